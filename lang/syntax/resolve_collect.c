@@ -1,9 +1,9 @@
 /*
- * lang/syntax/resolve_collect.c - see resolve_internal.h: which names occur in which scope.
+ * lang/syntax/resolve_collect.c - see resolve_internal.h: finds the names of each scope.
  *
  * Must not know:  slots.
- * Invariant:      names of a comprehension are noted in CPython's order (targets and conditions, then the element),
- *                 because that is the order in which they are saved and restored around it.
+ * Invariant:      names of a comprehension are recorded in CPython's order (targets and conditions, then the element),
+ *                 because they are saved and restored in that order.
  */
 #include "lang/syntax/resolve_internal.h"
 
@@ -12,10 +12,10 @@ struct collector {
     struct resolve_scope *scope;
 };
 
-static void visit(struct collector *c, const struct lang_expr *expr);
+static void visit(void *user, struct lang_expr *expr);
 static void block(struct collector *c, const struct lang_block *body);
 
-/* ---- notes ---- */
+/* ---- symbols ---- */
 
 static void note(struct collector *c, const struct lang_str *name, uint32_t flag,
                  struct lang_span span)
@@ -44,7 +44,7 @@ static struct resolve_scope *enter(struct collector *c, const void *node, struct
     return around;
 }
 
-/* Where a walrus inside comprehensions binds: in the function (or module) around them all. */
+/* A walrus in comprehensions binds its name in the function or module that encloses them all. */
 static void note_walrus(struct collector *c, const struct lang_expr *target)
 {
     const struct lang_str *name = target->u.name.name;
@@ -84,7 +84,7 @@ static void visit_all(struct collector *c, const struct lang_exprs *list)
 }
 
 /* A target: names in it are bound, everything else is read. */
-static void target(struct collector *c, const struct lang_expr *expr)
+static void target(struct collector *c, struct lang_expr *expr)
 {
     switch (expr->kind) {
     case LANG_EXPR_NAME:
@@ -104,7 +104,7 @@ static void target(struct collector *c, const struct lang_expr *expr)
     }
 }
 
-static void comp_iter(struct collector *c, const struct lang_expr *iter)
+static void comp_iter(struct collector *c, struct lang_expr *iter)
 {
     c->scope->in_iter++;
     visit(c, iter);
@@ -180,118 +180,38 @@ static void named(struct collector *c, const struct lang_expr *expr)
     target(c, expr->u.named.target);
 }
 
-static void steps(struct collector *c, const struct lang_expr *first, const struct lang_step *list,
-                  uint32_t count)
-{
-    visit(c, first);
-    for (uint32_t i = 0; i < count; i++)
-        visit(c, list[i].operand);
-}
-
-static void maybe(struct collector *c, const struct lang_expr *expr)
+static void maybe(struct collector *c, struct lang_expr *expr)
 {
     if (expr)
         visit(c, expr);
 }
 
-static void call(struct collector *c, const struct lang_expr *expr)
+static void visit(void *user, struct lang_expr *expr)
 {
-    visit(c, expr->u.call.func);
-    visit_all(c, &expr->u.call.args);
-    for (uint32_t i = 0; i < expr->u.call.keyword_count; i++)
-        visit(c, expr->u.call.keywords[i].value);
-}
+    struct collector *c = user;
 
-static void dict(struct collector *c, const struct lang_expr *expr)
-{
-    for (uint32_t i = 0; i < expr->u.dict.count; i++) {
-        maybe(c, expr->u.dict.items[i].key);
-        visit(c, expr->u.dict.items[i].value);
-    }
-}
-
-static void fstring(struct collector *c, const struct lang_expr *expr)
-{
-    for (uint32_t i = 0; i < expr->u.fstring.count; i++) {
-        maybe(c, expr->u.fstring.parts[i].value);
-        maybe(c, expr->u.fstring.parts[i].spec);
-    }
-}
-
-static void visit(struct collector *c, const struct lang_expr *expr)
-{
     switch (expr->kind) {
-    case LANG_EXPR_NONE:
-    case LANG_EXPR_TRUE:
-    case LANG_EXPR_FALSE:
-    case LANG_EXPR_ELLIPSIS:
-    case LANG_EXPR_INT:
-    case LANG_EXPR_FLOAT:
-    case LANG_EXPR_STR:
-        return;
-    case LANG_EXPR_FSTRING:
-        fstring(c, expr);
-        return;
     case LANG_EXPR_NAME:
         name(c, expr);
-        return;
-    case LANG_EXPR_ATTR:
-        visit(c, expr->u.attr.value);
-        return;
-    case LANG_EXPR_INDEX:
-        visit(c, expr->u.index.value);
-        visit(c, expr->u.index.index);
-        return;
-    case LANG_EXPR_SLICE:
-        maybe(c, expr->u.slice.lower);
-        maybe(c, expr->u.slice.upper);
-        maybe(c, expr->u.slice.step);
-        return;
-    case LANG_EXPR_CALL:
-        call(c, expr);
-        return;
-    case LANG_EXPR_UNARY:
-        visit(c, expr->u.unary.operand);
-        return;
-    case LANG_EXPR_BINARY:
-        steps(c, expr->u.binary.first, expr->u.binary.steps, expr->u.binary.count);
-        return;
-    case LANG_EXPR_COMPARE:
-        steps(c, expr->u.compare.first, expr->u.compare.steps, expr->u.compare.count);
-        return;
-    case LANG_EXPR_COND:
-        visit(c, expr->u.cond.test);
-        visit(c, expr->u.cond.then);
-        visit(c, expr->u.cond.otherwise);
         return;
     case LANG_EXPR_LAMBDA:
         lambda(c, expr->u.lambda);
         return;
-    case LANG_EXPR_AND:
-    case LANG_EXPR_OR:
-    case LANG_EXPR_LIST:
-    case LANG_EXPR_TUPLE:
-    case LANG_EXPR_SET:
-        visit_all(c, &expr->u.list);
-        return;
-    case LANG_EXPR_DICT:
-        dict(c, expr);
-        return;
     case LANG_EXPR_COMP:
         comprehension(c, expr);
         return;
-    case LANG_EXPR_STARRED:
-        visit(c, expr->u.starred);
-        return;
     case LANG_EXPR_NAMED:
         named(c, expr);
+        return;
+    default: /* kinds that bind no name and open no scope */
+        resolve_children(expr, visit, c);
         return;
     }
 }
 
 /* ---- statements ---- */
 
-static void annotation(struct collector *c, const struct lang_expr *expr)
+static void annotation(struct collector *c, struct lang_expr *expr)
 {
     if (expr && !c->r->ignores_annotations)
         visit(c, expr);
@@ -351,7 +271,7 @@ static void declare(struct collector *c, const struct lang_stmt *stmt, uint32_t 
 
 static void annotate(struct collector *c, const struct lang_stmt *stmt)
 {
-    const struct lang_expr *to = stmt->u.annotate.target;
+    struct lang_expr *to = stmt->u.annotate.target;
 
     if (to->kind == LANG_EXPR_NAME) {
         const struct resolve_symbol *sym = resolve_find(c->r, c->scope, to->u.name.name);

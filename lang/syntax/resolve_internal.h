@@ -1,11 +1,11 @@
 /*
- * lang/syntax/resolve_internal.h - scopes and symbols while names are resolved.
+ * lang/syntax/resolve_internal.h - scopes and symbols, the data structures of name resolution.
  *
- * For:            resolve_collect.c (which names occur where), resolve_bind.c (what binds them), resolve.c (which slot
- *                 they get).
+ * For:            resolve_collect.c (names by scope), resolve_bind.c (the scope that binds each name), resolve_slots.c
+ *                 (their slots).
  * Must not know:  tokens, values.
- * Invariant:      everything here lives in an arena that is freed when lang_resolve() returns; nothing in the tree
- *                 points to it.
+ * Invariant:      all of it is allocated in an arena that is freed when lang_resolve() returns; the tree has no
+ *                 pointers to it.
  */
 #ifndef LANG_RESOLVE_INTERNAL_H
 #define LANG_RESOLVE_INTERNAL_H
@@ -31,15 +31,15 @@ enum resolve_where {
     RESOLVE_IS_DECLARED_GLOBAL,
     RESOLVE_IS_LOCAL,
     RESOLVE_IS_CELL, /* a local that inner functions capture */
-    RESOLVE_IS_FREE, /* captured from around */
+    RESOLVE_IS_FREE, /* captured from an enclosing scope */
 };
 
 /*
  * A name in a scope.
  *
  * is_comp_cell   a comprehension that runs in this scope has a captured variable of this name
- * is_free_class  in a class body: the name is the class's own and, for methods, also captured from around
- * is_copied      not a name of this scope: only of a comprehension that runs in it
+ * is_free_class  in a class body: the class binds the name, and its methods capture it from an enclosing scope
+ * is_copied      the name belongs only to a comprehension that runs in this scope
  * var            slot among the locals plus 1; 0: none. Only in scopes with a code.
  * cell, free     slots, once the code is complete
  */
@@ -58,11 +58,11 @@ struct resolve_symbol {
 };
 
 /*
- * code             NULL for a comprehension that runs in the frame around
+ * code             NULL for a comprehension that runs in the enclosing frame
  * kind             of the code; of a list or dict comprehension unused
  * is_comp          a comprehension or generator expression
- * symbols          in the order in which the names are first mentioned
- * has_class_cell   a class body some method of which needs `__class__`
+ * symbols          in the order of their first occurrence
+ * has_class_cell   a class body with a method that needs `__class__`
  * in_iter, in_iter_target  while names are collected: inside the iterable, inside the target of a comprehension's `for`
  */
 struct resolve_scope {
@@ -80,7 +80,7 @@ struct resolve_scope {
     struct resolve_symbol **symbols_end;
 };
 
-/* From a 64-bit key to a pointer. */
+/* A hash map from 64-bit keys to pointers. */
 struct resolve_pair {
     uint64_t key;
     void *value;
@@ -107,11 +107,11 @@ struct resolver {
     const struct lang_str *super_name; /* "super" */
 };
 
-/* The first failure wins; the walk goes on, which is harmless. */
+/* Records an error; only the first one is kept. The walk continues. */
 void resolve_fail(struct resolver *r, struct lang_span span, const char *hint, const char *fmt, ...)
     VS_PRINTF(4, 5);
 
-/* NULL where the scope does not have it. */
+/* The symbol of a name in a scope: `find` returns NULL where there is none, `get` then adds it. */
 struct resolve_symbol *resolve_find(const struct resolver *r, const struct resolve_scope *scope,
                                     const struct lang_str *name);
 struct resolve_symbol *resolve_get(struct resolver *r, struct resolve_scope *scope,
@@ -121,7 +121,7 @@ struct resolve_scope *resolve_scope_new(struct resolver *r, struct resolve_scope
                                         const void *node);
 struct resolve_scope *resolve_scope_of(const struct resolver *r, const void *node);
 
-/* A comprehension that runs in the frame around. */
+/* A comprehension that runs in the enclosing frame. */
 static inline bool resolve_is_inlined(const struct resolve_scope *scope)
 {
     return !scope->code;
@@ -143,10 +143,17 @@ static inline bool resolve_is_function(const struct resolve_scope *scope)
     return !resolve_is_class(scope) && !resolve_is_module(scope);
 }
 
-/* Make the scopes and note every name in them. */
+/* Creates the scopes and records every name in them; returns the scope of the module. */
 struct resolve_scope *resolve_collect(struct resolver *r);
 
-/* Decide for each name of `scope` and below what it is. */
+/* Sets `where` of each symbol of `scope` and of all scopes inside it. */
 void resolve_bind(struct resolver *r, struct resolve_scope *scope);
+
+/*
+ * Calls `fn` with each direct subexpression of `expr`, in the order of evaluation. Not for NAME, LAMBDA, COMP and
+ * NAMED, which the callers handle themselves because they bind names or open a scope.
+ */
+typedef void resolve_expr_fn(void *user, struct lang_expr *expr);
+void resolve_children(const struct lang_expr *expr, resolve_expr_fn *fn, void *user);
 
 #endif

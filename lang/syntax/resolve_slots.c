@@ -11,7 +11,7 @@
 
 #include "lang/syntax/resolve_frame.h"
 
-/* frame: of the code that the walk is in; codes: those met so far */
+/* frame: of the code that is being walked; codes: those visited so far */
 struct walker {
     struct resolver *r;
     struct resolve_frame *frame;
@@ -20,14 +20,14 @@ struct walker {
     size_t code_cap;
 };
 
-static void load(struct walker *w, struct lang_expr *expr);
+static void load(void *user, struct lang_expr *expr);
 static void block(struct walker *w, const struct lang_block *body);
 
 /* ---- codes ---- */
 
 /*
- * "Net.forward", "f.<locals>.g". `bound` is the name that a def or class binds, NULL for the nameless: declared global
- * in the code around, it has no path.
+ * "Net.forward", "f.<locals>.g". `bound` is the name that a def or class binds, NULL for code without one. A name
+ * declared global in the enclosing code has no path.
  */
 static const struct lang_str *qualname(struct walker *w, const struct lang_code *code,
                                        const struct lang_str *bound)
@@ -97,13 +97,13 @@ static void store(struct walker *w, struct lang_expr *expr)
     case LANG_EXPR_STARRED:
         store(w, expr->u.starred);
         return;
-    default: /* attributes and items: what they hang on is read */
+    default: /* attributes and items: their object is read */
         load(w, expr);
         return;
     }
 }
 
-/* Targets, conditions and the element; the first iterable has been met outside. */
+/* Targets, conditions and the element; the first iterable has been visited outside. */
 static void comp_loops(struct walker *w, struct lang_comp *comp)
 {
     for (uint32_t i = 0; i < comp->for_count; i++) {
@@ -158,107 +158,27 @@ static void defaults(struct walker *w, const struct lang_code *code)
         maybe(w, code->params[i].default_value);
 }
 
-static void call(struct walker *w, struct lang_expr *expr)
+static void load(void *user, struct lang_expr *expr)
 {
-    load(w, expr->u.call.func);
-    load_all(w, &expr->u.call.args);
-    for (uint32_t i = 0; i < expr->u.call.keyword_count; i++)
-        load(w, expr->u.call.keywords[i].value);
-}
+    struct walker *w = user;
 
-static void steps(struct walker *w, struct lang_expr *first, const struct lang_step *list,
-                  uint32_t count)
-{
-    load(w, first);
-    for (uint32_t i = 0; i < count; i++)
-        load(w, list[i].operand);
-}
-
-static void fstring(struct walker *w, const struct lang_expr *expr)
-{
-    for (uint32_t i = 0; i < expr->u.fstring.count; i++) {
-        maybe(w, expr->u.fstring.parts[i].value);
-        maybe(w, expr->u.fstring.parts[i].spec);
-    }
-}
-
-static void dict(struct walker *w, const struct lang_expr *expr)
-{
-    for (uint32_t i = 0; i < expr->u.dict.count; i++) {
-        maybe(w, expr->u.dict.items[i].key);
-        load(w, expr->u.dict.items[i].value);
-    }
-}
-
-static void load(struct walker *w, struct lang_expr *expr)
-{
     switch (expr->kind) {
-    case LANG_EXPR_NONE:
-    case LANG_EXPR_TRUE:
-    case LANG_EXPR_FALSE:
-    case LANG_EXPR_ELLIPSIS:
-    case LANG_EXPR_INT:
-    case LANG_EXPR_FLOAT:
-    case LANG_EXPR_STR:
-        return;
-    case LANG_EXPR_FSTRING:
-        fstring(w, expr);
-        return;
     case LANG_EXPR_NAME:
         resolve_frame_load(w->frame, &expr->u.name);
-        return;
-    case LANG_EXPR_ATTR:
-        load(w, expr->u.attr.value);
-        return;
-    case LANG_EXPR_INDEX:
-        load(w, expr->u.index.value);
-        load(w, expr->u.index.index);
-        return;
-    case LANG_EXPR_SLICE:
-        maybe(w, expr->u.slice.lower);
-        maybe(w, expr->u.slice.upper);
-        maybe(w, expr->u.slice.step);
-        return;
-    case LANG_EXPR_CALL:
-        call(w, expr);
-        return;
-    case LANG_EXPR_UNARY:
-        load(w, expr->u.unary.operand);
-        return;
-    case LANG_EXPR_BINARY:
-        steps(w, expr->u.binary.first, expr->u.binary.steps, expr->u.binary.count);
-        return;
-    case LANG_EXPR_COMPARE:
-        steps(w, expr->u.compare.first, expr->u.compare.steps, expr->u.compare.count);
-        return;
-    case LANG_EXPR_COND:
-        load(w, expr->u.cond.test);
-        load(w, expr->u.cond.then);
-        load(w, expr->u.cond.otherwise);
         return;
     case LANG_EXPR_LAMBDA:
         defaults(w, expr->u.lambda);
         enter_code(w, expr->u.lambda, NULL);
         return;
-    case LANG_EXPR_AND:
-    case LANG_EXPR_OR:
-    case LANG_EXPR_LIST:
-    case LANG_EXPR_TUPLE:
-    case LANG_EXPR_SET:
-        load_all(w, &expr->u.list);
-        return;
-    case LANG_EXPR_DICT:
-        dict(w, expr);
-        return;
     case LANG_EXPR_COMP:
         comprehension(w, expr);
-        return;
-    case LANG_EXPR_STARRED:
-        load(w, expr->u.starred);
         return;
     case LANG_EXPR_NAMED:
         load(w, expr->u.named.value);
         store(w, expr->u.named.target);
+        return;
+    default: /* kinds that bind no name and open no scope */
+        resolve_children(expr, load, w);
         return;
     }
 }
