@@ -2,8 +2,8 @@
  * lang/builtins/builtins.c - the built-in functions.
  *
  * For:            lang/builtins/builtins.h.
- * Must not know:  tensors' ops.
- * Invariant:      a built-in takes what Python's takes, or refuses it; it never means something else.
+ * Must not know:  ops on tensors.
+ * Invariant:      an argument that Python accepts has the same meaning here or is refused.
  */
 #include "lang/builtins/builtins.h"
 
@@ -66,7 +66,7 @@ NATIVE(b_print)
     return ok;
 }
 
-/* ---- about one value ---- */
+/* ---- functions of one value ---- */
 
 NATIVE(b_len)
 {
@@ -110,7 +110,7 @@ NATIVE(b_abs)
                      lang_type_name(vm, v));
 }
 
-/* Half goes to the even neighbour, as in Python. */
+/* Rounds half to even, as in Python. */
 NATIVE(b_round)
 {
     struct lang_value a[2];
@@ -242,7 +242,7 @@ NATIVE(b_delattr)
 
 /* ---- classes ---- */
 
-/* `cls` is a class, or a tuple of such. */
+/* `cls` is a class or a tuple of classes. */
 static bool any_class(struct lang_vm *vm, const char *function, struct lang_value cls,
                       struct lang_value v, const struct lang_class *of, bool *out)
 {
@@ -285,7 +285,7 @@ NATIVE(b_issubclass)
     return true;
 }
 
-/* ---- probes: an object whose death is seen ---- */
+/* ---- probes: objects that print when they are freed ---- */
 
 static void probe_release(struct lang_vm *vm, void *data)
 {

@@ -2,8 +2,8 @@
  * lang/builtins/builtins_dict.c - methods of dicts.
  *
  * For:            lang/builtins/builtins.h.
- * Must not know:  tensors' ops.
- * Invariant:      keys(), values() and items() are views: each loop over one starts anew on the dict itself.
+ * Must not know:  ops on tensors.
+ * Invariant:      keys(), values() and items() are views: each loop over one starts a new iteration of the dict.
  */
 #include <string.h>
 

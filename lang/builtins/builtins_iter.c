@@ -1,8 +1,8 @@
 /*
- * lang/builtins/builtins_iter.c - the built-in functions that make iterators or consume them.
+ * lang/builtins/builtins_iter.c - built-in functions that return iterators or consume iterables.
  *
  * For:            lang/builtins/builtins.h.
- * Must not know:  tensors' ops.
+ * Must not know:  ops on tensors.
  * Invariant:      functions that consume an iterable release each item where CPython does.
  */
 #include <string.h>
@@ -119,7 +119,7 @@ NATIVE(b_zip)
     return true;
 }
 
-/* ---- what consumes an iterable ---- */
+/* ---- functions that consume an iterable ---- */
 
 NATIVE(b_sum)
 {
@@ -192,7 +192,7 @@ static bool key_of(struct lang_vm *vm, struct lang_value key, struct lang_value 
     return true;
 }
 
-/* Best of an iterator; *best and its key are replaced where a better one comes. */
+/* min() or max() of an iterator; *best and its key are replaced by each better item. */
 static bool best_of(struct lang_vm *vm, struct lang_value it, struct lang_value key, bool greatest,
                     struct lang_value *best)
 {
@@ -280,7 +280,7 @@ NATIVE(b_max)
     return min_or_max(vm, call, true, out);
 }
 
-/* A stable merge by keys; on failure the order is unspecified. */
+/* A stable merge sort by keys; on failure the order is unspecified. */
 static bool merge_sort(struct lang_vm *vm, struct lang_value *pairs, struct lang_value *spare,
                        uint32_t count, bool reverse)
 {

@@ -2,8 +2,8 @@
  * lang/builtins/builtins_list.c - methods of lists, tuples and sets.
  *
  * For:            lang/builtins/builtins.h.
- * Must not know:  tensors' ops.
- * Invariant:      what a method throws out goes after the list is in its new state.
+ * Must not know:  ops on tensors.
+ * Invariant:      removed items are released after the list is in its new state.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define METHOD(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 
-/* Self, a list, with `count` arguments in all. */
+/* Checks self, a list, and that there are `count` arguments with it. */
 static bool list_self(struct lang_vm *vm, const struct lang_call *call, uint32_t count,
                       struct lang_list **out)
 {
@@ -152,7 +152,7 @@ METHOD(list_sort)
     return lang_list_sort(vm, a[0].as.list, a[1], lang_is_bound(a[2]) && a[2].as.i != 0);
 }
 
-/* Where the value is; -1: nowhere. Lists and tuples. */
+/* Index of the value in a list or tuple, -1 where it is not in it. */
 static bool find(struct lang_vm *vm, const struct lang_call *call, int64_t *at, int64_t *count)
 {
     struct lang_value *items;

@@ -3,7 +3,7 @@
  *
  * For:            lang/builtins/builtins.h.
  * Must not know:  tensors.
- * Invariant:      what is undefined is refused, as in Python, and gives no NaN.
+ * Invariant:      an argument outside a function's domain is an error, as in Python, and gives no NaN.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +33,7 @@ static bool number_args(struct lang_vm *vm, const struct lang_call *call, uint32
     return true;
 }
 
-/* A function of one number: out of its domain, or too large, is refused. */
+/* Calls a function of one number; fails where the result is undefined or too large. */
 struct unary {
     double (*f)(double);
 };
@@ -55,7 +55,7 @@ NATIVE(m_unary)
     return true;
 }
 
-/* ceil, floor, trunc give integers. */
+/* ceil, floor and trunc return integers. */
 NATIVE(m_to_int)
 {
     const struct unary *u = call->builtin->data;

@@ -2,8 +2,8 @@
  * lang/builtins/builtins_str.c - methods of strings.
  *
  * For:            lang/builtins/builtins.h.
- * Must not know:  tensors' ops.
- * Invariant:      letters are ASCII as far as case goes; everything else passes through as it is.
+ * Must not know:  ops on tensors.
+ * Invariant:      upper and lower case are those of ASCII letters; other characters are unchanged.
  */
 #include <ctype.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void give(struct lang_vm *vm, const char *text, size_t len, struct lang_v
     *out = lang_object(lang_str_new(vm, text, len));
 }
 
-/* ---- parts ---- */
+/* ---- splitting and joining ---- */
 
 static void add_part(struct lang_vm *vm, struct lang_list *list, const char *text, size_t len)
 {
@@ -185,7 +185,7 @@ METHOD(str_rstrip)
     return strip(vm, call, 2, out);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 /* startswith and endswith take a string or a tuple of them. */
 static bool has_edge(struct lang_vm *vm, const struct lang_call *call, bool at_end,

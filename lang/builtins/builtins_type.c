@@ -2,7 +2,7 @@
  * lang/builtins/builtins_type.c - the classes of all kinds of values, and calling them: int("3"), list(x), super().
  *
  * For:            lang/builtins/builtins.h.
- * Must not know:  tensors' ops.
+ * Must not know:  ops on tensors.
  * Invariant:      every kind of value has a class.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define NATIVE(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 
-/* At most one positional argument; unbound without. */
+/* Reads at most one positional argument; unbound where there is none. */
 static bool at_most_one(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     if (call->kw.count > 0 || call->arg_count > 1)
@@ -295,7 +295,7 @@ NATIVE(make_type)
     return true;
 }
 
-/* super() in a method: the class from its cell, the object from the first parameter. */
+/* super() in a method: the class comes from the cell `__class__`, the object from the first parameter. */
 static bool super_of_frame(struct lang_vm *vm, struct lang_value *cls, struct lang_value *self)
 {
     const struct lang_frame *f = vm->frame;
@@ -371,7 +371,7 @@ NATIVE(property_setter)
     return true;
 }
 
-/* Exceptions: their arguments are all they have. */
+/* Exceptions only have their arguments. */
 NATIVE(exception_init)
 {
     if (call->arg_count == 0 || call->args[0].kind != LANG_INSTANCE)

@@ -1,16 +1,16 @@
 # torch.amp: GradScaler (autocast is native).
 #
 # For:       net files and the built-in loop.
-# Invariant: the scaler's small device tensors appear, are copied and die where PyTorch's do: scale and growth tracker at the
-#            first scale(), and per step the reciprocal's two double temporaries, the inverse scale and the flag, each with
-#            the copy made for the device, of which the flag's lives until update().
+# Invariant: the scaler's small device tensors are created, copied and freed where PyTorch's are: scale and growth tracker
+#            at the first scale(); per step the two double temporaries of the reciprocal, the inverse scale and the flag,
+#            each with a copy for the device. The flag's copy lives until update().
 #
 # The factor is also kept as a number on the host, so that the events are the same without data.
 import torch
 
 
 class _MultiDeviceReplicator:
-    # PyTorch's: hands out a copy of a scalar per device. There is one device, and still a copy.
+    # As PyTorch's: returns a copy of a scalar for each device; it copies even if there is only one device.
     def __init__(self, master_tensor):
         self.master = master_tensor
         self._per_device_tensors = {}
@@ -68,7 +68,7 @@ class GradScaler:
                 self._make(outputs.device)
             scale = self._scale
             return outputs * scale.to(device=outputs.device, non_blocking=True)
-        # apply_scale calls itself, so it holds itself, and with it the copy in stash: both outlive the call, as in PyTorch
+        # apply_scale refers to itself, so it is in a cycle with the copy in stash: both outlive the call, as in PyTorch
         stash = []
 
         def apply_scale(val):
@@ -182,7 +182,7 @@ class GradScaler:
                 self._known_tracker = 0
 
     def _found(self, state):
-        # unscale_() without step(): nobody has read the flag yet
+        # unscale_() without step(): the flag has not been read yet
         if "found" in state:
             return state["found"]
         return sum([torch._found_inf(v) for v in state["found_inf_per_device"].values()])

@@ -1,9 +1,9 @@
 # torch.utils.checkpoint: both forms of activation checkpointing.
 #
 # For:       net files, toggles.py.
-# Invariant: what a checkpointed call keeps, and for how long, is PyTorch's. The reentrant form is an autograd.Function
-#            whose backward holds the saved inputs, the run-again outputs and the incoming gradients in its frame until
-#            it returns; the non-reentrant form is native (engine/autograd/checkpoint.h).
+# Invariant: a checkpointed call holds the same objects for as long as PyTorch's. The reentrant form is an
+#            autograd.Function whose backward holds the saved inputs, the recomputed outputs and the incoming gradients
+#            until it returns; the non-reentrant form is native (engine/autograd/checkpoint.h).
 import torch
 
 
@@ -130,7 +130,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     if isinstance(functions, torch.nn.Sequential):
         functions = list(functions.children())
     segment_size = len(functions) // segments
-    # the last segment takes what is left and is not checkpointed
+    # the last segment gets the remaining functions and is not checkpointed
     end = -1
     for start in range(0, segment_size * (segments - 1), segment_size):
         end = start + segment_size - 1

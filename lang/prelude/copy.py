@@ -1,8 +1,8 @@
 # copy: copy() and deepcopy(), as CPython's module and PyTorch's tensors and modules do them.
 #
 # For:       net files; nn_transformer.py.
-# Invariant: a tensor's copy is made where and when PyTorch makes it: a parameter is cloned, of any other leaf the whole memory is
-#            copied; what is met twice is copied once.
+# Invariant: a tensor is copied where and when PyTorch copies it: a parameter is cloned, of any other leaf the whole memory
+#            is copied; an object that is reached twice is copied once.
 import torch
 from torch.nn import Module, Parameter
 
@@ -13,7 +13,7 @@ def _deep_tensor(x):
     with torch.no_grad():
         if isinstance(x, Parameter):
             return Parameter(x.detach().clone(), x.requires_grad)
-        # all of the memory, then a tensor of one element that takes it over
+        # a copy of the whole memory, then a tensor of one element that takes it over
         storage = x.as_strided((torch._storage_numel(x),), (1,), 0).clone()
         new = x.new_empty(())
         new.data = storage.as_strided(x.shape, x.stride(), x.storage_offset())

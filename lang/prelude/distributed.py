@@ -1,8 +1,8 @@
 # One process of several: DistributedDataParallel and ZeroRedundancyOptimizer, as rank 0 of `world` sees them.
 #
 # For:       train.py and toggles.py; docs/internals/distributed.md says which PyTorch API each value of the toggle `shard` stands for.
-# Invariant: what is on the device, and when, is PyTorch 2.15's with NCCL, measured (tests/oracle/distributed.py). Nothing is
-#            sent: what the other processes would give is taken to be what this one has, so that collectives in place are nothing here.
+# Invariant: device memory at every point is that of PyTorch 2.15 with NCCL, measured by tests/oracle/distributed.py. No data
+#            is sent: the other processes are assumed to have the same values, so an in-place collective does nothing.
 import torch
 import torch.nn as nn
 import torch.optim
@@ -14,7 +14,7 @@ _NO_LIMIT = 9223372036854775807
 
 
 def check(net, settings):
-    # what does not go together, before anything is on the device
+    # refuse incompatible toggles before anything is on the device
     if settings["shard"] == "zero1" and hasattr(net, "optimizer"):
         raise ValueError("shard=zero1: the net makes its optimizer itself, and a ZeroRedundancyOptimizer is made of a class "
                          "and its settings; leave out the net's `def optimizer`, or use shard=ddp")
@@ -31,8 +31,8 @@ def _bytes(t):
 
 
 def _assign(tensors, limits):
-    # Lists of places in `tensors`: of one dtype each, full when the limit is reached; a dtype's buckets have the limits one after the other,
-    # then the last one again. What is left comes dtype by dtype, the last one met first, as PyTorch walks its hash table.
+    # Lists of indices of `tensors`, each of one dtype, closed when it reaches the limit. A dtype's buckets use the limits in turn, then the
+    # last one. Incomplete buckets come at the end, the dtype seen last first, in the order of PyTorch's hash table.
     full = []
     filling = {}
     for i, t in enumerate(tensors):
@@ -51,7 +51,7 @@ def _assign(tensors, limits):
 
 
 def _by_first(buckets):
-    # in the order of the first tensors
+    # in the order of their first tensors
     firsts = [places[0] for places in buckets]
     ordered = []
     for first in sorted(firsts):
@@ -59,13 +59,13 @@ def _by_first(buckets):
     return ordered
 
 
-# ---- collectives that take memory ----
+# ---- collectives that allocate memory ----
 
 
 @torch.no_grad()
 def _broadcast_coalesced(tensors):
-    # Each bucket becomes one flat tensor, which is sent and copied back; two are under way at once. A bucket of one tensor is
-    # sent as it is.
+    # Each bucket is copied to one flat tensor, sent and copied back; two are in flight at once. A bucket of one tensor is
+    # sent without a copy.
     in_flight = []
     for places in _by_first(_assign(tensors, [_BROADCAST_BUCKET])):
         if len(in_flight) == 2:
@@ -84,7 +84,7 @@ def _integers(count, dtype=torch.int64):
 
 
 def _verify_params_across_processes(params, world):
-    # the processes tell each other how many parameters they have, and their sizes and strides
+    # the processes exchange the number of parameters, and their sizes and strides
     count = _integers(1)
     of_each = [_integers(1) for i in range(world)]
     numbers = sum([2 * p.dim() for p in params])
@@ -126,7 +126,7 @@ class DistributedDataParallel(nn.Module):
             self.flat_gradients.append(flat)
 
     def _rebuild_buckets(self):
-        # before the second forward: buckets in the order in which gradients came, which the processes agree upon
+        # before the second forward: buckets in the order in which gradients came, on which the processes agree
         order = torch._ready_order()
         if 0 < len(order) < len(self.reduced):
             raise RuntimeError("Expected to have finished reduction in the prior iteration before starting a new one. This error "
@@ -160,7 +160,7 @@ class DistributedDataParallel(nn.Module):
 
 
 class ZeroRedundancyOptimizer(torch.optim.Optimizer):
-    # The parameters of this process are stepped by an optimizer of its own; the others come from the other processes, into their own memory.
+    # An optimizer steps the parameters of this process; those of the other processes are received into their memory.
     def __init__(self, params, optimizer_class, world, **defaults):
         for p in params:
             if p.dtype != params[0].dtype:
@@ -170,7 +170,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         self.optim = optimizer_class([self._share_of(group, world) for group in self.param_groups], **defaults)
 
     def _share_of(self, group, world):
-        # largest first, each to the process that has least
+        # largest first, each to the process with the fewest elements
         sizes = [0] * world
         mine = []
         for p in sorted(group["params"], key=lambda p: p.numel(), reverse=True):

@@ -1,4 +1,4 @@
-# torch.nn.functional: what has Python in front of the op, or is more than one op.
+# torch.nn.functional: functions that run Python code before the op, or several ops.
 #
 # For:       net files and the modules of nn_*.py. Everything else of torch.nn.functional is a row of the
 #            op table, bound here under its own name.
@@ -15,7 +15,7 @@ def _conv(op, input, weight, bias, stride, padding, dilation, groups):
         padding = 0
     if padding != "same":
         return op(input, weight, bias, stride, padding, dilation, groups)
-    # the side that needs one more is padded in a copy, the rest by the op
+    # the side with one more element is padded in a copy, the rest by the op
     dims = weight.dim() - 2
     totals = []
     for i in range(dims):

@@ -1,8 +1,8 @@
-# torch.nn.functional: multi_head_attention_forward, what nn.MultiheadAttention runs while gradients are on.
+# torch.nn.functional: multi_head_attention_forward, which nn.MultiheadAttention runs while gradients are enabled.
 #
 # For:       nn_attention.py.
 # Invariant: as functional.py, whose module this file extends. The `del`s below are PyTorch's: they decide
-#            what is alive at the widest point of the attention.
+#            which tensors are alive at the peak of the attention.
 import math
 
 import torch
@@ -47,7 +47,7 @@ def _mha_is_batched(query, key, value, attn_mask):
 
 
 def _canonical_mask(mask, mask_name, target_type):
-    # a bool mask becomes 0 and -inf; a floating one is taken as it is
+    # a bool mask becomes 0 and -inf; a floating-point one is used unchanged
     if mask is not None and not torch.is_floating_point(mask):
         if mask.dtype != torch.bool:
             raise AssertionError(f"only bool and floating types of {mask_name} are supported")

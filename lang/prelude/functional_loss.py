@@ -5,7 +5,7 @@
 import torch
 
 
-# ATen's numbers for the ways to reduce
+# ATen's numbers for the kinds of reduction
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 

@@ -1,7 +1,7 @@
 # torch.nn.init: fill tensors in place, without history.
 #
 # For:      the modules of nn_*.py, net files.
-# Must not: allocate on the device: parameters are made and filled on the host.
+# Must not: allocate on the device: parameters are created and initialised on the host.
 import math
 
 import torch
@@ -42,8 +42,8 @@ def eye_(tensor):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    # The values outside [a, b] are put on the bounds instead of being drawn again: bytes and
-    # lifetimes are the same, and no host tensor's value depends on how often one is rejected.
+    # Values outside [a, b] are clamped instead of being drawn again: bytes and
+    # lifetimes are the same, and no value depends on the number of rejections.
     with torch.no_grad():
         tensor.normal_(mean, std)
         return tensor.clamp_(min=a, max=b)

@@ -1,4 +1,4 @@
-# torch.linalg: what has a row of the op table.
+# torch.linalg: the functions that are rows of the op table.
 #
 # For:       net files.
 # Invariant: as functional.py.

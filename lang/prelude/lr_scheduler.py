@@ -1,8 +1,8 @@
-# torch.optim.lr_scheduler: learning rates that follow a plan.
+# torch.optim.lr_scheduler: learning rate schedules.
 #
-# For:       net files with a train_step or an optimizer of their own; nothing here makes a tensor.
-# Invariant: a scheduler sets every group's "lr" when it is made and at each step(), to the number that PyTorch computes, in
-#            the same order of operations; get_last_lr() gives what was set.
+# For:       net files with a train_step or an optimizer; nothing here creates a tensor.
+# Invariant: a scheduler sets every group's "lr" in its constructor and in step(), to the number that PyTorch computes, in
+#            the same order of operations; get_last_lr() returns the values set last.
 import math
 
 import torch
@@ -24,7 +24,7 @@ def _for_each_group(name, optimizer, value):
 
 
 def _place(milestones, epoch):
-    # how many of them have been reached
+    # the number of milestones that have been reached
     return len([m for m in milestones if m <= epoch])
 
 
@@ -288,11 +288,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._last_lr = _rates(self.optimizer)
 
 
-# ---- schedulers that move the momentum, too ----
+# ---- schedulers that also change the momentum ----
 
 
 def _momentum_kind(optimizer):
-    # whether it is the first of the betas
+    # whether the momentum is the first of the betas
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
@@ -510,7 +510,7 @@ def _check_schedulers(name, optimizer, schedulers):
 
 
 def _undo(scheduler):
-    # the step that each made when it was made
+    # undo the step that each made in its constructor
     if hasattr(scheduler, "_schedulers"):
         for s in scheduler._schedulers:
             _undo(s)

@@ -1,8 +1,8 @@
 # torch.nn: multi-head attention.
 #
 # For:       net files.
-# Invariant: as nn_layers.py, along PyTorch's ordinary path. Its fused inference kernels (taken in eval mode without
-#            gradients) are refused where they would be taken: their memory is another one.
+# Invariant: as nn_layers.py, along PyTorch's default path. Its fused inference kernels (used in eval mode without
+#            gradients) are refused, because they use different memory.
 import torch
 import torch.nn.functional as F
 import torch.nn.init as init

@@ -37,7 +37,7 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
-        # what F.pad takes: both sides of the last dimension first
+        # the form that F.pad takes: both sides of the last dimension first
         sides = []
         for d in range(len(kernel_size) - 1, -1, -1):
             if not isinstance(padding, str):

@@ -58,7 +58,7 @@ class _BatchNorm(_NormBase):
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if torch._has_data():
-                # the number on the host; without data one step is to be like the next
+                # the number on the host; without data all steps are to be alike
                 self._batches_tracked = self._batches_tracked + 1
                 if self.momentum is None:
                     exponential_average_factor = 1.0 / self._batches_tracked

@@ -1,7 +1,7 @@
-# torch.nn: cells of recurrent networks, one step in time.
+# torch.nn: cells of recurrent networks, for one time step.
 #
 # For:       net files.
-# Invariant: as nn_layers.py. Whole layers (LSTM, GRU, RNN) run in cuDNN, whose reserve is known to cuDNN alone: refused.
+# Invariant: as nn_layers.py. Whole layers (LSTM, GRU, RNN) are refused: only cuDNN knows the size of its reserve buffer.
 import math
 
 import torch

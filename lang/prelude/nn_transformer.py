@@ -1,7 +1,7 @@
-# torch.nn: the transformer: layers, stacks of them, and both stacks together.
+# torch.nn: transformer layers, encoder and decoder stacks, and the whole transformer.
 #
 # For:       net files.
-# Invariant: as nn_attention.py. A stack holds deep copies of the layer that it is given.
+# Invariant: as nn_attention.py. A stack holds deep copies of the given layer.
 import copy
 
 import torch
@@ -154,7 +154,7 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
 
 
 def _could_be_packed(layer):
-    # whether PyTorch would think of nested tensors for a stack of such layers
+    # whether PyTorch would consider nested tensors for a stack of such layers
     if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first or not layer.self_attn.batch_first:
         return False
     if layer.self_attn.in_proj_bias is None or layer.norm1.eps != layer.norm2.eps:

@@ -1,6 +1,6 @@
 # torch.nn.utils: clipping gradients.
 #
-# For:       net files with a train_step of their own.
+# For:       net files with a train_step.
 # Invariant: a norm is one small tensor per gradient, then one stacked vector, then the total; gradients are
 #            scaled in place.
 import torch

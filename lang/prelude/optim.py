@@ -1,12 +1,12 @@
 # torch.optim: SGD, Adam, AdamW, RMSprop, Adagrad.
 #
 # For:       net files and the built-in loop.
-# Invariant: state appears in the first step() that sees a gradient (Adagrad's in the constructor), in the order of the
-#            parameters, and each step makes PyTorch's temporaries and no others: the multi-tensor form (the default where all
-#            parameters are on the device) makes whole lists that live until the list's name is bound again, the
-#            single-tensor form one parameter's at a time, whose names stay bound while the next one's are computed.
+# Invariant: state is created in the first step() that sees a gradient (Adagrad's in the constructor), in the order of the
+#            parameters, and each step creates the same temporaries as PyTorch: the multi-tensor form (the default where all
+#            parameters are on the device) creates whole lists that live until the list's name is bound again, the
+#            single-tensor form those of one parameter, whose names stay bound while the next one's are computed.
 #
-# A parameter's step counter is a number on the host (PyTorch: a host tensor), so it exists on `meta`, too.
+# A parameter's step counter is a number on the host (in PyTorch a CPU tensor), so it is also known on meta.
 import torch
 
 
@@ -23,8 +23,8 @@ def _wants_foreach(foreach, params):
 
 
 def _buckets(lists):
-    # The lists, taken apart by device and dtype of the tensors of the first one; an empty list stays empty, the last
-    # entry of a bucket holds the places in the original lists. The bucket that appears last comes first: PyTorch's
+    # The lists, grouped by device and dtype of the tensors of the first one; an empty list stays empty, the last
+    # entry of a group holds the indices in the original lists. The group seen last comes first: PyTorch's
     # C++ walks a hash table that does so (2.15, measured with up to four dtypes on CUDA).
     buckets = {}
     i = 0
@@ -37,7 +37,7 @@ def _buckets(lists):
 
 
 def _at_each(steps, value):
-    # most optimizers are at one step with all of their parameters
+    # in most optimizers all parameters are at the same step
     if steps.count(steps[0]) == len(steps):
         return [value(steps[0])] * len(steps)
     return [value(step) for step in steps]

@@ -2,8 +2,8 @@
  * lang/prelude/prelude.c - the standard library's files, and the module each belongs to.
  *
  * For:            see prelude.h.
- * Must not know:  the machine.
- * Invariant:      every file of lang/prelude/ has a row in the table, and every row a file (checked by
+ * Must not know:  the interpreter.
+ * Invariant:      every file of lang/prelude/ has a row in the table and the reverse (checked by
  *                 tests/lang/prelude/test_prelude.c).
  */
 #include "lang/prelude/prelude.h"

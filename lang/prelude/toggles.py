@@ -1,8 +1,8 @@
-# How each toggle changes a model, on the host, before it moves to the device.
+# The changes that each toggle makes to a model on the host, before it moves to the device.
 #
 # For:       train.py.
-# Invariant: the rules are those of the net language page ("Toggles, exactly"); what PyTorch refuses is refused with
-#            its reason, what does not fit the net with ours.
+# Invariant: the rules are those of the net language page ("Toggles, exactly"). A combination that PyTorch refuses is
+#            refused with PyTorch's reason, one that does not fit the net with a reason of this program.
 import math
 
 import torch
@@ -16,7 +16,7 @@ _IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU,
 
 
 def prepare(model, settings):
-    # half and freeze have been seen to, and `inplace` decided: settings["inplace_paths"]
+    # half and freeze have been applied, and `inplace` decided: settings["inplace_paths"]
     set_inplace(model, settings["inplace_paths"])
     if settings["grad"] != "train":
         model.eval()
@@ -24,7 +24,7 @@ def prepare(model, settings):
     wrap_checkpoint(model, settings)
 
 
-# ---- what has no effect ----
+# ---- toggles without effect ----
 
 
 def note_without_effect(model, settings):
@@ -93,7 +93,7 @@ def inplace_candidates(model):
 
 
 def modules_at(model, paths, toggle):
-    # those of the paths a toggle names, in their order
+    # the modules among the paths that a toggle names, in the order of the paths
     if len(paths) == 0:
         return []
     known = {name: m for name, m in model.named_modules()}
@@ -114,7 +114,7 @@ def set_inplace(model, paths):
 
 
 def decide_inplace(model, value):
-    # -> paths of the modules to set; the others are reported with the reason
+    # returns the paths of the modules to set; the others are reported with the reason
     if value == "off":
         return []
     if value != "on":
@@ -123,7 +123,7 @@ def decide_inplace(model, value):
     if len(candidates) == 0:
         _note_no_candidates(model)
         return []
-    # most often one run with all of them tells which are at fault; else they are tried one after the other, if the net works at all
+    # usually one run with all of them shows which are at fault; else they are checked one by one, if the net works without any
     faults = torch._inplace_blame(candidates)
     if faults is not None:
         kept = [candidates[i] for i in range(len(candidates)) if faults[i] is None]
@@ -209,7 +209,7 @@ def _segmented(plain, children, segments, reentrant, preserve):
 
 
 def _blocks_of(model):
-    # children with children of the outermost Sequential and ModuleList containers
+    # those children of the outermost Sequential and ModuleList containers that have children themselves
     found = []
     _find_blocks(model, found)
     return found
@@ -226,7 +226,7 @@ def _find_blocks(m, found):
 
 
 def _segment_target(model):
-    # the model, or of the outermost Sequentials the one with the most children, the first if equal
+    # the model itself, or the outermost Sequential with the most children, the first of equal ones
     if isinstance(model, nn.Sequential):
         return "", model
     found = []

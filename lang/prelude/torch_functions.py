@@ -1,4 +1,4 @@
-# torch: the functions that are Python in PyTorch, too.
+# torch: functions that PyTorch also implements in Python.
 #
 # For:       net files. Everything else of torch is native or a row of the op table.
 # Invariant: as functional.py.
@@ -74,7 +74,7 @@ def meshgrid(*tensors, indexing=None):
 
 
 def broadcast_tensors(*tensors):
-    # one whose shape is the common one already is given back as it is
+    # a tensor that already has the common shape is returned unchanged
     shape = []
     for t in tensors:
         own = list(t.shape)

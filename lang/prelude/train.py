@@ -1,8 +1,8 @@
-# The built-in loop.
+# The built-in training loop.
 #
 # For:       lang/run/run.c, which calls run() for a recording or a what-if and check_inplace() for an in-place check.
-# Invariant: the names in train() are those of the net language page, and live and die as they do there: `output` and `l`
-#            of a step stay until the next step binds them again. Nothing else here holds a tensor of a step.
+# Invariant: the names in train() are those of the net language page, with the same lifetimes: `output` and `l`
+#            of a step live until the next step binds them again. Nothing else here holds a tensor of a step.
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ import _toggles as toggles
 
 
 class _Identity:
-    # the scaler where there is no fp16
+    # replaces the scaler where there is no fp16
     def scale(self, outputs):
         return outputs
 
@@ -72,7 +72,7 @@ def host_batch(net, count, settings):
 
 class Prefetcher:
     # The loop of docs/guide/net-language.md ("prefetch"): `depth` further batches are on the device, and the next one is loaded before the
-    # oldest is handed out. The caller's old batch goes when its names are bound again, so while that is done there is one more.
+    # oldest is returned. The caller's old batch is freed when its names are bound again, so for that time there is one more.
     def __init__(self, load, depth):
         self.load = load
         self.batches = []
@@ -86,7 +86,7 @@ class Prefetcher:
 
 
 def make_next(source, settings):
-    # what gives the next batch, on the device
+    # a function that returns the next batch, on the device
     count = settings["batch"] // settings["accumulate"]
 
     def load():
@@ -141,7 +141,7 @@ def set_up(net, settings):
     toggles.freeze(model, settings["freeze"])
     torch._note_parameters(sum([p.numel() for p in model.parameters()]))
     move(model)
-    # the net's own is made when the model is as its steps see it
+    # a net with an optimizer() gets it later, when the model is in its final state
     if not hasattr(net, "optimizer") and settings["grad"] == "train":
         return model, toggles.make_optimizer(model, settings)
     return model, None
@@ -302,7 +302,7 @@ def _size_of(size):
 
 
 def _use_formula(settings):
-    # random numbers of the net become numbers of a formula, the k-th call since settings["random"] was set
+    # replace the net's random numbers by those of a formula; k counts the calls since settings["random"] was set
     def next_key():
         settings["random"] = settings["random"] + 1
         return settings["random"] - 1

@@ -1,15 +1,16 @@
 /*
- * lang/syntax/ast.h - the tree of a net file, with every name already resolved to where it lives.
+ * lang/syntax/ast.h - the syntax tree of a net file, in which every name is resolved to a scope and slot.
  *
  * For:            the parser and the resolver fill it, the interpreter walks it.
- * Must not know:  values, tensors, the engine: this is text that has been understood, nothing that runs.
- * Invariant:      after lang_parse() the tree is constant. Everything in it comes from the arena given to lang_parse()
- *                 and dies with it. No tree is higher than LANG_MAX_HEIGHT, so a recursive walk is safe.
+ * Must not know:  values, tensors, the engine.
+ * Invariant:      after lang_parse() the tree is constant. Everything in it is allocated in the arena given to
+ *                 lang_parse() and lives as long as it. No tree is higher than LANG_MAX_HEIGHT, so a recursive walk is
+ *                 safe.
  *
  * Lists are (pointer, count); the pointer of an empty list is NULL. A pointer that may be NULL says so.
  *
- * Frames. The order in which a frame's variables die is part of what this project shows, so slots are laid out as
- * CPython 3.12 lays out its "fast locals": see struct lang_code. A frame releases its slots from index 0 upwards.
+ * The order in which a frame releases its variables decides when tensors are freed, so slots have the order of CPython
+ * 3.12's "fast locals", see struct lang_code. A frame releases its slots from index 0 upwards.
  */
 #ifndef LANG_AST_H
 #define LANG_AST_H
@@ -23,9 +24,9 @@ struct lang_stmt;
 struct lang_code;
 
 /*
- * Deepest nesting of brackets, operators and blocks in the text that is accepted, and the height of the highest
- * expression: LANG_EXPR nodes from an expression down to its deepest leaf. A chain `a + b + c` of any length is one
- * node, a chain `a.b.c` is one node a link.
+ * Limits of an accepted file: nesting of brackets and operators, nesting of blocks, and height of an expression, which
+ * is the number of nodes on the path to its deepest leaf. A chain `a + b + c` of any length is one node, a chain
+ * `a.b.c` has one node per attribute.
  */
 #define LANG_MAX_NESTING 200
 #define LANG_MAX_BLOCKS 100
@@ -46,7 +47,7 @@ struct lang_span {
  * A string of the file: a name or the value of a literal. Interned: two equal strings of one module are one object, so
  * names may be compared by pointer.
  *
- * id    0 .. module->str_count - 1, dense: a place to hang what the interpreter keeps for each
+ * id    0 .. module->str_count - 1, dense, so that it can index an array
  * text  UTF-8, `len` bytes, then a NUL; a literal may also hold NULs before that
  */
 struct lang_str {
@@ -159,7 +160,7 @@ struct lang_exprs {
     uint32_t count;
 };
 
-/* One step of a chain: apply `op` to what the chain has so far and `operand`. `at` is the operator's place. */
+/* One step of a chain: result = result op operand. `at` is the span of the operator. */
 struct lang_step {
     enum lang_op op;
     struct lang_expr *operand;
@@ -207,7 +208,7 @@ struct lang_comp_for {
     struct lang_exprs conds;
 };
 
-/* A variable of a comprehension that runs in the frame around it. */
+/* A variable of a comprehension that runs in the enclosing frame. */
 struct lang_hidden {
     uint32_t slot;
     /* a nested function captures it: put a new, empty cell into the slot after clearing it */
@@ -217,15 +218,15 @@ struct lang_hidden {
 /*
  * Comprehensions.
  *
- * LIST, DICT: run in the frame around them, as in CPython 3.12. Evaluate the first clause's iterable; then, for each of
- * `hidden` in order, take what the slot holds (a value, a cell or nothing) aside and leave it empty; run the loops;
- * then put what was there back, last one first, which releases what the comprehension left in the slot. Names inside
- * already point to these slots. Of the hidden ones some may stay empty: variables of comprehensions further inside, and
- * names bound by a walrus that are global.
+ * LIST, DICT: run in the enclosing frame, as in CPython 3.12. To run one, evaluate the first clause's iterable; for
+ * each slot of `hidden` in order, save its content (a value, a cell or nothing) and clear it; run the loops; restore
+ * the saved contents, last one first, which releases the values that the comprehension left there. Names inside the
+ * comprehension refer to these slots. Some hidden slots may stay empty: variables of nested comprehensions, and global
+ * names bound by a walrus.
  *
- * GENERATOR: a frame of its own, `code`, whose slot 0 (named ".0") is the iterator of the first clause. The first
- * iterable is evaluated in the frame around it, everything else inside. `hidden` is empty. It stands only as an
- * argument of a call, bare or in brackets, or starred there.
+ * GENERATOR: runs in a separate frame with code `code`, whose slot 0 (named ".0") is the iterator of the first clause.
+ * The first iterable is evaluated in the enclosing frame, everything else inside. `hidden` is empty. The parser
+ * accepts it only as an argument of a call, possibly starred.
  */
 struct lang_comp {
     enum lang_comp_kind kind;
@@ -384,7 +385,7 @@ struct lang_stmt {
         } augment;
         struct {
             struct lang_expr *target;
-            /* only there because it can make names cells; never evaluated */
+            /* never evaluated; kept because names in it may become cells */
             struct lang_expr *annotation;
             struct lang_expr *value; /* NULL: nothing happens */
             bool is_simple;          /* a bare NAME, not in parentheses */
@@ -445,7 +446,7 @@ struct lang_stmt {
     } u;
 };
 
-/* ---- code: what runs in a frame of its own ---- */
+/* ---- code objects: what runs in a separate frame ---- */
 
 enum lang_code_kind {
     LANG_CODE_MODULE,
@@ -466,7 +467,7 @@ enum lang_param_kind {
 struct lang_param {
     const struct lang_str *name;
     enum lang_param_kind kind;
-    /* NULL: none; evaluated in the frame around, positional ones before keyword-only ones */
+    /* NULL: none; evaluated in the enclosing frame, positional ones before keyword-only ones */
     struct lang_expr *default_value;
     struct lang_expr *annotation; /* NULL: none; never evaluated */
     struct lang_span span;
@@ -475,34 +476,31 @@ struct lang_param {
 /* One slot of a frame. */
 struct lang_slot {
     const struct lang_str *name;
-    /* own cell: when the frame starts, put a new cell here (holding the argument where it is a parameter) */
+    /* own cell: entering the frame stores a new cell here (with the argument as its value for a parameter) */
     bool is_cell;
     bool is_free; /* filled with the cell that was captured when the function was made */
 };
 
 /*
- * A function, lambda, class body, generator expression or the module.
+ * The code object of a function, lambda, class body, generator expression or module.
  *
  * params   in the order of their slots, which is CPython's co_varnames: positional-only and positional, then
  *          keyword-only, then *args, then **kwargs. params[i] lives in slot i.
  * slots    slot_count of them, in CPython's order of localsplus, the order in which a frame releases them:
- *            local_count locals: co_varnames, that is parameters, then locals in the order in which the compiler meets
- *            them
- *              (the value before the target). A parameter that is a cell stays here (is_cell), and so does the variable
- *              of a comprehension that a nested function captures.
+ *            local_count locals: co_varnames, that is parameters, then locals in the order in which the compiler visits
+ *            them (the value before the target). A parameter that is a cell is among them (is_cell), and so is the
+ *            variable of a comprehension that a nested function captures.
  *            cell_count other own cells, by name (is_cell)
  *            free_count captured cells, by name (is_free)
  *          The module and class bodies keep their names in dicts; their slots are only those of their comprehensions'
  *          variables, captured cells, and a class's `__class__`.
- * captures free_count entries: the slot of the frame *around* whose cell goes to slot (slot_count - free_count + i)
- * when
- *          the function is made
- * class_cell  slot of the cell `__class__`: in a method that mentions super or __class__ a captured one (bare super()
- *             takes
- *          the class from it and the object from slot 0, which may itself be a cell); in a class body the own cell that
- *          gets the class once it is made; LANG_NO_SLOT where there is none
- * makes_cells      some own slot is a cell: frames of this code need the step that makes them
- * is_method_like   the code around is a class body
+ * captures free_count entries: slot of the *enclosing* frame whose cell is stored in slot (slot_count - free_count + i)
+ *          when the function is created
+ * class_cell  slot of the cell `__class__`: in a method that uses super or __class__ a captured one (super() without
+ *             arguments takes the class from it, and the object from slot 0, which may itself be a cell); in a class
+ *             body the own cell in which the class is stored; LANG_NO_SLOT where there is none
+ * makes_cells      some own slot is a cell, so entering the frame creates cells
+ * is_method_like   the enclosing code is a class body
  */
 #define LANG_NO_SLOT UINT32_MAX
 
@@ -512,7 +510,7 @@ struct lang_code {
     const struct lang_str *qualname; /* "Net.forward", "f.<locals>.g", "f.<locals>.<lambda>" */
     const struct lang_str *doc;      /* docstring, NULL: none. It is not part of the body. */
     struct lang_span span;
-    struct lang_code *parent; /* the code around; NULL for the module */
+    struct lang_code *parent; /* the enclosing code; NULL for the module */
 
     struct lang_param *params;
     uint32_t param_count;
@@ -541,7 +539,7 @@ struct lang_code {
  * A file.
  *
  * strs   every string of the file by id
- * codes  every code of the file that can run, the module first, then in the order in which functions are made
+ * codes  every code of the file that can run, the module first, then in the order in which functions are created
  */
 struct lang_module {
     const struct lang_source *source;

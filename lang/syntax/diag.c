@@ -2,7 +2,7 @@
  * lang/syntax/diag.c - see diag.h.
  *
  * Must not know:  tokens, the tree, values.
- * Invariant:      whatever bytes the source holds, a message is printable text; only tabs are passed on.
+ * Invariant:      a message is printable text for any bytes in the source; tabs are the only control characters in it.
  */
 #include "lang/syntax/diag.h"
 

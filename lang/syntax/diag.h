@@ -1,7 +1,7 @@
 /*
- * lang/syntax/diag.h - the text of a net file by lines, and messages that point into it.
+ * lang/syntax/diag.h - the text of a net file with its lines, and error messages with a source location.
  *
- * For:            the lexer and the parser (what is refused), the interpreter (what fails while the net runs).
+ * For:            the lexer and the parser (syntax errors), the interpreter (runtime errors).
  * Must not know:  tokens, the tree, values.
  * Invariant:      every message about a net file has the same layout:
  *
@@ -38,7 +38,7 @@ struct lang_source {
 
 /*
  * Copy `text` into the arena: byte order mark dropped, "\r\n" and "\r" turned into "\n", lines indexed.
- * VS_E_SYNTAX: 2 GiB or more. Nothing else is looked at.
+ * VS_E_SYNTAX: the text has 2 GiB or more. Nothing else is checked.
  */
 VS_MUST_USE enum vs_status lang_source_new(const char *file, const char *text, size_t len,
                                            struct vs_arena *arena, const struct lang_source **out,
@@ -53,11 +53,12 @@ struct lang_span lang_source_span(const struct lang_source *source, uint32_t sta
 /*
  * Fill `err` with a message in the layout above and return `status`.
  *
- * span  what to underline; of a span over several lines the first one is shown. Line 0: nowhere, no line is shown.
+ * span  what to underline; of a span over several lines the first one is shown. Line 0: there is no location and no
+ *       line is shown.
  * hint  what to write instead, or NULL; printed on a line of its own
  * fmt   the message, without a final full stop
  *
- * Tabs are kept, other control characters are shown as "?", a long line is cut around the span.
+ * Tabs are kept, other control characters are shown as "?", of a long line only the part around the span is shown.
  */
 enum vs_status lang_diagv(struct vs_error *err, enum vs_status status,
                           const struct lang_source *source, struct lang_span span, const char *hint,

@@ -2,7 +2,7 @@
  * lang/syntax/lexer.c - see lexer.h: lines, indentation, brackets, names and operators.
  *
  * Must not know:  the grammar.
- * Invariant:      every turn of a loop moves `pos` on or sets `failed`.
+ * Invariant:      every loop iteration advances `pos` or sets `failed`.
  */
 #include "lang/syntax/lexer_internal.h"
 
@@ -59,13 +59,13 @@ bool lang_is_ident_char(uint32_t c, bool is_first)
     return false;
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
 static void place(struct lexer *lx, uint32_t offset, uint32_t *line, uint32_t *col)
 {
     const uint32_t *starts = lx->source->line_starts;
 
-    if (offset < lx->col_offset) { /* back: by a token at most, but for messages */
+    if (offset < lx->col_offset) { /* backwards: at most by one token, except for messages */
         while (starts[lx->line - 1] > offset)
             lx->line--;
         lx->col_offset = starts[lx->line - 1];
@@ -91,7 +91,7 @@ struct lang_span lexer_span(struct lexer *lx, uint32_t start, uint32_t end)
     const uint32_t *next = &lx->source->line_starts[lx->line];
     struct lang_span span;
 
-    /* most often on the line that was asked for last, from there on */
+    /* most often on the line of the last request */
     if (lx->is_ascii && start >= lx->col_offset && start <= end &&
         (lx->line == lx->source->line_count || end < *next)) {
         span = (struct lang_span){lx->line, lx->col + (start - lx->col_offset), lx->line,
@@ -170,7 +170,7 @@ uint32_t lexer_ident_len(const struct lexer *lx, uint32_t at, bool is_first)
     return lang_is_ident_char(code_point(lx, at, &len), is_first) ? len : 0;
 }
 
-/* Offset of the first byte that is not UTF-8 (or is a NUL), or lx->len. Notes whether all is ASCII. */
+/* Offset of the first byte that is not UTF-8 (or is a NUL), or lx->len. Sets is_ascii. */
 static uint32_t check_utf8(struct lexer *lx)
 {
     const unsigned char *s = (const unsigned char *)lx->text;
@@ -444,7 +444,7 @@ static void fail_tabs(struct lexer *lx)
                "tabs and spaces are mixed, so the depth depends on the width of a tab");
 }
 
-/* The first token of a logical line stands at `col`: open or close blocks. */
+/* Opens or closes blocks for a logical line whose first token is at `col`. */
 static void indent_to(struct lexer *lx, uint32_t col, uint32_t alt)
 {
     uint32_t top = lx->indent_count - 1;
@@ -485,7 +485,7 @@ static bool line_start(struct lexer *lx)
         uint32_t col = 0;
         uint32_t alt = 0;
         uint32_t joined_col =
-            0; /* of a line of blanks joined with the next, its own blanks count */
+            0; /* blanks of a blank line that a backslash joins with the next line count */
         uint32_t joined_alt = 0;
 
         for (; lx->pos < lx->len && !lx->failed; lx->pos++) {
@@ -587,7 +587,7 @@ void lang_tokens_init(struct lang_tokens *tokens, const struct lang_source *sour
     lx.line = 1;
     lx.col = 1;
     lx.indent_count = 1;
-    /* a token is some five characters */
+    /* a token has about five characters */
     tokens->items = vs_reserve(NULL, source->len / 5 + 16, &tokens->cap, sizeof(*tokens->items));
     index_kinds(&lx);
     whole_text(&lx);

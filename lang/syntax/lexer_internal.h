@@ -1,5 +1,5 @@
 /*
- * lang/syntax/lexer_internal.h - what the files of the lexer share.
+ * lang/syntax/lexer_internal.h - declarations shared by the files of the lexer.
  *
  * For:            lexer.c (lines, brackets, names, operators), lexer_text.c (numbers, strings, f-strings).
  * Must not know:  the grammar.
@@ -17,11 +17,12 @@ struct lexer_bracket {
 };
 
 /*
- * indents  columns of the open blocks, counted with tabs to 8 (col) and as one column (alt): both must agree on what is
- *          deeper, or the meaning would depend on the width of a tab
- * first, next  the spelled kinds by their first character: first[c] is one of them, next[kind] the one after; 0: none
- * line     number of the line that line_offset is the start of; the last place asked for
- * col_offset, col  a place on that line whose column is known
+ * indents  columns of the open blocks with tabs advancing to multiples of 8 (col), and with a tab as one column (alt);
+ *          both must agree on which block is deeper, so that the meaning does not depend on the width of a tab
+ * first, next  chains of token kinds with a fixed spelling by first character: first[c] is one of them, next[kind] the
+ *          next; 0 ends a chain
+ * line     the line of the last requested location
+ * col_offset, col  byte offset and column of a location on that line
  */
 struct lexer {
     const struct lang_source *source;
@@ -46,13 +47,13 @@ struct lexer {
     uint32_t bracket_count;
 };
 
-/* Where the bytes from start to end stand. Cheap when called with growing offsets. */
+/* The span of the bytes from start to end. O(1) for increasing offsets. */
 struct lang_span lexer_span(struct lexer *lx, uint32_t start, uint32_t end);
 
 struct lang_token *lexer_emit(struct lexer *lx, enum lang_token_kind kind, uint32_t start,
                               uint32_t end);
 
-/* Record the failure and end the list with an ERROR token. Does nothing after the first. */
+/* Records the error and ends the list with an ERROR token. Only the first call has an effect. */
 void lexer_fail(struct lexer *lx, struct lang_span span, const char *hint, const char *fmt, ...)
     VS_PRINTF(4, 5);
 

@@ -2,7 +2,7 @@
  * lang/syntax/lexer_text.c - see lexer_internal.h: numbers, strings and f-strings.
  *
  * Must not know:  the grammar.
- * Invariant:      finds where literals end and refuses malformed ones; what they are worth is the parser's business.
+ * Invariant:      finds the end of literals and refuses malformed ones; parser_literal.c computes their values.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_digit_of(char c, int base)
     return c >= '0' && c <= '9' && c - '0' < base;
 }
 
-/* Digits with single underscores between them, from `at` on: the offset behind them. */
+/* Digits with single underscores between them, from `at` on: returns the offset after them. */
 static uint32_t skip_digits(const struct lexer *lx, uint32_t at, int base)
 {
     while (at < lx->len) {
@@ -108,7 +108,7 @@ void lexer_number(struct lexer *lx)
 /* ---- strings ---- */
 
 /*
- * A string or f-string while it is read.
+ * A string or f-string that is being read.
  *
  * start       of the prefix
  * quote_len   1 or 3
@@ -234,7 +234,7 @@ static void fstring_text(struct lexer *lx, const struct string_form *form, bool 
     }
 }
 
-/* From `{` to behind its `}`. */
+/* A replacement field, from `{` to its `}`. */
 static void fstring_field(struct lexer *lx, const struct string_form *form)
 {
     uint32_t depth;

@@ -1,5 +1,5 @@
 /*
- * lang/syntax/parser.c - see parser.h: the parser's common ground and its entry.
+ * lang/syntax/parser.c - see parser.h: functions shared by the parser's files, and lang_parse().
  *
  * Must not know:  slots.
  * Invariant:      see parser_internal.h.
@@ -18,7 +18,7 @@
 
 static const struct lang_token end_token = {.kind = LANG_TOK_END};
 
-/* ---- failing ---- */
+/* ---- errors ---- */
 
 static void stop(struct lang_parser *p)
 {
@@ -240,7 +240,7 @@ struct lang_code *parser_code_new(struct lang_parser *p, enum lang_code_kind kin
     return code;
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 const char *lang_op_text(enum lang_op op)
 {

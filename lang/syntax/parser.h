@@ -1,10 +1,10 @@
 /*
- * lang/syntax/parser.h - from the text of a net file to its resolved tree.
+ * lang/syntax/parser.h - parses a net file to a syntax tree with resolved names.
  *
  * For:            the interpreter, the tests, the fuzzer.
  * Must not know:  values, the engine.
- * Invariant:      any bytes at all give either a tree or one message; what is outside the language is refused, never
- *                 skipped.
+ * Invariant:      any input gives either a tree or one error message; a construct outside the net language is an
+ *                 error, never ignored.
  */
 #ifndef LANG_PARSER_H
 #define LANG_PARSER_H
@@ -17,15 +17,15 @@
 #include "lang/syntax/ast.h"
 
 /*
- * Read a net file: tokens, tree, slots.
+ * Parses a net file.
  *
- * file_name  for messages
- * text       `len` bytes of UTF-8; copied, need not outlive the call
- * arena      everything in *out belongs to it
+ * file_name  used in messages
+ * text       `len` bytes of UTF-8; copied
+ * arena      *out is allocated in it
  * out        untouched on failure
  *
- * VS_E_SYNTAX: the first thing that is not Python or not part of the net language, with file, line, column, the line
- * itself, a caret and what to write instead (lang/syntax/diag.h).
+ * VS_E_SYNTAX: the first syntax error or construct outside the net language, with file, line, column, source line,
+ * caret and a suggestion (lang/syntax/diag.h).
  */
 VS_MUST_USE enum vs_status lang_parse(const char *file_name, const char *text, size_t len,
                                       struct vs_arena *arena, struct lang_module **out,

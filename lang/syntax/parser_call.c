@@ -1,9 +1,8 @@
 /*
  * lang/syntax/parser_call.c - arguments of calls and parameters of functions.
  *
- * Must not know:  what is called.
- * Invariant:      the order of arguments is that in which they are evaluated: all positional ones, then all keyword
- *                 ones.
+ * Must not know:  the callee.
+ * Invariant:      arguments are stored in the order of their evaluation: all positional ones, then all keyword ones.
  */
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 /* ---- arguments ---- */
 
-/* What has been read of one list of arguments. */
+/* Kinds of arguments read so far in one list. */
 struct arg_state {
     bool has_keyword; /* name=value */
     bool has_kwargs;  /* **value */
@@ -91,8 +90,8 @@ static void check_repeated(struct lang_parser *p, const struct lang_keyword *key
 }
 
 /*
- * Positional and keyword arguments are mixed in the text, so two lists grow at once: the positional ones on the scratch
- * stack, the keyword ones in a chain that is laid out at the end.
+ * Positional and keyword arguments are mixed in the text, so two lists are built at once: the positional ones on the
+ * scratch stack, the keyword ones in a linked list that is converted at the end.
  */
 struct keyword_link {
     struct keyword_link *next;
@@ -232,7 +231,7 @@ static void slash(struct lang_parser *p, const struct param_state *state, size_t
     parser_advance(p);
 }
 
-/* In the order of slots: *args behind the keyword-only ones. */
+/* Reorders the parameters by slot: *args comes after the keyword-only ones. */
 static void order_params(struct lang_code *code)
 {
     for (uint32_t i = 0; i < code->param_count; i++) {

@@ -2,13 +2,13 @@
  * lang/syntax/parser_def.c - functions and classes.
  *
  * Must not know:  slots.
- * Invariant:      what the parser knows about the place around (class, loops, function) is put back behind the body.
+ * Invariant:      the parser's state about enclosing class, loops and function is restored after the body.
  */
 #include <string.h>
 
 #include "lang/syntax/parser_internal.h"
 
-/* What a body changes of the parser's state. */
+/* The parser's state that a body changes. */
 struct around {
     const char *class_name;
     uint32_t loops;

@@ -2,8 +2,7 @@
  * lang/syntax/parser_expr.c - expressions from the conditional down to attribute, call and index.
  *
  * Must not know:  slots, statements.
- * Invariant:      a chain of equal operators is one node however long; what nests is counted (parser_enter,
- *                 parser_adopt).
+ * Invariant:      a chain of operators of one precedence is one node; nesting is limited (parser_enter, parser_adopt).
  */
 #include <string.h>
 
@@ -176,7 +175,7 @@ static struct lang_expr *chain(struct lang_parser *p, enum lang_expr_kind kind,
     return expr;
 }
 
-/* What `operand` reads, one level deeper. */
+/* Calls `operand` one nesting level deeper. */
 static struct lang_expr *deeper(struct lang_parser *p,
                                 struct lang_expr *(*operand)(struct lang_parser *))
 {
@@ -189,7 +188,7 @@ static struct lang_expr *deeper(struct lang_parser *p,
     return expr;
 }
 
-/* `**` binds from the right, and stronger than a sign to its left. */
+/* `**` is right-associative and binds more tightly than a unary operator to its left. */
 static struct lang_expr *power(struct lang_parser *p)
 {
     struct lang_span start = p->tok->span;
@@ -342,7 +341,7 @@ struct lang_expr *parser_or(struct lang_parser *p)
     return joined(p, LANG_TOK_OR, LANG_EXPR_OR, conjunction);
 }
 
-/* ---- the weakest ---- */
+/* ---- lowest precedence ---- */
 
 static struct lang_expr *lambda(struct lang_parser *p)
 {

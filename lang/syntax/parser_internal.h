@@ -1,10 +1,10 @@
 /*
- * lang/syntax/parser_internal.h - what the files of the parser share.
+ * lang/syntax/parser_internal.h - declarations shared by the files of the parser.
  *
  * For:            parser*.c.
- * Must not know:  slots: names are only spelled out here, resolve.c says where they live.
- * Invariant:      after a failure `tok` is the end of the file for good, every function still returns a node, and every
- *                 loop ends; so no caller checks each step. lang_parse() looks at `failed` once.
+ * Must not know:  scopes and slots, which resolve.c assigns.
+ * Invariant:      after an error `tok` stays at the end of the file, every function still returns a node, and every
+ *                 loop ends, so that callers need not check each step. lang_parse() checks `failed` once.
  */
 #ifndef LANG_PARSER_INTERNAL_H
 #define LANG_PARSER_INTERNAL_H
@@ -13,16 +13,17 @@
 #include "lang/syntax/parser.h"
 
 /*
- * tok          the token to read next; before it, `last` is what was read last
- * nesting      how deep expressions stand inside each other here
- * class_name   of the innermost class without its leading underscores, for private names; NULL: none, or nothing left
- * in_def       directly inside a function, where `return` may stand
- * loops        loops around, in the same function
- * in_annotation  inside an annotation, where a walrus would be lost
+ * tok          the next token; `last` is the token read last
+ * nesting      current nesting of expressions
+ * class_name   of the innermost class without its leading underscores, for private names; NULL where there is none, or
+ *              only underscores
+ * in_def       directly inside a function, where `return` is allowed
+ * loops        number of enclosing loops in the same function
+ * in_annotation  inside an annotation, where a walrus is refused
  * is_future_ok only docstring and future imports so far
- * generator    a generator expression in brackets that no call has taken as an argument yet; NULL: none
- * scratch      a stack of bytes for lists that are being read; taken to the arena when complete
- * text         bytes of a literal that is being read
+ * generator    a generator expression that is not yet known to be an argument of a call; NULL: none
+ * scratch      a stack of bytes for incomplete lists, which are copied to the arena when complete
+ * text         bytes of the literal that is being read
  */
 struct lang_parser {
     const struct lang_source *source;
@@ -48,7 +49,7 @@ struct lang_parser {
     size_t text_cap;
 };
 
-/* What is outside the language; the table of messages is in parser_refuse.c. */
+/* Constructs outside the net language; the table of messages is in parser_refuse.c. */
 enum parser_refusal {
     PARSER_REFUSE_TRY,
     PARSER_REFUSE_EXCEPT,
@@ -77,16 +78,16 @@ enum parser_refusal {
 
 /* ---- parser.c ---- */
 
-/* The first failure wins. */
+/* Records an error; only the first one is kept. */
 void parser_fail(struct lang_parser *p, struct lang_span span, const char *hint, const char *fmt,
                  ...) VS_PRINTF(4, 5);
 
-/* `tok` is not what the grammar needs there: `wanted` ("an expression", "`:`"). Says so, or better if it can. */
+/* Reports that `tok` is not `wanted` ("an expression", "`:`"), or a more specific error where there is one. */
 void parser_unexpected(struct lang_parser *p, const char *wanted);
 
 void parser_advance(struct lang_parser *p);
 bool parser_accept(struct lang_parser *p, enum lang_token_kind kind);
-/* Read `kind` or fail. */
+/* Reads a token of kind `kind` or fails. */
 void parser_expect(struct lang_parser *p, enum lang_token_kind kind);
 
 static inline bool parser_is(const struct lang_parser *p, enum lang_token_kind kind)
@@ -97,27 +98,30 @@ static inline bool parser_is(const struct lang_parser *p, enum lang_token_kind k
 /* The kind after `tok`; END at the end. */
 enum lang_token_kind parser_next_kind(const struct lang_parser *p);
 
-/* A level deeper; false, and failed, where it is too deep. Each true is followed by a leave. */
+/* Increments the nesting; false with an error where it is too deep. Call leave only after true. */
 bool parser_enter(struct lang_parser *p);
 void parser_leave(struct lang_parser *p);
 
-/* From where `start` starts to the end of the token read last. */
+/* The span from the beginning of `start` to the end of the token read last. */
 struct lang_span parser_span_from(const struct lang_parser *p, struct lang_span start);
 
 struct lang_expr *parser_expr_new(struct lang_parser *p, enum lang_expr_kind kind,
                                   struct lang_span start);
-/* `child` is below `expr`: keep the height, fail where it gets too high. NULL children are fine. */
+/* Updates the height of `expr` for its new child (may be NULL); fails where the tree is too high. */
 void parser_adopt(struct lang_parser *p, struct lang_expr *expr, const struct lang_expr *child);
 
-/* Lists: remember scratch_len, push items of one size, take them from there on. The count goes to *count. */
+/*
+ * To build a list: save scratch_len as `mark`, push items of one size, then take all items from `mark` on, which copies
+ * them to the arena. *count: their number.
+ */
 void parser_push(struct lang_parser *p, const void *item, size_t size);
 void *parser_take(struct lang_parser *p, size_t mark, size_t size, uint32_t *count);
 struct lang_exprs parser_take_exprs(struct lang_parser *p, size_t mark);
 
-/* The name `tok` as it is stored: private names get their class in front. */
+/* The name as it is stored: private names (`__x`) get the prefix `_Class`. */
 const struct lang_str *parser_private(struct lang_parser *p, const struct lang_str *name);
 
-/* Read a NAME; `what` is wanted ("a name"). On failure the empty string. */
+/* Reads a NAME, described by `what` ("a name") in messages. Returns the empty string on failure. */
 const struct lang_str *parser_name(struct lang_parser *p, const char *what);
 
 struct lang_code *parser_code_new(struct lang_parser *p, enum lang_code_kind kind,

@@ -1,8 +1,8 @@
 /*
- * lang/syntax/parser_literal.c - what number and string literals are worth.
+ * lang/syntax/parser_literal.c - values of number and string literals.
  *
- * Must not know:  where they stand.
- * Invariant:      `text` of the parser is used as a stack: whoever adds to it takes it off again.
+ * Must not know:  where a literal is used.
+ * Invariant:      the parser's `text` is used as a stack: each function removes what it has added.
  */
 #include <locale.h>
 #include <stdlib.h>
@@ -170,8 +170,8 @@ static uint32_t octal_escape(struct lang_parser *p, uint32_t at, uint32_t end)
 }
 
 /*
- * The escape at `at`: adds its character, returns the offset behind it. One that Python does not know stands for
- * itself.
+ * The escape at `at`: adds its character, returns the offset after it. An unknown escape is kept
+ * unchanged, as in Python.
  */
 static uint32_t escape(struct lang_parser *p, uint32_t at, uint32_t end)
 {
@@ -308,7 +308,7 @@ static char conversion(struct lang_parser *p)
     return *s;
 }
 
-/* From `{` to behind `}`. The text from text_mark on, which stands before it, becomes a part of its own. */
+/* A replacement field, from `{` to `}`. The text from text_mark on, which precedes it, becomes a separate part. */
 static void field(struct lang_parser *p, size_t text_mark)
 {
     struct lang_fpart part = {NULL, NULL, 0, NULL};

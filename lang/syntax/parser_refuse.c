@@ -1,8 +1,8 @@
 /*
- * lang/syntax/parser_refuse.c - what the net language leaves out of Python, and what to write instead.
+ * lang/syntax/parser_refuse.c - messages about Python constructs that the net language does not have, with suggestions.
  *
- * Must not know:  how the rest is parsed.
- * Invariant:      every row is also explained in docs/guide/net-language.md.
+ * Must not know:  how other constructs are parsed.
+ * Invariant:      docs/guide/net-language.md explains every row.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * lang/syntax/parser_stmt.c - files, blocks and the statements that have blocks.
  *
  * Must not know:  slots.
- * Invariant:      a chain of `elif` is one node, so its length costs no depth.
+ * Invariant:      a chain of `elif` is one node, so its length does not count as nesting.
  */
 #include "lang/syntax/parser_internal.h"
 

@@ -1,5 +1,5 @@
 /*
- * lang/syntax/parser_target.c - what may stand on the left of `=`, after `for`, `as` and `del`.
+ * lang/syntax/parser_target.c - targets: the left side of `=`, and after `for`, `as` and `del`.
  *
  * Must not know:  slots.
  * Invariant:      an expression that has passed the check consists of NAME, ATTR, INDEX, TUPLE, LIST and STARRED only,
@@ -9,7 +9,7 @@
 
 #include "lang/syntax/parser_internal.h"
 
-/* What an expression that cannot be a target is called. */
+/* The name in messages of an expression that cannot be a target. */
 static const char *kind_text(const struct lang_expr *expr)
 {
     switch (expr->kind) {

@@ -2,7 +2,7 @@
  * lang/syntax/resolve.c - see resolve.h: the tables of scopes and symbols, and the order of the steps.
  *
  * Must not know:  tokens, values.
- * Invariant:      a key is in its map once.
+ * Invariant:      a map has each key once.
  */
 #include "lang/syntax/resolve.h"
 
@@ -109,7 +109,7 @@ struct resolve_scope *resolve_scope_of(const struct resolver *r, const void *nod
 
 /* ---- the steps ---- */
 
-/* Under `from __future__ import annotations` the names in annotations count for nothing. */
+/* Under `from __future__ import annotations` the names in annotations are ignored. */
 static bool ignores_annotations(const struct lang_block *body)
 {
     for (uint32_t i = 0; i < body->count; i++) {

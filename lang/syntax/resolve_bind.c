@@ -1,12 +1,12 @@
 /*
- * lang/syntax/resolve_bind.c - see resolve_internal.h: what each name of each scope is.
+ * lang/syntax/resolve_bind.c - see resolve_internal.h: finds the scope that binds each name.
  *
  * Must not know:  slots, the tree.
  * Invariant:      a captured name has a symbol in every scope between the one that binds it and the one that uses it.
  */
 #include "lang/syntax/resolve_internal.h"
 
-/* The scope that a comprehension's code runs in; a scope with code is its own. */
+/* The scope whose frame runs a comprehension; the scope itself where it has code. */
 static const struct resolve_scope *frame_of(const struct resolve_scope *scope)
 {
     while (resolve_is_inlined(scope))
@@ -15,8 +15,8 @@ static const struct resolve_scope *frame_of(const struct resolve_scope *scope)
 }
 
 /*
- * The scope around `scope` that binds `name` for it; NULL where none does (the name is global). Bodies of classes bind
- * nothing for what is inside them, except `__class__` for functions.
+ * The enclosing scope of `scope` that binds `name` for it; NULL where there is none (the name is global). Class bodies
+ * bind no names for inner scopes except `__class__`.
  */
 static struct resolve_scope *binder(const struct resolver *r, const struct resolve_scope *scope,
                                     const struct lang_str *name)
@@ -46,7 +46,7 @@ static struct resolve_scope *binder(const struct resolver *r, const struct resol
     return NULL;
 }
 
-/* `scope` uses `name` of `from`: note it in both and in every scope between. */
+/* Records that `scope` captures `name` of `from`, in both and in every scope between them. */
 static void capture(struct resolver *r, struct resolve_scope *scope, struct resolve_scope *from,
                     const struct lang_str *name)
 {
@@ -80,7 +80,7 @@ static void bind_symbol(struct resolver *r, struct resolve_scope *scope, struct 
         return;
     }
     if (sym->where == RESOLVE_IS_FREE)
-        return; /* noted from further inside */
+        return; /* recorded already, from an inner scope */
     from = resolve_is_module(scope) ? NULL : binder(r, scope, sym->name);
     if (from) {
         sym->where = RESOLVE_IS_FREE;

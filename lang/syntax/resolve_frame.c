@@ -228,7 +228,7 @@ static void lay_out(struct resolve_frame *f)
     }
 }
 
-/* Where the frame around keeps the cells that this code captures. */
+/* Sets `captures`: the slots of the enclosing frame that have the captured cells. */
 static void set_captures(struct resolve_frame *f)
 {
     struct lang_code *code = f->code;

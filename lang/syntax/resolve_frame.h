@@ -1,10 +1,10 @@
 /*
- * lang/syntax/resolve_frame.h - the slots of one code while its names are met.
+ * lang/syntax/resolve_frame.h - assigns the slots of one code object while its tree is walked.
  *
  * For:            resolve_slots.c, which walks the code.
  * Must not know:  statements and expressions.
- * Invariant:      cells come behind the locals, so their slots are known only when all locals have been met; until then
- *                 they are noted as patches.
+ * Invariant:      cells come after the locals, so their slots are known only after all locals have been visited; until
+ *                 then references to them are recorded as patches.
  */
 #ifndef LANG_RESOLVE_FRAME_H
 #define LANG_RESOLVE_FRAME_H
@@ -13,9 +13,9 @@
 
 /*
  * scope     of the code
- * inner     innermost comprehension that runs in this frame where the walk stands; else scope
- * vars      symbols of the locals met so far
- * patches   slots to fill in when the cells have theirs
+ * inner     scope of the innermost comprehension in this frame that is being walked; else scope
+ * vars      symbols of the locals visited so far
+ * patches   references to cells, to be set when the slots of the cells are known
  */
 struct resolve_frame {
     struct resolver *r;
@@ -33,14 +33,14 @@ struct resolve_frame {
 
 void resolve_frame_init(struct resolve_frame *f, struct resolver *r, struct lang_code *code,
                         struct resolve_frame *around);
-/* Lay the slots out, fill the patches in, release what the frame holds. */
+/* Assigns the slots of the cells, applies the patches and frees the frame's arrays. */
 void resolve_frame_finish(struct resolve_frame *f);
 
-/* A name is met: set scope and slot, now or at the end. */
+/* Resolve a name that is read or bound: set its scope and slot, now or in resolve_frame_finish(). */
 void resolve_frame_load(struct resolve_frame *f, struct lang_ref *ref);
 void resolve_frame_store(struct resolve_frame *f, struct lang_ref *ref);
 
-/* The variable `name` of the innermost comprehension is saved around it. */
+/* Sets *out for the variable `name` of the innermost comprehension (struct lang_comp.hidden). */
 void resolve_frame_hide(struct resolve_frame *f, const struct lang_str *name,
                         struct lang_hidden *out);
 

@@ -1,7 +1,7 @@
 /*
  * lang/syntax/strs.c - see strs.h.
  *
- * Must not know:  what the strings mean.
+ * Must not know:  how the strings are used.
  * Invariant:      items are in order of their ids.
  */
 #include "lang/syntax/strs.h"

@@ -1,9 +1,9 @@
 /*
- * lang/syntax/strs.h - the strings of one net file, each kept once.
+ * lang/syntax/strs.h - the interned strings of one net file.
  *
  * For:            the parser: names and literals become struct lang_str with dense ids.
- * Must not know:  what the strings mean.
- * Invariant:      equal strings are one object; ids count from 0 without gaps.
+ * Must not know:  how the strings are used.
+ * Invariant:      equal strings are one object; ids are dense and start at 0.
  */
 #ifndef LANG_STRS_H
 #define LANG_STRS_H
@@ -16,7 +16,7 @@
 #include "lang/syntax/ast.h"
 
 /*
- * arena  owns the strings; the table itself is on the heap until released
+ * arena  owns the strings; the table itself is on the heap
  * items  by id, `count` of them
  */
 struct lang_strs {
@@ -30,10 +30,10 @@ struct lang_strs {
 void lang_strs_init(struct lang_strs *strs, struct vs_arena *arena);
 void lang_strs_release(struct lang_strs *strs);
 
-/* The one string equal to these `len` bytes (under 4 GiB); they are copied when new. */
+/* The string equal to these `len` bytes (under 4 GiB), which are copied if it is new. Owned by the arena. */
 const struct lang_str *lang_strs_get(struct lang_strs *strs, const char *text, size_t len);
 
-/* The strings by id, copied into the arena: outlives the table. */
+/* An array of the strings by id, in the arena, which remains valid after lang_strs_release(). */
 const struct lang_str **lang_strs_list(const struct lang_strs *strs);
 
 #endif

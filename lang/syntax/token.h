@@ -1,9 +1,9 @@
 /*
  * lang/syntax/token.h - the tokens of a net file.
  *
- * For:            the lexer makes them, the parser reads them.
- * Must not know:  the tree.
- * Invariant:      a list of tokens ends with exactly one END or one ERROR, and holds neither before that.
+ * For:            the lexer, which creates them, and the parser.
+ * Must not know:  the syntax tree.
+ * Invariant:      a list of tokens ends with exactly one END or one ERROR, and has neither before that.
  */
 #ifndef LANG_TOKEN_H
 #define LANG_TOKEN_H
@@ -21,7 +21,7 @@ enum lang_token_kind {
     LANG_TOKEN_KIND_COUNT
 };
 
-/* What a kind is. */
+/* The properties of a kind. text: its spelling or name in messages. */
 struct lang_token_info {
     const char *text;
     uint8_t
@@ -32,11 +32,11 @@ struct lang_token_info {
 const struct lang_token_info *lang_token_info(enum lang_token_kind kind);
 
 /*
- * start, end  byte offsets into the text. A string's include prefix and quotes. NEWLINE, INDENT, DEDENT and END are
- *             empty or the line ending.
- * name        NAME: its text; else NULL. Not changed for private names.
+ * start, end  byte offsets into the text. The range of a string includes prefix and quotes. NEWLINE, INDENT, DEDENT
+ *             and END are empty or the line ending.
+ * name        NAME: its text; else NULL. Private names are unchanged.
  * is_raw      FSTRING_TEXT: backslashes mean themselves
- * is_spec     FSTRING_TEXT: part of a format spec, where doubled braces are not one
+ * is_spec     FSTRING_TEXT: part of a format spec, where a doubled brace is not an escaped brace
  */
 struct lang_token {
     uint8_t kind; /* enum lang_token_kind */

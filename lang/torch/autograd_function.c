@@ -1,10 +1,10 @@
 /*
  * lang/torch/autograd_function.c - torch.autograd.Function.
  *
- * For:            classes of a net with their own forward and backward.
+ * For:            classes of a net that define forward and backward themselves.
  * Must not know:  what they compute.
- * Invariant:      what save_for_backward was given is kept by the engine's node and released by it; anything else on
- *                 ctx lives as long as the node. The arguments of apply and backward are held until forward and
+ * Invariant:      the engine's node holds and releases the tensors given to save_for_backward; all other attributes of
+ *                 ctx live as long as the node. The arguments of apply and backward are held until forward and
  *                 backward have returned.
  */
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "lang/torch/callback.h"
 #include "lang/torch/nn_module.h"
 
-/* Shape of an output, for a gradient that is missing. */
+/* Shape of an output, for the zeros that replace a missing gradient. */
 struct output_info {
     int64_t sizes[VS_MAX_DIMS];
     int ndim;
@@ -27,12 +27,13 @@ struct output_info {
     bool on_host;
 };
 
-/* What a node of ours carries. `node` is set while backward runs. */
+/* User data of the engine's node. `node` is set while backward runs. */
 struct custom {
     struct lang_vm *vm;
     struct lang_value ctx;
     struct lang_value cls;
-    struct lang_opaque *handle; /* ctx's way to this; its data is NULL once this is gone */
+    struct lang_opaque *
+        handle; /* ctx refers to this struct through it; its data is NULL once the struct is freed */
     struct eng_node *node;
     struct output_info *outputs;
     int output_count;
@@ -151,7 +152,7 @@ static bool wants_zeros(struct lang_vm *vm, const struct custom *c)
     return v == NULL || v->as.i != 0;
 }
 
-/* A gradient that nobody made is zeros of the output's shape, unless ctx says otherwise. */
+/* A missing gradient is replaced by zeros of the output's shape, unless set_materialize_grads(False) was called. */
 static bool push_gradient(struct lang_vm *vm, const struct custom *c, struct eng_tensor *grad,
                           int i)
 {
@@ -172,7 +173,7 @@ static bool push_gradient(struct lang_vm *vm, const struct custom *c, struct eng
     return true;
 }
 
-/* What backward gave, one value for each argument of forward; more may follow if they are None. */
+/* The results of backward: one value for each argument of forward; further ones must be None. */
 static bool give_gradients(struct lang_vm *vm, const struct custom *c, struct lang_value result,
                            struct eng_tensor **out, int out_count)
 {
@@ -229,7 +230,7 @@ static bool run_backward(struct lang_vm *vm, struct custom *c, struct eng_tensor
     if (!give_gradients(vm, c, vm->sp[-1], grads_out, out_count))
         return false;
     lang_drop(vm, lang_pop(vm));
-    for (int i = in_count; i-- > 0;) { /* a tuple goes from its last item on */
+    for (int i = in_count; i-- > 0;) { /* a tuple releases its items from the last one */
         result = lang_pop(vm);
         lang_drop(vm, result);
     }
@@ -366,7 +367,7 @@ static void save_tensors(struct lang_vm *vm, struct lang_value ctx, struct eng_n
     lang_drop(vm, saved);
 }
 
-/* The results with their history. `result` is replaced where an output is an input given back. */
+/* Attaches the node to the results. `result` is replaced where forward returned one of its inputs. */
 static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang_value ctx,
                    struct lang_value *result)
 {
@@ -395,7 +396,7 @@ static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang
     node = eng_custom_node(vm->eng, &custom, inputs, (int)call->arg_count - 1, outputs, (int)count);
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].kind == LANG_TENSOR && outputs[i] != NULL)
-            items[i].as.tensor = outputs[i]; /* an alias took the place of an input given back */
+            items[i].as.tensor = outputs[i]; /* an alias replaces an input that forward returned */
     }
     save_tensors(vm, ctx, node);
     if (node == NULL)

@@ -1,8 +1,8 @@
 /*
- * lang/torch/bind.c - a call of a name of the op table: which overload fits, with which arguments.
+ * lang/torch/bind.c - calls of ops: selection of the overload and conversion of the arguments.
  *
  * For:            lang/torch/bind.h.
- * Must not know:  what an op does.
+ * Must not know:  what an op computes.
  * Invariant:      overloads are tried in the table's order; the first whose parameters take all arguments is run.
  */
 #include "lang/torch/bind.h"
@@ -17,9 +17,9 @@
 #include "lang/syntax/diag.h"
 #include "lang/torch/bind_arg.h"
 
-#define OPERANDS_SHOWN 4 /* of a list */
+#define OPERANDS_SHOWN 4 /* most operands of a list that a message shows */
 
-/* One overload being tried. `why`: the first thing that did not fit, and how many arguments did. */
+/* One overload that is tried. `why`: the first argument that did not fit, and the number of those that did. */
 struct attempt {
     struct lang_scratch scratch;
     struct eng_arg args[ENG_MAX_ARGS];
@@ -27,7 +27,7 @@ struct attempt {
     bool requires_grad;
 };
 
-/* What was wrong, the more telling the later. */
+/* Kinds of mismatch; a later kind makes a better message. */
 enum misfit_kind {
     MISFIT_NONE,
     MISFIT_TOO_MANY,
@@ -45,7 +45,7 @@ struct misfit {
     const char *keyword;           /* of UNKNOWN and TWICE */
 };
 
-/* ---- what PyTorch's parser takes everywhere ---- */
+/* ---- keywords that PyTorch accepts for every op ---- */
 
 /* NumPy's names for two of PyTorch's. */
 static const char *alias_of(const char *name)
@@ -204,7 +204,7 @@ static bool try_overload(struct lang_vm *vm, const struct lang_op_set *set, enum
 
 /* ---- results ---- */
 
-/* The tensors of `ret` become the value's. */
+/* Converts the results of an op to a value, which takes over the tensors' references. */
 static struct lang_value value_of(struct lang_vm *vm, enum eng_op_id id, struct eng_ret *ret)
 {
     const char *name = eng_op_get(id)->name;
@@ -250,7 +250,7 @@ bool lang_op_run(struct lang_vm *vm, enum eng_op_id id, bool in_place, const str
 
 /* ---- failures ---- */
 
-/* The library calls some ops by a name that a net does not have. */
+/* The name in messages: the library calls some ops by internal names. */
 static const char *shown_name(const struct lang_op_set *set)
 {
     static const char inner[] = "torch._op.";
@@ -357,7 +357,7 @@ static const struct lang_expr *source_of(const struct lang_frame *f, uint32_t i)
         struct lang_value space;
         const struct lang_expr *owner = is_method ? e->u.call.func->u.attr.value : NULL;
 
-        /* torch.add(a, b) has all its arguments in the brackets, a.add(b) has not */
+        /* in a.add(b) the first operand is not among the arguments */
         if (is_method && owner->kind == LANG_EXPR_NAME &&
             owner->u.name.scope == LANG_SCOPE_GLOBAL) {
             struct lang_value *v =
@@ -374,7 +374,7 @@ static const struct lang_expr *source_of(const struct lang_frame *f, uint32_t i)
     return NULL;
 }
 
-/* "`x` is [8, 4]"; `source`, where it is known, is what the net calls it. */
+/* "`x` is [8, 4]"; `source` is the expression in the net, where it is known. */
 static void add_operand(struct lang_vm *vm, struct vs_text *text, const char *name,
                         const struct lang_expr *source, const struct eng_tensor *t)
 {
@@ -389,7 +389,7 @@ static void add_operand(struct lang_vm *vm, struct vs_text *text, const char *na
     vs_text_addf(text, "` is %s", eng_shape_text(t, shape));
 }
 
-/* The same of each tensor of a list. */
+/* The same for each tensor of a list. */
 static void add_operands(struct lang_vm *vm, struct vs_text *text, const char *name,
                          const struct lang_expr *source, const struct eng_arg *arg)
 {

@@ -1,10 +1,10 @@
 /*
- * lang/torch/bind_arg.c - one value of a net as one argument of an op.
+ * lang/torch/bind_arg.c - converts a value to an argument of an op.
  *
  * For:            lang/torch/bind_arg.h.
- * Must not know:  which op it is for.
+ * Must not know:  the op that is called.
  * Invariant:      the conversions are PyTorch's: a number may be an integer, a float or a bool; an int list may be one
- *                 int; None is taken only where the signature says so.
+ *                 int; None is accepted only where the signature allows it.
  */
 #include "lang/torch/bind_arg.h"
 

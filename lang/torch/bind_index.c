@@ -1,9 +1,9 @@
 /*
- * lang/torch/bind_index.c - what stands in x[...], and torch.tensor(...).
+ * lang/torch/bind_index.c - converts the key of x[...], and the data of torch.tensor(...).
  *
  * For:            lang/torch/bind.h.
- * Must not know:  what indexing does.
- * Invariant:      a list in an index becomes a host tensor first, as in PyTorch.
+ * Must not know:  how indexing works.
+ * Invariant:      a list in an index becomes a CPU tensor first, as in PyTorch.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool slice_item(struct lang_vm *vm, const struct lang_slice *s, struct en
     return true;
 }
 
-/* A list is a tensor of the host first; where it indexes one of the device, it goes there. */
+/* A list becomes a CPU tensor, which is copied to the device if the indexed tensor is there. */
 static bool index_tensor(struct lang_vm *vm, struct lang_value list, const struct eng_tensor *of,
                          struct lang_value *out)
 {
@@ -175,7 +175,7 @@ static void measure_sizes(struct lang_vm *vm, struct lang_value v, struct nested
     lang_drop_obj(vm, owned);
 }
 
-/* All lists have those sizes; what kinds of numbers are in them. */
+/* Checks that all lists have those sizes, and finds the kinds of numbers in them. */
 static void check(struct lang_vm *vm, struct lang_value v, int depth, struct nested *n)
 {
     struct lang_list *owned;
@@ -211,7 +211,7 @@ static void collect(struct lang_vm *vm, struct lang_value v, struct lang_list *f
     lang_drop_obj(vm, owned);
 }
 
-/* One number into element `i` of a dense host tensor of a plain dtype. */
+/* Writes a number to element `i` of a contiguous CPU tensor. */
 static void write_number(void *data, enum vs_dtype dtype, uint32_t i, struct lang_value v)
 {
     switch (dtype) {
@@ -230,7 +230,7 @@ static void write_number(void *data, enum vs_dtype dtype, uint32_t i, struct lan
     }
 }
 
-/* A host tensor of `base`, one of the dtypes write_number knows. */
+/* A CPU tensor of dtype `base`, which write_number() must support. */
 static struct eng_tensor *make_host(struct lang_vm *vm, struct lang_value data,
                                     const struct nested *n, enum vs_dtype base)
 {

@@ -1,10 +1,10 @@
 /*
- * lang/torch/bind_table.c - the op table's names put where PyTorch has them.
+ * lang/torch/bind_table.c - adds the ops to the modules in which PyTorch has them.
  *
  * For:            lang/torch/bind.h.
  * Must not know:  how arguments are matched.
- * Invariant:      every row of op.def is found as torch._op.NAME; rows that users may call stand where the row says,
- *                 and nowhere else.
+ * Invariant:      every row of op.def is found as torch._op.NAME; rows for nets are also found in the modules
+ *                 that the row names, and nowhere else.
  */
 #include <string.h>
 
@@ -21,8 +21,8 @@ static size_t base_length(const char *name)
 }
 
 /*
- * Rows with equal base names, as a chain: next[id] is the next one, ENG_OP_COUNT ends it. What is asked of a row is
- * where its name ends; with hundreds of rows, asking each of each other would take longer than the rest of a start.
+ * Chains of rows with equal base names: next[id] is the next row, ENG_OP_COUNT the end. Built once with a hash table,
+ * as comparing all pairs of the hundreds of rows would dominate the creation of a vm.
  */
 struct row_chains {
     uint16_t next[ENG_OP_COUNT];
@@ -68,7 +68,7 @@ static struct lang_namespace *space(struct lang_vm *vm, const char *name)
     return v->as.space;
 }
 
-/* The rows with the base name of `first` that stand in `place` ('T', 'F', 'M', or 0: anywhere). */
+/* The rows with the base name of `first` in `place` ('T' torch, 'F' functional, 'M' methods, 0: anywhere). */
 static struct lang_op_set *set_new(struct lang_vm *vm, const struct row_chains *rows,
                                    enum eng_op_id first, char place, bool in_place,
                                    const char *name)
@@ -118,7 +118,7 @@ static void put(struct lang_vm *vm, const struct row_chains *rows, struct lang_d
     lang_dict_put(vm, names, name, lang_object(b));
 }
 
-/* The first row of each base name that stands in `place` brings in the others. */
+/* Adds the sets of overloads in `place`. */
 static void put_all(struct lang_vm *vm, const struct row_chains *rows, struct lang_dict *names,
                     char place, const char *prefix)
 {
@@ -133,7 +133,7 @@ static void put_all(struct lang_vm *vm, const struct row_chains *rows, struct la
     }
 }
 
-/* Everything under its own name; then, for rows named "_x" where nothing is called "x", as "x", too. */
+/* Adds every row under its own name, and rows named "_x" also as "x" if no row has that name. */
 static void put_internal(struct lang_vm *vm, const struct row_chains *rows, struct lang_dict *ops,
                          struct lang_dict *torch)
 {

@@ -2,8 +2,7 @@
  * lang/torch/buckets.c - see buckets.h.
  *
  * Must not know:  optimizers.
- * Invariant:      items come into a bucket one tensor after the other, each through all lists: holds are emitted
- *                 in that order.
+ * Invariant:      items are appended index by index, each to all lists; hold events are emitted in that order.
  */
 #include "lang/torch/buckets.h"
 
@@ -18,7 +17,7 @@ static bool is_alike(struct lang_value a, struct lang_value b)
            a.as.tensor->storage->on_host == b.as.tensor->storage->on_host;
 }
 
-/* The items at place i of each list that has any, and i itself. */
+/* Appends the items at index i of each list that is not empty, and i itself. */
 static bool deal_one(struct lang_vm *vm, const struct lang_list *lists, int64_t i,
                      const struct lang_list *bucket)
 {

@@ -1,8 +1,8 @@
 /*
- * lang/torch/callback.c - the engine calls back into the net.
+ * lang/torch/callback.c - calls from the engine into the net.
  *
  * For:            lang/torch/callback.h.
- * Must not know:  which callback.
+ * Must not know:  which callback it is.
  * Invariant:      see callback.h.
  */
 #include "lang/torch/callback.h"

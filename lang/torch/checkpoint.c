@@ -1,10 +1,10 @@
 /*
- * lang/torch/checkpoint.c - the non-reentrant checkpoint, as the prelude calls it.
+ * lang/torch/checkpoint.c - the non-reentrant checkpoint.
  *
  * For:            lang/prelude/checkpoint.py.
  * Must not know:  how placeholders work.
- * Invariant:      the engine keeps the tensor arguments, this keeps the function, the other arguments and the keyword
- *                 arguments, until no placeholder needs them.
+ * Invariant:      the engine keeps the tensor arguments; this file keeps the function, the other arguments and the
+ *                 keyword arguments until no placeholder needs them.
  */
 #include "engine/autograd/checkpoint.h"
 
@@ -36,7 +36,7 @@ static void segment_free(void *user)
     vs_free(s);
 }
 
-/* function(*args, **kwargs); the result is thrown away. */
+/* Calls function(*args, **kwargs) and drops the result. */
 static bool run_again(struct lang_vm *vm, const struct segment *s, struct lang_tuple *args)
 {
     struct lang_value *at = vm->sp;
@@ -93,7 +93,7 @@ static const char *name_of(struct lang_vm *vm, struct lang_value function)
     return lang_class_of(vm, function)->name->text;
 }
 
-/* Splits the arguments: tensors into inputs (lent), the rest into the segment. */
+/* Splits the arguments: tensors go to inputs (borrowed), the others to the segment. */
 static struct segment *segment_new(struct lang_vm *vm, struct lang_value function,
                                    const struct lang_tuple *args, struct lang_value kwargs,
                                    struct eng_tensor **inputs, int *count)

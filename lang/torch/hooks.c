@@ -2,8 +2,8 @@
  * lang/torch/hooks.c - see hooks.h.
  *
  * Must not know:  when backward calls.
- * Invariant:      functions are called in the order in which they were registered; those that were there when the first
- *                 one was called, whatever it registers or removes.
+ * Invariant:      hooks are called in the order of their registration. Those registered when the first one is called
+ *                 are all called, even if a hook registers or removes others.
  */
 #include "lang/torch/hooks.h"
 
@@ -15,7 +15,7 @@
 
 static const char HANDLE[] = "RemovableHandle";
 
-/* refs: the tensor's and its handles'. functions: by number; NULL when the tensor is gone. */
+/* refs: by the tensor and by handles. functions: dict by number; NULL after the tensor was freed. */
 struct hooks {
     struct lang_vm *vm;
     uint32_t refs;
@@ -34,7 +34,7 @@ static void hooks_unref(struct hooks *h)
         vs_free(h);
 }
 
-/* The tensor goes. */
+/* Called when the tensor is freed. */
 static void hooks_free(void *user)
 {
     struct hooks *h = user;
@@ -47,7 +47,7 @@ static void hooks_free(void *user)
 
 /* ---- the calls ---- */
 
-/* at: the functions, above them what each is called with. */
+/* at: the list of hooks, above it the argument of each. */
 static bool call_each(struct lang_vm *vm, struct lang_value *at, uint32_t count)
 {
     const struct lang_kwnames none = {0, NULL, NULL};
@@ -82,7 +82,7 @@ static bool call_all(struct lang_vm *vm, const struct hooks *h, struct eng_tenso
     lang_push(vm, lang_tensor(eng_ref(leaf)));
     if (!call_each(vm, at, count))
         return false;
-    /* the list of functions goes from its last item on, then the argument */
+    /* release the list of hooks from its last item, then the argument */
     for (uint32_t i = count; i-- > 0;) {
         lang_drop(vm, at[i]);
         at[i] = lang_none();
@@ -156,7 +156,7 @@ static bool m_register(struct lang_vm *vm, const struct lang_call *call, struct 
     return true;
 }
 
-/* handle.remove(): a second time, or when the tensor is gone, it does nothing. */
+/* handle.remove(); does nothing the second time, or after the tensor was freed. */
 static bool m_remove(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     const struct lang_value *self = call->args;

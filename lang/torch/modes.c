@@ -1,9 +1,10 @@
 /*
- * lang/torch/modes.c - torch.no_grad(), torch.set_grad_enabled(), torch.autocast() and the like.
+ * lang/torch/modes.c - torch.no_grad(), torch.set_grad_enabled(), torch.autocast() and similar functions.
  *
  * For:            the module torch.
- * Must not know:  how a context is entered and left.
- * Invariant:      each function gives a new context; set_grad_enabled() and set_detect_anomaly() act at once, too.
+ * Must not know:  how a context manager is entered and exited.
+ * Invariant:      each function returns a new context manager; set_grad_enabled() and set_detect_anomaly() also change
+ *                 the mode at once.
  */
 #include "lang/interp/call.h"
 #include "lang/interp/ops.h"
@@ -42,7 +43,7 @@ static bool f_enable_grad(struct lang_vm *vm, const struct lang_call *call, stru
     return grad_context(vm, call, true, out);
 }
 
-/* inference_mode(False) leaves everything as it is; here, as far as memory goes, the mode is no_grad. */
+/* inference_mode(False) has no effect; inference_mode() uses memory as no_grad() does. */
 static bool f_inference_mode(struct lang_vm *vm, const struct lang_call *call,
                              struct lang_value *out)
 {
@@ -53,7 +54,7 @@ static bool f_inference_mode(struct lang_vm *vm, const struct lang_call *call,
     return grad_context(vm, call, false, out);
 }
 
-/* What changes a mode at once, and puts it back where it is left as a region. */
+/* Functions that change a mode at once, and restore it on exit if used as a context manager. */
 static struct lang_value mode_change(struct lang_vm *vm, bool (*set)(struct eng *e, bool on),
                                      bool on)
 {
@@ -78,7 +79,7 @@ static bool f_set_grad_enabled(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* Without check_nan the mode only keeps stacks of the host: nothing on the device. */
+/* Without check_nan the mode only records Python stacks, which need no device memory. */
 static bool f_detect_anomaly(struct lang_vm *vm, const struct lang_call *call,
                              struct lang_value *out)
 {
@@ -131,7 +132,7 @@ static bool autocast_context(struct lang_vm *vm, const struct lang_value *a, boo
         dtype = a[0].as.dtype;
     }
     if (!is_device) {
-        /* autocast of the host changes nothing on the device, and host tensors are not accounted */
+        /* autocast of the CPU has no effect on device memory, and CPU tensors are not recorded */
         *out = lang_object(lang_context_new(vm, LANG_CONTEXT_NONE));
         return true;
     }
@@ -170,7 +171,7 @@ static bool f_cuda_autocast(struct lang_vm *vm, const struct lang_call *call,
     return autocast_context(vm, ordered, true, out);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static bool f_is_grad_enabled(struct lang_vm *vm, const struct lang_call *call,
                               struct lang_value *out)

@@ -1,10 +1,10 @@
 /*
- * lang/torch/nn_module.c - nn.Module: where attributes live, and what a call does.
+ * lang/torch/nn_module.c - nn.Module: attributes and calls.
  *
  * For:            lang/torch/nn_module.h.
  * Must not know:  which layers exist.
- * Invariant:      the arguments of a module's call lie on the stack until forward has returned, whatever forward does
- *                 with its own names: PyTorch's Module.__call__ keeps them in a tuple.
+ * Invariant:      the arguments of a module's call stay on the stack until forward has returned, even if forward
+ *                 rebinds its parameters, because PyTorch's Module.__call__ keeps them in a tuple.
  */
 #include "lang/torch/nn_module.h"
 
@@ -15,7 +15,7 @@
 #include "lang/interp/ops.h"
 #include "lang/value/hold.h"
 
-/* ---- what the trace gets ---- */
+/* ---- hold events ---- */
 
 /* A parameter or buffer of a module whose path is known: "weight" of "layer1.0.conv1". */
 static void emit_slot(struct lang_vm *vm, const struct lang_module_instance *m,
@@ -72,7 +72,7 @@ static struct lang_value module_find(const struct lang_module_instance *m,
     return v == NULL ? lang_unbound() : *v;
 }
 
-/* Set an entry of one of the three dicts (value lent), telling the trace. */
+/* Sets an entry of one of the three dicts (value borrowed) and emits the events. */
 static void put_slot(struct lang_vm *vm, struct lang_module_instance *m, struct lang_dict *dict,
                      struct lang_string *name, struct lang_value value)
 {
@@ -117,7 +117,7 @@ static bool is_own_name(struct lang_vm *vm, const struct lang_string *name)
            name == lang_name(vm, LANG_N_buffers_dict) || name == lang_name(vm, LANG_N_modules_dict);
 }
 
-/* An existing entry gets a value that is not of its kind: only None, or for a buffer a tensor, may go there. */
+/* Checks a value for an existing entry: it must be of the entry's kind or None; a buffer may be any tensor. */
 static bool set_existing(struct lang_vm *vm, struct lang_module_instance *m, struct lang_dict *dict,
                          struct lang_string *name, struct lang_value value, const char *what)
 {
@@ -202,7 +202,7 @@ static void emit_args(struct lang_vm *vm, const struct lang_module_instance *m,
     }
 }
 
-/* forward, and copies of the arguments, on top of the stack; then the call. */
+/* Pushes forward and copies of the arguments, then calls it. */
 static bool call_forward(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                          const struct lang_kwnames *kw)
 {
@@ -232,7 +232,7 @@ static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_
 {
     const struct lang_module_instance *m = lang_as_module(*at);
     uint32_t total = arg_count + kw->count;
-    bool has_path = m->path != NULL; /* m may be gone in the end */
+    bool has_path = m->path != NULL; /* m may be freed by the call */
     const char *before = NULL;
     struct lang_value result;
     bool ok;
@@ -306,7 +306,7 @@ static bool m_init(struct lang_vm *vm, const struct lang_call *call, struct lang
     return true;
 }
 
-/* A name for a parameter, buffer or child that is free. */
+/* Checks that a name for a parameter, buffer or child is valid and not in use. */
 static bool check_name(struct lang_vm *vm, struct lang_module_instance *m, struct lang_value name,
                        const struct lang_dict *own, struct lang_string **out)
 {

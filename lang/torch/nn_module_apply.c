@@ -1,12 +1,12 @@
 /*
- * lang/torch/nn_module_apply.c - what a module does to itself and everything below: train(), half(), to(),
+ * lang/torch/nn_module_apply.c - methods of nn.Module that change all modules of a tree: train(), half(), to(),
  * requires_grad_(), zero_grad().
  *
  * For:            lang/torch/nn_module.h.
  * Must not know:  which layers exist.
- * Invariant:      conversions go through the tree as PyTorch's _apply does: children first, then own parameters, each
- *                 with its gradient, then own buffers; one tensor at a time, the old memory goes when the new one is in
- *                 place.
+ * Invariant:      conversions visit the tree as PyTorch's _apply does: children first, then own parameters, each with
+ *                 its gradient, then own buffers. Tensors are converted one at a time, and the old memory is freed
+ *                 when the new tensor is in place.
  */
 #include "engine/autograd/autograd.h"
 #include "engine/core/op.h"
@@ -20,7 +20,7 @@
 
 /* ---- conversions ---- */
 
-/* Only floating tensors change their dtype. */
+/* Only floating-point tensors change their dtype. */
 static bool convert(struct lang_vm *vm, struct eng_tensor *t, const struct lang_to *to,
                     struct lang_value *out)
 {
@@ -63,7 +63,7 @@ static bool convert_params(struct lang_vm *vm, struct lang_module_instance *m,
     return true;
 }
 
-/* PyTorch's loop variable keeps a replaced buffer until the next one comes. */
+/* PyTorch's loop variable holds a replaced buffer until the next iteration. */
 static bool convert_buffers(struct lang_vm *vm, struct lang_module_instance *m,
                             const struct lang_to *to)
 {
@@ -148,7 +148,7 @@ static bool m_device(struct lang_vm *vm, const struct lang_call *call, struct la
 
 /* ---- modes ---- */
 
-/* train(mode) is called on every child, so a class may have its own. */
+/* train(mode) is called on every child, so that a class may override it. */
 static bool set_mode(struct lang_vm *vm, struct lang_module_instance *m, bool mode)
 {
     struct lang_entry *e;

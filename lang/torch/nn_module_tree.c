@@ -1,5 +1,5 @@
 /*
- * lang/torch/nn_module_tree.c - walking over modules: children, parameters, buffers, by name and without.
+ * lang/torch/nn_module_tree.c - traversal of modules: children, parameters and buffers, with or without names.
  *
  * For:            lang/torch/nn_module.h.
  * Must not know:  which layers exist.
@@ -14,7 +14,7 @@
 #include "lang/torch/nn_module.h"
 #include "lang/value/hold.h"
 
-/* ---- the walk ---- */
+/* ---- traversal ---- */
 
 static const char *join_path(struct lang_vm *vm, const char *prefix, const char *name)
 {
@@ -37,7 +37,7 @@ static struct lang_value module_value(struct lang_module_instance *m)
     return (struct lang_value){.kind = LANG_INSTANCE, .as.instance = &m->base};
 }
 
-/* *fresh: v was not in `seen` and is now. */
+/* Adds v to `seen`; *fresh: it was not in it. */
 static bool remember(struct lang_vm *vm, struct lang_dict *seen, struct lang_value v, bool *fresh)
 {
     uint32_t before = seen->live;
@@ -81,11 +81,11 @@ bool lang_module_walk(struct lang_vm *vm, struct lang_module_instance *m, const 
     return ok;
 }
 
-/* ---- lists of what is met ---- */
+/* ---- parameters(), named_modules() and similar methods ---- */
 
 enum part { PART_PARAMS, PART_BUFFERS, PART_MODULES, PART_CHILDREN };
 
-/* What a named_*() gathers. `seen` keeps tensors from coming twice. */
+/* The result of a traversal so far. `seen` prevents duplicates. */
 struct gather {
     struct lang_list *list;
     struct lang_dict *seen;
@@ -141,7 +141,7 @@ static bool visit_gather(struct lang_vm *vm, void *user, struct lang_module_inst
     return true;
 }
 
-/* named_parameters() and its seven sisters; the builtin's data is a word: part, and whether named. */
+/* All eight methods of this kind; the builtin's data says which part of a module it lists and whether with names. */
 struct listing {
     enum part part;
     bool named;
@@ -209,7 +209,7 @@ static bool m_get_submodule(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* Names to tensors; they are the module's own, not copies. */
+/* state_dict(): from names to the module's tensors, which are not copied. */
 static bool visit_state(struct lang_vm *vm, void *user, struct lang_module_instance *m,
                         const char *path)
 {
@@ -259,7 +259,7 @@ static bool visit_path(struct lang_vm *vm, void *user, struct lang_module_instan
     return true;
 }
 
-/* torch._name_modules(model): from now on locations have the modules' paths. */
+/* torch._name_modules(model): sets the path of each module. */
 static bool f_name_modules(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     struct lang_module_instance *m;

@@ -2,8 +2,8 @@
  * lang/torch/tensor_attr.c - attributes of tensors.
  *
  * For:            lang/torch/tensor_methods.h.
- * Must not know:  how names are searched.
- * Invariant:      reading an attribute makes no aten op, but for .T, .mT and .H, which are views.
+ * Must not know:  how attributes are looked up.
+ * Invariant:      reading an attribute runs no aten op, except .T, .mT and .H, which are views.
  */
 #include <string.h>
 
@@ -126,7 +126,7 @@ static bool get_mT(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *
     return lang_op_run(vm, ENG_OP_transpose, false, args, out);
 }
 
-/* What the class has under the attribute's name: a builtin whose data is one of these. */
+/* The class has a builtin under each attribute's name, whose data is one of these. */
 struct getter {
     const char *name;
     get_fn *get;
@@ -143,7 +143,7 @@ static const struct getter ATTRS[] = {
     {"mT", get_mT},
 };
 
-/* As a method it would be called with the tensor as its only argument. */
+/* Called like a method, with the tensor as its only argument. */
 static bool attr_native(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     const struct getter *getter = call->builtin->data;

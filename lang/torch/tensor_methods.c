@@ -1,9 +1,9 @@
 /*
- * lang/torch/tensor_methods.c - methods of tensors that are no row of the op table.
+ * lang/torch/tensor_methods.c - methods of tensors that are not in the op table.
  *
  * For:            lang/torch/tensor_methods.h.
- * Must not know:  how names are searched.
- * Invariant:      what makes aten ops in PyTorch makes the same ones here, through the op table.
+ * Must not know:  how attributes are looked up.
+ * Invariant:      a method that runs aten ops in PyTorch runs the same ones here, through the op table.
  */
 #include "lang/torch/tensor_methods.h"
 
@@ -15,7 +15,7 @@
 #include "lang/torch/bind.h"
 #include "lang/torch/tensor_ops.h"
 
-/* Self and its arguments; self is checked once here. */
+/* Reads self and the arguments of a method, and checks that self is a tensor. */
 static bool self_of(struct lang_vm *vm, const struct lang_call *call, struct eng_tensor **t)
 {
     if (call->arg_count == 0 || call->args[0].kind != LANG_TENSOR)
@@ -27,7 +27,7 @@ static bool self_of(struct lang_vm *vm, const struct lang_call *call, struct eng
 #define METHOD(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static bool dim_of(struct lang_vm *vm, const struct eng_tensor *t, struct lang_value v, int *out)
 {
@@ -108,7 +108,7 @@ METHOD(m_item)
     return lang_tensor_item(vm, t, out);
 }
 
-/* Nested lists of the numbers; each row is a view of a detached twin, so nothing is copied. */
+/* tolist(): nested lists of numbers. Each row is a view of a detached alias, so no data is copied. */
 static bool to_list(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *out)
 {
     struct lang_list *list;
@@ -444,7 +444,7 @@ static const struct {
     {"share_memory_", m_refused, "leave it out"},
 };
 
-/* Methods that overwrite the tensor and are rows without a place of their own. */
+/* In-place methods whose rows belong to no module. */
 static const struct {
     const char *name;
     const char *row;

@@ -1,10 +1,10 @@
 /*
- * lang/torch/tensor_ops.c - operators, indexing and truth of tensors: which row of the op table each one is.
+ * lang/torch/tensor_ops.c - operators, indexing and truth value of tensors, by ops of the op table.
  *
  * For:            lang/interp/ops.h.
- * Must not know:  how rows are run.
- * Invariant:      each operator makes the same aten ops as torch.Tensor's method of that name (2.x), so `1 / x` is a
- *                 reciprocal and a product.
+ * Must not know:  how ops are run.
+ * Invariant:      each operator runs the same aten ops as torch.Tensor's special method (PyTorch 2.x), so `1 / x` is
+ *                 a reciprocal and a multiplication.
  */
 #include "lang/torch/tensor_ops.h"
 
@@ -13,7 +13,7 @@
 #include "lang/torch/bind.h"
 #include "lang/torch/tensor_methods.h"
 
-/* Run a row with a tensor and one more operand; further parameters at their defaults. */
+/* Runs an op with a tensor and one more operand; its other parameters have their defaults. */
 static bool run_pair(struct lang_vm *vm, enum eng_op_id id, bool in_place, struct lang_value a,
                      struct lang_value b, struct lang_value *out)
 {
@@ -116,7 +116,7 @@ static bool reflected(struct lang_vm *vm, enum lang_op op, struct lang_value a, 
     }
 }
 
-/* The special method of an object of the net's own class on the other side of a tensor. */
+/* The special method of an instance of a net's class, where the other operand is a tensor. */
 static bool other_object(struct lang_vm *vm, enum lang_op op, struct lang_value a,
                          struct lang_value b, struct lang_value *out)
 {

@@ -1,10 +1,10 @@
 /*
- * lang/torch/torch.c - what is in torch besides the op table and the prelude: tensor(), dtypes, devices, autograd,
+ * lang/torch/torch.c - names of torch that are neither ops nor in the prelude: tensor(), dtypes, devices, autograd,
  * cuda.
  *
  * For:            lang/torch/torch.h.
- * Must not know:  what ops do.
- * Invariant:      "cuda" is the device whose memory is accounted, "cpu" the host, whose memory is not.
+ * Must not know:  what ops compute.
+ * Invariant:      "cuda" is the device whose memory is recorded; the memory of "cpu" is not.
  */
 #include "lang/torch/torch.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- tensors ---- */
 
-/* A dtype that may be left out. */
+/* Reads an optional dtype. */
 static bool optional_dtype(struct lang_vm *vm, const char *function, struct lang_value v, bool *has,
                            enum vs_dtype *dtype)
 {
@@ -38,7 +38,7 @@ static bool optional_dtype(struct lang_vm *vm, const char *function, struct lang
     return true;
 }
 
-/* torch.tensor(data, dtype=None, device=None, requires_grad=False): made on the host, then moved. */
+/* torch.tensor(data, dtype=None, device=None, requires_grad=False): created on the CPU, then copied. */
 NATIVE(f_tensor)
 {
     struct lang_value a[4];
@@ -110,7 +110,7 @@ NATIVE(f_numel)
     return true;
 }
 
-/* nn.Parameter(data, requires_grad=True): a leaf of its own over the same memory. */
+/* nn.Parameter(data, requires_grad=True): a new leaf that shares the memory of data. */
 NATIVE(make_parameter)
 {
     struct lang_value a[2];

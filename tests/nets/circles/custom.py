@@ -1,4 +1,4 @@
-# The same, with a custom function in the circle: its ctx, an instance with attributes, is held by nobody else.
+# The same, with a custom function in the cycle: its ctx, an instance with attributes, is held by nobody else.
 import torch
 import torch.nn as nn
 
