@@ -28,7 +28,7 @@ struct rpl_by_value {
  */
 size_t rpl_by_values(const struct rpl_trace *trace, struct rpl_by_value out[RPL_BY_VALUE_MAX]);
 
-/* A line for each of them, "  goes by values: NAME: WHAT\n". */
+/* A line for each of them, "  depends on values: NAME: WHAT\n". */
 void rpl_by_values_text(const struct rpl_trace *trace, struct vs_text *out);
 
 #endif

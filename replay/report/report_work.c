@@ -152,11 +152,11 @@ static void add_foreign(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, "\nMemory of the GPU: ");
     add_count(out, work->memory, "allocation or free", "allocations and frees");
     if (!work->foreign_count && !work->pools && !work->unseen)
-        vs_text_add(out, ", all asked for by this run's device\n");
+        vs_text_add(out, ", all requested by this run's device\n");
     else
         vs_text_add(out, "\n");
     if (work->unseen) {
-        vs_text_add(out, "  asked for, but not seen by CUPTI: ");
+        vs_text_add(out, "  requested, but not seen by CUPTI: ");
         add_count(out, work->unseen, "of these\n", "of these\n");
     }
     if (work->pools) {
@@ -165,7 +165,7 @@ static void add_foreign(const struct rpl_report *report, struct vs_text *out)
     }
     if (work->foreign_count)
         vs_text_add(out,
-                    "  not asked for by this run's device, and in none of the figures above:\n");
+                    "  not requested by this run's device, and in none of the figures above:\n");
     for (size_t i = 0; i < work->foreign_count && i < FOREIGN_SHOWN; i++)
         add_foreign_row(report, &work->foreign[i], out);
     if (work->foreign_count > FOREIGN_SHOWN)

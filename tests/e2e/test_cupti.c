@@ -166,7 +166,7 @@ static void foreign_memory_is_in_the_report(void **state)
     assert_int_equal(rows,
                      sql_int(trace, "SELECT count(*) / 100 FROM event WHERE kind = 'op_begin'"));
     report = program_run("report", trace, NULL);
-    assert_non_null(strstr(report.out, "not asked for by this run's device"));
+    assert_non_null(strstr(report.out, "not requested by this run's device"));
     assert_non_null(strstr(report.out, "cuMemAlloc_v2 of /usr/lib/libother.so: 1 of 4.0 KiB"));
     program_release(&report);
 }

@@ -175,8 +175,9 @@ static void a_peak_says_what_it_leaves_out(void **state)
     static const struct {
         const char *net, *toggles, *said;
     } CASES[] = {
-        {"tests/nets/resnet_small.py", "", "  tensors only: "},
-        {"tests/nets/resnet_small.py", "target=a100-80", "  at least that: cuDNN's workspace in "},
+        {"tests/nets/resnet_small.py", "",
+         "  excludes library workspaces and scratch memory of kernels "},
+        {"tests/nets/resnet_small.py", "target=a100-80", "  lower bound: cuDNN's workspace in "},
         {"tests/nets/gpt_tiny.py", "target=a100-80", "Fits the A100 80 GB: "},
     };
 
