@@ -20,28 +20,29 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <curses.h>
 #include <term.h>
 
 #include "base/log.h"
+#include "tui/term/decode.h"
 
 #define WAY_BACK_MAX 256
 #define ESC_DELAY_MS 25
-#define DOUBLE_CLICK_MS 400
 /* A sequence may come in parts; a terminal that is readable and gives nothing so often is gone. */
 #define EMPTY_READS_MAX 64
 
-/*
- * found       settings of the terminal as they were
- * way_back    bytes that undo what curses set: cursor, colours, keypad, mouse, screen
- * click_…     where and when the last click was
- * resized, stopped, resumed, ended   what signals asked for; `ended` is the signal's number
- */
-/* Inputs that can wait while something is done; more stay in the terminal's own queue. */
+/* Inputs kept by tui_term_wants_stop and tui_term_peek until they are read; more stay in the terminal's queue. */
 #define EARLY_MAX 256
+
+/*
+ * found     the terminal's settings before tui_term_open
+ * way_back  bytes that undo what curses set: cursor, colours, keypad, mouse, screen
+ * early     inputs that were read while something else was done, for tui_term_read
+ * resized, stopped, resumed  set by signal handlers; ended: the number of the signal that ends the program, 0: none
+ * wake      a pipe: signal handlers write to it, so that waiting for input ends
+ */
 
 static struct {
     bool is_open;
@@ -54,17 +55,15 @@ static struct {
     struct termios found;
     char way_back[WAY_BACK_MAX];
     size_t way_back_len;
-    int click_x;
-    int click_y;
-    int64_t click_ms;
-    struct tui_input early[EARLY_MAX]; /* read while something else was done, for tui_term_read */
+    struct tui_click last_click;
+    struct tui_input early[EARLY_MAX];
     size_t early_count;
     volatile sig_atomic_t is_taken;
     volatile sig_atomic_t resized;
     volatile sig_atomic_t stopped;
     volatile sig_atomic_t resumed;
     volatile sig_atomic_t ended;
-    int wake[2]; /* a pipe from the signal handlers to who waits for input */
+    int wake[2];
 } term;
 
 /* ---- the way back ---- */
@@ -425,94 +424,6 @@ static struct tui_input signal_input(void)
     return plain(TUI_KEY_RESIZE);
 }
 
-/* A click soon after one on the same cell. */
-static bool is_second_click(int x, int y)
-{
-    struct timespec now;
-    int64_t ms;
-    bool is_second;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    is_second = x == term.click_x && y == term.click_y && ms - term.click_ms < DOUBLE_CLICK_MS;
-    term.click_x = is_second ? -1 : x;
-    term.click_y = y;
-    term.click_ms = ms;
-    return is_second;
-}
-
-static struct tui_input mouse_input(void)
-{
-    struct tui_input input = plain(TUI_KEY_MOUSE);
-    MEVENT event;
-
-    if (getmouse(&event) != OK)
-        return plain(TUI_KEY_TICK);
-    input.x = event.x;
-    input.y = event.y;
-    if (event.bstate & BUTTON4_PRESSED)
-        input.mouse = TUI_MOUSE_WHEEL_UP;
-    else if (event.bstate & BUTTON5_PRESSED)
-        input.mouse = TUI_MOUSE_WHEEL_DOWN;
-    else
-        input.mouse = is_second_click(event.x, event.y) ? TUI_MOUSE_DOUBLE : TUI_MOUSE_CLICK;
-    return input;
-}
-
-static uint32_t special_of(wint_t code)
-{
-    static const struct {
-        wint_t code;
-        uint32_t key;
-    } TABLE[] = {
-        {KEY_LEFT, TUI_KEY_LEFT},  {KEY_RIGHT, TUI_KEY_RIGHT},  {KEY_UP, TUI_KEY_UP},
-        {KEY_DOWN, TUI_KEY_DOWN},  {KEY_HOME, TUI_KEY_HOME},    {KEY_END, TUI_KEY_END},
-        {KEY_PPAGE, TUI_KEY_PGUP}, {KEY_NPAGE, TUI_KEY_PGDN},   {KEY_BACKSPACE, TUI_KEY_BACKSPACE},
-        {KEY_DC, TUI_KEY_DELETE},  {KEY_BTAB, TUI_KEY_BACKTAB}, {KEY_F(1), TUI_KEY_F1},
-        {KEY_F(2), TUI_KEY_F2},    {KEY_ENTER, TUI_KEY_ENTER},  {KEY_RESIZE, TUI_KEY_RESIZE},
-    };
-
-    for (size_t i = 0; i < sizeof(TABLE) / sizeof(TABLE[0]); i++)
-        if (TABLE[i].code == code)
-            return TABLE[i].key;
-    return TUI_KEY_TICK;
-}
-
-/*
- * After <esc>: what a terminal sends for a key or a report that its terminfo does not tell, `[`, parameters and a last letter, all at once, is
- * passed over: read as keys, its <esc> would leave the view. What a hand types comes one by one. False: it was the key.
- */
-static bool sequence_pass(void)
-{
-    wint_t code = 0;
-    wint_t next = 0;
-
-    if (get_wch(&code) != OK)
-        return false;
-    if (code != '[' || get_wch(&next) != OK) {
-        unget_wch((wchar_t)code);
-        return false;
-    }
-    while ((next < 0x40 || next > 0x7E) && get_wch(&next) == OK)
-        continue;
-    return true;
-}
-
-static struct tui_input key_input(int got, wint_t code)
-{
-    if (got == KEY_CODE_YES && code == KEY_MOUSE)
-        return mouse_input();
-    if (got == KEY_CODE_YES)
-        return plain(special_of(code));
-    if (code == '\r')
-        return plain(TUI_KEY_ENTER);
-    if (code == 0x7F)
-        return plain(TUI_KEY_BACKSPACE);
-    if (code == TUI_KEY_ESC && sequence_pass())
-        return plain(TUI_KEY_TICK);
-    return plain((uint32_t)code);
-}
-
 /*
  * poll, woken by every signal, whichever thread takes it and whenever it comes: the handler writes to a pipe that is waited for, too.
  * Negative where there may be something to look at.
@@ -543,7 +454,7 @@ static struct tui_input input_read(int wait_ms)
             return input;
         got = get_wch(&code);
         if (got != ERR)
-            return key_input(got, code);
+            return tui_decode(got, code, &term.last_click);
         got = wait_for_input(&in, wait_ms);
         if (got == 0)
             return plain(TUI_KEY_TICK);
