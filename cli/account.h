@@ -1,12 +1,13 @@
 /*
- * cli/account.h - the driver's account of a GPU's memory at chosen moments of a recording: why nvidia-smi says what it says.
+ * cli/account.h - samples of a GPU's memory as the driver counts it, at chosen events of a recording.
  *
- * For:            the record command. replay/report/account.h makes sentences of it.
+ * For:            the record command; replay/report/account.h explains nvidia-smi's figure with it.
  * Must not know:  what the run does.
- * Invariant:      a figure that could not be had is left out of the trace. Nothing here makes a recording fail.
+ * Invariant:      a figure that is not available is left out of the trace. Nothing here makes a recording fail.
  *
- * Moments: before CUDA begins; after its context (the device says so itself, as gpu_free); ready, when the libraries have their handles;
- * and the ends of phases of the last step, of which the last counts.
+ * Samples are taken before CUDA is initialised; when the libraries have their handles (`ready`); and at the end of each
+ * phase of the last step, of which the last is kept. The device itself reports the free bytes after creating its
+ * context.
  */
 #ifndef CLI_ACCOUNT_H
 #define CLI_ACCOUNT_H
@@ -17,7 +18,7 @@
 #include "tracer/nvml/smi.h"
 #include "tracer/recorder.h"
 
-/* By the driver's account (NVML); SMI_UNKNOWN: not had. process: bytes of this one. */
+/* Bytes as NVML counts them; SMI_UNKNOWN: not available. process: those of this process. */
 struct cli_account_sample {
     uint64_t used;
     uint64_t free;
@@ -25,10 +26,10 @@ struct cli_account_sample {
 };
 
 /*
- * device           that is looked at; NULL: none, and nothing is noted
- * why              NVML is not there; "" where it is
+ * device           the sampled device; NULL: none, and nothing is recorded
+ * why              why NVML is not available; "" if it is
  * ready_free, end_free   free bytes as CUDA says
- * end_event        the last event before the last moment; 0: there was none
+ * end_event        the last event before the last sample; 0: none
  */
 struct cli_account {
     const struct eng_device *device;
@@ -40,13 +41,13 @@ struct cli_account {
     uint64_t end_event;
 };
 
-/* Before CUDA begins. Zeroed or released before. */
+/* Call before CUDA is initialised. Initialises *a. */
 void cli_account_before(struct cli_account *a);
-/* The device is open; borrowed until the release. */
+/* Call when the device is open; it is borrowed until the release. */
 void cli_account_ready(struct cli_account *a, const struct eng_device *device);
-/* A phase of the last step has ended, with event number `event`. */
+/* Call when a phase of the last step has ended with event number `event`. */
 void cli_account_end(struct cli_account *a, uint64_t event);
-/* What is known goes into the trace. */
+/* Write the available figures into the trace. */
 void cli_account_write(const struct cli_account *a, struct trc_recorder *rec);
 void cli_account_release(struct cli_account *a);
 

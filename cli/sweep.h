@@ -2,7 +2,7 @@
  * cli/sweep.h - the table of what was tried, as text; and what to do about a run that ran out of memory.
  *
  * For:            `vramscope whatif --each`; the report after an out-of-memory.
- * Must not know:  how a row came about; that is whatif/sweep.h.
+ * Must not know:  how a row is computed; that is whatif/sweep.h.
  * Invariant:      every figure is that of a run of the net, on the device that is spoken of.
  */
 #ifndef CLI_SWEEP_H
@@ -20,8 +20,8 @@
 #include "whatif/sweep.h"
 
 /*
- * tries     borrowed, complete; costs: of its rows, or NULL where no time was recorded
- * base      what changes are held against
+ * sweep     borrowed, complete; costs: of its rows, or NULL if no times were recorded
+ * base      peak that changes are relative to
  * capacity  of the device; 0: none, and every row fits
  */
 struct cli_sweep {
@@ -35,13 +35,17 @@ struct cli_sweep {
 void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out);
 
 /*
- * What would have fitted, of a recording that ran out of memory: what the net needs without a limit and keeps too long, the largest batch,
- * and the toggles with which it runs on that device. Nothing is added where its runs cannot be had again.
- * `name` is what to call the trace. Runs the net some thirty times. Errors: those of reading the trace and running it.
+ * What would have fitted, of a recording that ran out of memory: what the net needs without a limit and keeps too
+ * long, the largest batch, and the toggles with which it runs on that device. Nothing is added where its runs cannot
+ * be had again. `name` is what to call the trace. Runs the net some thirty times. Errors: those of reading the trace
+ * and running it.
  */
 VS_MUST_USE enum vs_status cli_advice_text(struct rpl_trace *trace, const char *name,
                                            struct vs_text *out, struct vs_error *err);
-/* The same for programs, as the value of a key that was written: null where the text says nothing. On failure it is null, too. */
+/*
+ * The same for programs, as the value of a key that was written: null where the text says nothing. On failure it is
+ * null, too.
+ */
 VS_MUST_USE enum vs_status cli_advice_json(struct rpl_trace *trace, struct vs_json *json,
                                            struct vs_error *err);
 

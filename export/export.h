@@ -3,8 +3,8 @@
  *
  * For:            `vramscope export`, the TUI's key for it.
  * Must not know:  arguments, names of files; nothing is printed but the export itself.
- * Invariant:      figures are exact: bytes, event numbers and addresses are written to their last digit. What is read at a time does not
- *                 grow with the trace.
+ * Invariant:      figures are exact: bytes, event numbers and addresses are written to their last digit. What is read
+ *                 at a time does not grow with the trace.
  *
  * docs/formats/export.md says what each format holds. To add one: a row in export.def and its function.
  */
@@ -28,12 +28,12 @@ enum exp_format {
     EXP_FORMAT_COUNT
 };
 
-/* What a format can be told. */
+/* Options that a format supports. */
 enum exp_takes {
-    EXP_TABLES = 1 << 0,   /* options.table counts */
-    EXP_POSITION = 1 << 1, /* options.at counts */
-    EXP_SECOND = 1 << 2,   /* options.second counts */
-    EXP_BINARY = 1 << 3,   /* nothing to look at on a terminal */
+    EXP_TABLES = 1 << 0,   /* options.table */
+    EXP_POSITION = 1 << 1, /* options.at */
+    EXP_SECOND = 1 << 2,   /* options.second */
+    EXP_BINARY = 1 << 3,   /* binary: not written to a terminal */
 };
 
 /* takes: of enum exp_takes. */
@@ -51,7 +51,7 @@ VS_MUST_USE enum vs_status exp_format_find(const char *name, enum exp_format *ou
 
 enum exp_table { EXP_TABLE_EVENTS, EXP_TABLE_BLOCKS };
 
-/* number: of the event or the step. A step's is its highest position. */
+/* An event: number is that of the event, or of the step whose peak it is. */
 enum exp_when { EXP_AT_PEAK, EXP_AT_END, EXP_AT_EVENT, EXP_AT_STEP };
 struct exp_position {
     enum exp_when when;
@@ -59,12 +59,12 @@ struct exp_position {
 };
 
 /*
- * Zero: everything as it is by default.
+ * Zero-initialised: the defaults.
  *
- * name        what the trace is called, for titles; NULL: its net
- * to          what is written to is called, for messages; NULL: nothing
- * is_alone    of a trace of several devices, only the one that is looked at; else a format that can hold them has all
- * second      another run to show with it, and what to call it; NULL: none. Its index is borrowed
+ * name        name of the trace, for titles; NULL: that of its net
+ * to          name of the output, for messages; NULL: none
+ * is_alone    export only the selected device of a trace with several; else all, if the format supports it
+ * second      index of another run to draw with it, borrowed; NULL: none. second_name: its name
  */
 struct exp_options {
     enum exp_format format;
@@ -80,13 +80,13 @@ struct exp_options {
 /*
  * Write the trace of `index` to `out`, which is flushed and stays open.
  *
- * VS_E_IO: it cannot be written. VS_E_VALUE: there is no such position. VS_E_UNSUPPORTED: the format cannot hold this trace. Others: those
- * of reading the trace. What has been written is then not whole.
+ * VS_E_IO: it cannot be written. VS_E_VALUE: the trace has no such event. VS_E_UNSUPPORTED: the format cannot represent
+ * this trace. Others: those of reading the trace. After a failure the output is incomplete.
  */
 VS_MUST_USE enum vs_status exp_write(struct rpl_index *index, const struct exp_options *options,
                                      FILE *out, struct vs_error *err);
 
-/* The event that a position is. VS_E_VALUE: the trace has no such event or step. */
+/* The event number of `position`. VS_E_VALUE: the trace has no such event or step. */
 VS_MUST_USE enum vs_status exp_position_seq(struct rpl_index *index,
                                             const struct exp_position *position, uint64_t *seq,
                                             struct vs_error *err);

@@ -1,7 +1,7 @@
 /*
- * tui/act.h - the parts of what actions do: moving in the run, `:`-commands, copying.
+ * tui/act.h - the functions that perform actions: moving in the run, `:` commands, searching.
  *
- * For:            act.c, which deals them out.
+ * For:            act.c, which dispatches actions.
  * Must not know:  terminals.
  * Invariant:      each returns false for an action that is not its own.
  */
@@ -13,10 +13,10 @@
 /* move.c: stepping, running, peaks, jumps, marks, zoom. */
 VS_MUST_USE bool tui_move_act(struct tui_app *app, const struct tui_command *command);
 
-/* Set the break with this condition, or remove it where it is set. */
+/* Set a breakpoint with this condition, or remove it if there is one. */
 void tui_break_turn(struct tui_app *app, const char *condition);
 
-/* A `:`-command with words of its own: its name, what stands behind it, what it does. */
+/* A `:` command with arguments: its name, its arguments, what it does. */
 struct tui_command_info {
     const char *name;
     const char *words;
@@ -24,13 +24,13 @@ struct tui_command_info {
 };
 /* commands.c: number `i`; NULL past the end. */
 const struct tui_command_info *tui_command_info(size_t i);
-/* Do `line`, which was typed after the colon. */
+/* Run `line`, which was typed after the colon. */
 void tui_command_run(struct tui_app *app, const char *line);
-/* complete.c: the line with its last word completed, as far as all that fits has in common; what fits, for the status line, in *fits. */
+/* complete.c: `line` with its last word extended by the common prefix of all completions; *fits: the list of them. */
 void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
                           struct vs_text *fits);
 
-/* search.c: to the next (or the last) row with app->search, `count` times. */
+/* search.c: go to the next (or previous) row that contains app->search, `count` times. */
 void tui_search(struct tui_app *app, bool is_backward, int64_t count);
 
 #endif

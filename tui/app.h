@@ -1,7 +1,7 @@
 /*
- * tui/app.h - the session: which run is looked at, where, through which panes; and what each action does to that.
+ * tui/app.h - the state of a session: the runs, the current event, the panes; and the functions that change it.
  *
- * For:            views (which read it), screen.c (which draws it), loop.c (which feeds it).
+ * For:            views (which read it), screen.c (which draws it), loop.c (which passes input to it).
  * Must not know:  terminals, ncurses.
  * Invariant:      `at` is an event of the shown run (0 only where it has none), and its cursor stands there.
  */
@@ -30,9 +30,16 @@
 #include "whatif/cache.h"
 #include "whatif/cost.h"
 
-/* A run to look at: the recorded one, or a what-if. breaks belong to the index; last_step: the event with which the last training step begins.
- * oom: the first refused allocation, and how many bytes it wanted; 0: there is none. number: of a what-if (whatif/cache.h): what was found out about a run
- * is good while its index and this are the same. */
+/*
+ * An open run: the recorded one, a what-if or a second trace.
+ *
+ * breaks     breakpoints of the run; they belong to the index
+ * events     number of events
+ * last_step  event with which the last training step begins
+ * oom        event of the first refused allocation; 0: none. oom_bytes: the bytes it requested
+ * number     number of a what-if (whatif/cache.h); what was computed of a run is valid while index and number are the
+ *            same
+ */
 struct tui_run {
     struct rpl_trace *trace;
     struct rpl_index *index;
@@ -46,7 +53,7 @@ struct tui_run {
     uint64_t number;
 };
 
-/* A stretch of events, both included. */
+/* A range of events, both ends included. */
 struct tui_window {
     uint64_t first;
     uint64_t last;
@@ -55,15 +62,16 @@ struct tui_window {
 enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT };
 
 /*
- * What the what-if panel asks for and what came of it.
- * set      toggles that are not as recorded
- * is_run   `run` and `compare` are the answer to `set`; else, where something is set, `failure` says why there is none
- * is_shown the views show it, and not the recorded run
- * answers  what-ifs that were run, NULL until the first; `run`, `bound`, `cost` and `refused` are of the one asked for last
- * toggle   the row of the panel that is chosen
- * bound    how sure its peak is; cost: what its second runs take
- * name     `run` is no what-if but another trace, which is called so and is ours; NULL: a what-if
- * diff     the two held against each other (tui/diff.h); NULL until it is asked for. diff_serial: of the last one
+ * The other run: a what-if with its toggles, or a second trace.
+ *
+ * set       toggles whose values differ from the recorded ones
+ * is_run    `run` and `compare` belong to `set`; if false and something is set, `failure` says why there is no run
+ * is_shown  the views show this run instead of the recorded one
+ * answers   cache of what-ifs, NULL until the first; `run`, `bound`, `cost` and `refused` belong to the latest
+ * toggle    the chosen row of the panel
+ * bound     uncertainty of its peak; cost: time of its recomputed ops
+ * name      name of the second trace, owned; NULL: `run` is a what-if
+ * diff      comparison of the two runs (tui/diff.h); NULL until it is needed. diff_serial: number of the latest one
  */
 struct tui_change {
     struct vs_toggles set;
@@ -89,7 +97,7 @@ struct tui_change {
 
 struct tui_app;
 struct tui_diff;
-/* Show how things stand in the midst of long work. */
+/* Draws the screen during long work. */
 typedef void tui_pump_fn(void *user, struct tui_app *app);
 
 /* What the loop has to do for the app. */
@@ -105,24 +113,24 @@ enum tui_wish {
 };
 
 /*
- * name         what to call the trace
- * base         the recorded run; change: the what-if
+ * name         name of the trace
+ * base         the recorded run; change: the other run
  * capacity     bytes of the device; 0: not known
- * at           event looked at, in the shown run
- * moves        goes up whenever what a view shows may have changed: run, event, filters, hidden categories
- * window       of the timeline; windows: those before it
+ * at           current event of the shown run
+ * moves        incremented whenever a view's contents may have changed: run, event, filters, hidden categories
+ * window       events shown by the timeline; windows: the previous ones
  * range_from   other end of the range, 0: none
- * block        the chosen block; 0: none. It is of the shown run
- * hidden       categories left out of lists, a bit each
- * view_state   of each view; panes: the view in each pane; detail: of the pane below the main one where there are two
- * previous     the view that the last one took the place of
- * w, h         of the screen; columns: how many the timeline has
- * message      for the status line, until the next key; is_bad: it is a failure
- * wish, copied for the loop; pump of it, NULL without a terminal
- * typed  the next input that waits, which is left where it is; false: none does. NULL without a terminal
- * precompute  what is run ahead of the next key; is_lazy: nothing is
- * wants_stop  the user asks to stop what is being done; NULL without a terminal
- * opening  told how much of a trace without an index is read; set before tui_app_open, or NULL
+ * block        the chosen block of the shown run; 0: none
+ * hidden       categories that lists leave out, one bit each
+ * view_state   state of each view; panes: index of the view in each pane
+ * previous     index of the view that the newest view replaced
+ * w, h         size of the screen; columns: columns of the timeline
+ * message      text of the status line until the next key; is_bad: it reports a failure
+ * wish, copied what the loop has to do; pump: draws during long work, NULL without a terminal
+ * typed        peeks at the next input; false: there is none. NULL without a terminal
+ * precompute   speculative what-if runs; is_lazy: there are none
+ * wants_stop   whether the user wants to stop the current work; NULL without a terminal
+ * opening      progress of reading a trace without an index; set before tui_app_open, or NULL
  */
 struct tui_app {
     const char *name;
@@ -177,76 +185,77 @@ struct tui_app {
 };
 
 /*
- * Open the trace at `path`. The app is zeroed; release it also after a failure. Cursor where memory ran out, else at the peak, which is what
- * most come for; without one at the last event. Errors: those of opening and reading it.
+ * Open the trace at `path`. The app is zeroed; release it after a failure, too. The current event is that of the first
+ * refused allocation, else the peak, else the last event. Errors: those of opening and reading the trace.
  */
 VS_MUST_USE enum vs_status tui_app_open(struct tui_app *app, const char *path,
                                         struct vs_error *err);
 /*
- * Beside it the trace at `path`, to be compared: the other run, until a toggle is flipped. The diff views come to the front. Errors as
+ * Open the trace at `path` as the other run, which it is until a toggle is changed, and show the diff views. Errors as
  * tui_app_open.
  */
 VS_MUST_USE enum vs_status tui_app_open_other(struct tui_app *app, const char *path,
                                               struct vs_error *err);
 void tui_app_release(struct tui_app *app);
-/* The screen has this size now. */
+/* Set the size of the screen, in cells. */
 void tui_app_resize(struct tui_app *app, int w, int h);
-/* One input. What it led to is in the app, wish and message included. */
+/* Process one input. The result is in the app, including wish and message. */
 void tui_app_input(struct tui_app *app, const struct tui_input *input);
-/* Do an action as if its key had been typed. */
+/* Perform an action as if its key had been typed. */
 void tui_app_act(struct tui_app *app, const struct tui_command *command);
-/* Before each draw: every view that is seen brings its rows up to date. */
+/* Update the rows of every visible view; call it before each draw. */
 void tui_app_sync(struct tui_app *app);
 /*
- * Nothing is typed: have one of the places ready that the next key may lead to, or a what-if that it may ask for. Takes a millisecond at most, or until
- * something is typed; false: there is nothing left to do.
+ * Do a piece of background work, while no input waits: prefetch events near one that the next key may go to, or
+ * advance a speculative what-if run. Returns after about a millisecond or when a key is typed. False: nothing is left
+ * to do.
  */
 bool tui_app_background(struct tui_app *app);
-/* Take in what has been recorded since; true: there was something. */
+/* Read events that were recorded since the last call; true: there were some. */
 bool tui_app_refresh(struct tui_app *app);
 
 /* ---- for views ---- */
 
 /* The run that is shown. */
 const struct tui_run *tui_app_run(const struct tui_app *app);
-/* The other one, for the overlay; NULL: there is none. */
+/* The run that is not shown; NULL: there is only one. */
 const struct tui_run *tui_app_other(const struct tui_app *app);
 /*
- * The event of the other run that corresponds to event `seq` of the one that is shown: by the alignment of the two where it has been made, else
- * the same phase of the same step, as far into it.
+ * The event of the other run that corresponds to event `seq` of the shown run: by their alignment if it exists, else at
+ * the same fraction of the same phase and step.
  */
 uint64_t tui_app_map(const struct tui_app *app, uint64_t seq);
-/* The event of the run that is shown for one of the recorded one. */
+/* The event of the shown run that corresponds to event `seq` of the recorded run. */
 uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq);
 
-/* Go to event `seq` of the shown run. is_jump: the way back is remembered. */
+/* Go to event `seq` of the shown run. is_jump: add the current event to the list of jumps. */
 void tui_app_go(struct tui_app *app, uint64_t seq, bool is_jump);
-/* Show `window`, cut to the run; the one before is remembered. */
+/* Show `window`, clipped to the run, in the timeline; the previous window is kept for `:zoom-back`. */
 void tui_app_window(struct tui_app *app, struct tui_window window);
 void tui_app_choose_block(struct tui_app *app, uint64_t block);
-/* Bring the view with this name into a pane and give it the focus. */
+/* Show the view with this name in a pane and focus it. */
 void tui_app_view(struct tui_app *app, const char *name);
 void tui_app_view_at(struct tui_app *app, int view);
 /* The view of the focused pane. */
 const struct tui_view *tui_app_focused(const struct tui_app *app);
 bool tui_app_is_hidden(const struct tui_app *app, int category);
-/* Whether `text` has all words of the filters. */
+/* Whether `text` contains all filters. */
 bool tui_app_passes(const struct tui_app *app, const char *text);
-/* Letters in bars: the theme has no colours, or the user wants them. */
+/* Whether bars are drawn with letters: the theme has no colours, or the user chose letters. */
 bool tui_app_has_letters(const struct tui_app *app);
 
-/* From long work, now and then: show how things stand. */
+/* Draw the screen during long work; call it now and then. */
 void tui_app_show(struct tui_app *app);
-/* The same from work that any key stops: false where one has been typed; nothing is shown then. */
+/* The same for work that any key stops. False: a key was typed, and nothing was drawn. */
 bool tui_app_pump(struct tui_app *app);
-/* Run what `change.set` says, and show it. */
+/* Run the what-if of `change.set` and show it. */
 void tui_app_change(struct tui_app *app);
 
-/* For the status line. */
+/* Set the message of the status line; tui_app_fail: as a failure. */
 void tui_app_say(struct tui_app *app, const char *fmt, ...) VS_PRINTF(2, 3);
 void tui_app_fail(struct tui_app *app, const char *fmt, ...) VS_PRINTF(2, 3);
 
-/* "8.1 MiB", or a share, in the unit the user has chosen. `buf` has VS_BYTES_TEXT_MAX bytes; returns buf. */
+/* `bytes` in the chosen unit: "8.1 MiB" or a percentage. `buf` has VS_BYTES_TEXT_MAX bytes; returns buf. */
 const char *tui_app_bytes(const struct tui_app *app, uint64_t bytes, char *buf);
 
 #endif

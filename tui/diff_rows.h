@@ -1,9 +1,9 @@
 /*
- * tui/diff_rows.h - the rows of a difference in words: what each is about, and why it is what it is.
+ * tui/diff_rows.h - the text of the rows of a difference: what a row stands for, and what caused its change.
  *
  * For:            the diff view.
- * Must not know:  cells, where rows stand.
- * Invariant:      the same words as `vramscope diff` has.
+ * Must not know:  cells, the layout of rows.
+ * Invariant:      the wording is that of `vramscope diff`.
  */
 #ifndef TUI_DIFF_ROWS_H
 #define TUI_DIFF_ROWS_H
@@ -14,13 +14,13 @@
 #include "base/text.h"
 #include "replay/diff/diff.h"
 
-/* By what: enum rpl_diff_by, and how the two were made: toggles, lines of the net. */
+/* Kinds of rows: enum rpl_diff_by, and TUI_BY_MADE: toggles and lines of the net, i.e. how the runs were configured. */
 #define TUI_BY_MADE RPL_DIFF_BY_COUNT
 #define TUI_BY_COUNT (RPL_DIFF_BY_COUNT + 1)
 
 /*
  * diff     borrowed; NULL: there are no rows
- * part     the rows, taken last; finer: those that say why: of a category its modules, of a module or a line their tensors
+ * part     the rows; finer: rows that explain them: modules of a category, tensors of a module or line
  */
 struct tui_diff_rows {
     const struct rpl_diff *diff;
@@ -31,13 +31,13 @@ struct tui_diff_rows {
 
 size_t tui_diff_rows_count(const struct tui_diff_rows *rows);
 void tui_diff_rows_release(struct tui_diff_rows *rows);
-/* What a row is about; is_short: a tensor without its shape. */
+/* The name of a row; is_short: a tensor without its shape. */
 void tui_diff_name_text(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                         bool is_short, struct vs_text *out);
-/* Who made most of its change, or what became of a tensor; nothing where nothing changed. */
+/* The largest cause of its change, or what happened to a tensor; nothing if nothing changed. */
 void tui_diff_why_text(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                        struct vs_text *out);
-/* All that is known of row `row`, with its figures or without; of how they were made a line as in a patch. */
+/* The whole text of row `row`, with or without figures; of TUI_BY_MADE a line as in a patch. */
 void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_figures,
                        struct vs_text *out);
 

@@ -1,9 +1,9 @@
 /*
- * tui/overlap.h - two runs over each other, on an axis on which equal events stand together.
+ * tui/overlap.h - a chart of two runs over each other, in which corresponding events share a column.
  *
  * For:            the diff view.
- * Must not know:  terminals, why two events belong together.
- * Invariant:      what is drawn of a column is the highest of each run in it.
+ * Must not know:  terminals, how events are aligned.
+ * Invariant:      a column shows the peak of each run in it.
  */
 #ifndef TUI_OVERLAP_H
 #define TUI_OVERLAP_H
@@ -18,7 +18,7 @@
 /*
  * Zero-initialise. Rows first_row … last_row of the pairs in `count` columns.
  *
- * sides     how high the two are in each; differs: whether an event of it does
+ * sides     peak of both runs in each column; differs: whether an event of the column differs
  * top       bytes at the upper edge
  */
 struct tui_overlap {
@@ -30,9 +30,9 @@ struct tui_overlap {
     uint64_t top;
 };
 
-/* For the window of the run that is shown, in `w` cells with the scale. No columns where there are not two runs. */
+/* Compute the columns for the window of the shown run; `w` cells include the scale. None with only one run. */
 void tui_overlap_fill(struct tui_overlap *o, const struct tui_app *app, int w);
-/* Chart, phases where they are wanted, and in the last row where the two differ, their peaks, and where one is. */
+/* Draw the chart, optionally the phases, and in the last row the differences, the peaks and the current event. */
 void tui_overlap_draw(const struct tui_overlap *o, const struct tui_app *app, struct tui_canvas *c,
                       bool has_phases);
 /* The first row of the pairs in column x of the canvas; SIZE_MAX: none. */

@@ -1,14 +1,15 @@
 /*
- * tui/precompute.h - the precompute that are one key away, run while nobody types.
+ * tui/precompute.h - speculative what-if runs: those that one key would request, run while no key is typed.
  *
- * For:            prefetch.c, which has the idle time.
+ * For:            prefetch.c, which does background work.
  * Must not know:  terminals, drawing.
- * Invariant:      nothing that is shown changes, and no answer: what is made is kept with the answers (whatif/cache.h), where whoever asks finds it.
+ * Invariant:      neither the screen nor any result changes; the runs are kept in the what-if cache (whatif/cache.h).
  *
- * Begins at the first moment without a key, unless the session is lazy, or of two traces, where the panel or a toggle has to be in use. From what is set then, each toggle's next value is run, and the one before it:
- * first that of the chosen row, then those of the rows nearest to it. It ends when all are made, or when what is made from here fills the memory for answers;
- * another choice or another row begins anew, with what is known already. A key stops the run at once; where the key asks for the very run that is being made,
- * that goes on and the key waits for it. A recording that is being written is not run ahead.
+ * It begins when no input waits, unless the session is lazy; with two traces it begins when the panel is opened or a
+ * toggle is changed. Starting from the current set of toggles, each toggle's next and previous value is run: first the
+ * chosen row, then the nearest rows. It ends when all are run or when they fill the memory of the cache. Another set
+ * or another row starts it again; runs in the cache are not repeated. A key stops the current run at once, unless it
+ * requests that very run: then the run is finished. Nothing is precomputed for a recording that is still being written.
  */
 #ifndef TUI_PRECOMPUTE_H
 #define TUI_PRECOMPUTE_H
@@ -22,10 +23,10 @@
 struct tui_app;
 
 /*
- * from       what is set, in words, and the row, that `next` counts from; NULL: nothing yet
- * next       of the candidates (in the order in which they are made): all before it are made, or cannot be
- * bytes      memory of those; largest: of one before it was made small
- * is_made    the next one has been run
+ * from, toggle  the set of toggles as text, and the chosen row, for which `next` counts; from NULL: not begun
+ * next          index of the next candidate: all before it were run or are not possible
+ * bytes         memory of their runs; largest: the largest of them before it was compressed
+ * is_made       candidate `next` has been run
  */
 struct tui_precompute {
     char *from;
@@ -37,7 +38,7 @@ struct tui_precompute {
 };
 
 void tui_precompute_release(struct tui_precompute *precompute);
-/* Do a part of it. False: there is nothing left to do. */
+/* Do a piece of the work. False: nothing is left to do. */
 bool tui_precompute_next(struct tui_app *app);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * tui/view.h - what a view is.
+ * tui/view.h - the interface of a view.
  *
- * For:            view_*.c, one a file; views.c lists them.
+ * For:            view_*.c, one view per file; views.c lists them.
  * Must not know:  terminals.
  * Invariant:      draw changes nothing but cells of its canvas.
  */
@@ -19,30 +19,30 @@
 
 struct tui_app;
 
-/* Keys and a word for what they do, in the last row. */
+/* A hint in the last row: keys, and a word for what they do. */
 struct tui_hint {
     const char *keys;
     const char *word;
 };
 
 /*
- * name, title  "blocks"; what stands above the pane
- * letter       g and this opens it, for the header
- * scope, go    its bit in keys.def, and the action that opens it
- * help         what its keys do that a row of keys.def cannot say; NULL: nothing
- * hints        the keys that mean something of their own here, most useful first, ended by {NULL, NULL}; NULL: none
- * net_hints    likewise, only where the trace has a net that can be run again
- * beside       name of the view that stands below it where two fit
- * state_size   zeroed memory of its own, one a session. Where is_list is set it begins with a struct tui_list
- * list_y       rows of a list begin in this row of the canvas
+ * name, title  name in commands and in the header, such as "blocks"; title of the pane
+ * letter       `g` followed by this letter opens the view
+ * scope, go    its bit in keys.def; the action that opens it
+ * help         shown by the help view in addition to the rows of keys.def; NULL: nothing
+ * hints        keys with a meaning of their own in this view, most useful first, ended by {NULL, NULL}; NULL: none
+ * net_hints    the same, only for traces with a net that can be run again
+ * beside       name of the view in the pane below, if there are two panes
+ * state_size   bytes of its state, zeroed, one per session; if is_list, the state begins with a struct tui_list
+ * list_y       row of the canvas at which a list begins
  *
- * sync   before each draw, with the size of its canvas: rows for this event, size, filter. May ask replay/
- * draw   everything below the pane's title. is_focused: its keys are the pane's
- * key    true: it has dealt with the action
- * text   row `row` of a list, for searching, filtering and copying
- * moved  another row of the list has been chosen: by a key, a search, a click; NULL: nothing is to be done
- * click  a click into the canvas; NULL: a list chooses the row, others do nothing
- * title_more  what to say behind the title, or NULL
+ * sync        called before each draw with the size of the canvas; computes the rows for the current event and filters
+ * draw        draws everything below the pane's title. is_focused: the pane has the keyboard
+ * key         true: the view has handled the action
+ * text        text of row `row` of a list, for searching, filtering and copying
+ * moved       called when another row of the list was chosen; NULL: nothing to do
+ * click       a click into the canvas; NULL: a list chooses the clicked row, other views ignore it
+ * title_more  adds text behind the title; NULL: none
  */
 struct tui_view {
     const char *name;
@@ -71,7 +71,7 @@ struct tui_view {
 #define TUI_VIEW_MAX 16
 /* View number `i`, in the order of the header; NULL past the end. */
 const struct tui_view *tui_view_at(size_t i);
-/* Number of the view called `name`; -1: there is none. */
+/* Index of the view called `name`; -1: there is none. */
 int tui_view_find(const char *name);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * tui/term/input.h - keys and mouse events, and how they are written.
+ * tui/term/input.h - keys and mouse events, and their names.
  *
- * For:            term.c makes them, keys.c binds them, --keys and the help write them.
+ * For:            term.c, which creates them; keys.c, which binds them; --keys and the help view.
  * Must not know:  terminals, what a key does.
  * Invariant:      tui_key_name and tui_key_parse are inverse to each other.
  *
- * A key is a code point, or one of the special ones. In writing a special key is its name in angle brackets ("<left>", "<C-l>"); `<lt>` is `<`, which
- * stands for itself too where no name follows.
+ * A key is a Unicode code point or one of enum tui_special. The name of a special key is in angle brackets ("<left>",
+ * "<C-l>"). `<lt>` is `<`; `<` alone also means itself if no name follows.
  */
 #ifndef TUI_INPUT_H
 #define TUI_INPUT_H
@@ -58,9 +58,9 @@ struct tui_input {
     enum tui_mouse mouse;
 };
 
-/* The key that *text begins with, and *text moved past it; 0 at the end. */
+/* The first key of *text; advances *text past it. 0 at the end. */
 uint32_t tui_key_parse(const char **text);
-/* Where in a line of keys something in brackets stands that looks like a name and is none; NULL: nowhere. */
+/* The first "<word>" in `text` that is not the name of a key; NULL: none. */
 const char *tui_keys_unknown(const char *text);
 void tui_key_name(uint32_t key, struct vs_text *out);
 

@@ -1,9 +1,10 @@
 /*
- * tui/term/term.h - the terminal: taken, given back on every way out, and read.
+ * tui/term/term.h - the terminal: opening, restoring it however the program ends, and reading input.
  *
- * For:            run.c.
+ * For:            loop.c.
  * Must not know:  what is drawn, what a key does.
- * Invariant:      however the program ends (return, vs_die, a crash, a signal but SIGKILL), the terminal is as it was found.
+ * Invariant:      however the program ends (return, vs_die, a crash, a signal but SIGKILL), the terminal is as it was
+ *                 found.
  */
 #ifndef TUI_TERM_H
 #define TUI_TERM_H
@@ -15,10 +16,10 @@
 #include "tui/term/input.h"
 
 /*
- * Take the terminal. Keys are read from stdin, or from /dev/tty where stdin is none. One at a time.
+ * Open the terminal. Keys are read from stdin, or from /dev/tty if stdin is no terminal. Only one may be open.
  *
- * VS_E_UNSUPPORTED: there is no terminal, or it cannot place a cursor (TERM=dumb), or TERM is unknown; the text says which, and
- * what to do instead.
+ * VS_E_UNSUPPORTED: there is no terminal, or it cannot place a cursor (TERM=dumb), or TERM is unknown; the text says
+ * which, and what to do instead.
  */
 VS_MUST_USE enum vs_status tui_term_open(bool with_mouse, struct vs_error *err);
 void tui_term_close(void);
@@ -29,28 +30,29 @@ bool tui_term_is_utf8(void);
 int tui_term_colours(void);
 void tui_term_size(int *w, int *h);
 void tui_term_mouse(bool is_on);
-/* Hand the terminal to the shell until the user comes back (as on ^Z). Everything has to be drawn again. */
+/* Suspend the program as ^Z does, until the shell continues it. Everything has to be drawn again afterwards. */
 void tui_term_suspend(void);
-/* Run `command` in the shell with the terminal in its hands, and wait. Its exit status, -1 where it could not be started. */
+/* Run `command` with sh on the restored terminal, and wait for it. Its exit status; -1: it could not be started. */
 int tui_term_run(const char *command);
-/* Send bytes to the terminal beside the drawing (OSC 52). */
+/* Send bytes to the terminal apart from the drawing (OSC 52). */
 void tui_term_write(const char *bytes, size_t len);
 
 /*
- * The next input. Waits, at most `wait_ms` (below 0: for ever); after that TUI_KEY_TICK. A resize has been taken note of when this
- * returns it. TUI_KEY_END_OF_INPUT: the terminal is gone, or a signal asks to end.
+ * The next input. Waits at most `wait_ms` milliseconds (negative: without a limit), then returns TUI_KEY_TICK. When it
+ * returns TUI_KEY_RESIZE, curses knows the new size. TUI_KEY_END_OF_INPUT: the terminal is gone, or a signal ends the
+ * program.
  */
 struct tui_input tui_term_read(int wait_ms);
 /*
- * While something long is done: was ^C typed since, which is then for this, or is the terminal gone? What was typed before a ^C is forgotten,
- * everything else is kept for tui_term_read.
+ * Poll during long work: true if ^C was typed, or the terminal is gone. A ^C is consumed and discards the input before
+ * it; all other input is kept for tui_term_read.
  */
 bool tui_term_wants_stop(void);
-/* The next input, which tui_term_read will give; false: nothing was typed, and no signal asks for anything. */
+/* The next input, which stays queued for tui_term_read; false: there is none. */
 bool tui_term_peek(struct tui_input *out);
-/* More input is waiting, so the screen need not be drawn yet. */
+/* Whether input is waiting, so that drawing can be postponed. */
 bool tui_term_is_pending(void);
-/* The signal that asked to end, 0: none. */
+/* Number of the signal that ends the program; 0: none. */
 int tui_term_signal(void);
 
 #endif
