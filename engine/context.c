@@ -1,5 +1,5 @@
 /*
- * engine/context.c - see context.h: what a context consists of, put together and taken down.
+ * engine/context.c - creates and frees the parts of a context, see context.h.
  */
 #include "engine/context.h"
 
@@ -12,7 +12,7 @@
 #include "engine/workspace/scratch.h"
 #include "engine/workspace/workspace.h"
 
-/* What a device without a stated capacity has: more than any net asks for. */
+/* Bytes of a device without a stated capacity: more than any net requests. */
 #define UNBOUNDED_DEVICE (UINT64_C(16) << 40)
 #define FIRST_STRINGS 1024
 
@@ -27,7 +27,7 @@ static void on_alloc_event(void *user, const struct eng_alloc_event *ev)
     struct eng *e = user;
     struct vs_event out = {0};
 
-    /* alloc, free and oom are told by tensor.c, which knows the tensor */
+    /* alloc, free and oom are emitted by engine/core/storage.c, which has the block id */
     if (!e->observer || !KINDS[ev->kind])
         return;
     out.kind = KINDS[ev->kind];
@@ -64,9 +64,9 @@ enum vs_status eng_new(const struct eng_options *options, struct eng **out, stru
         .listener = {.user = e, .event = on_alloc_event},
     });
     if (e->device)
-        e->rooms = eng_workspaces_new(e->device->info.capability, NULL);
+        e->workspaces = eng_workspaces_new(e->device->info.capability, NULL);
     else if (options->workspaces)
-        e->rooms = eng_workspaces_new(0, options->workspaces);
+        e->workspaces = eng_workspaces_new(0, options->workspaces);
     if (e->device && options->capacity)
         eng_alloc_set_memory_fraction(
             e->alloc, fmin(1.0, (double)options->capacity / (double)e->device->info.total_bytes));
@@ -94,7 +94,7 @@ void eng_free(struct eng *e)
     eng_observer_stop(e);
     eng_cast_cache_clear(e);
     eng_scratch_release(e);
-    eng_workspaces_free(e->rooms);
+    eng_workspaces_free(e->workspaces);
     vs_free(e->cast_cache);
     eng_cycles_break(e);
     if (e->device)

@@ -1,7 +1,7 @@
 /*
  * engine/context.h - creating and releasing the context of one training run.
  *
- * For:            lang/run, tests. What is done with a context is in engine/core/engine.h.
+ * For:            lang/run, tests. The functions that use a context are in engine/core/engine.h.
  * Must not know:  the net language.
  */
 #ifndef ENG_CONTEXT_H
@@ -13,19 +13,21 @@ struct eng_device;
 struct eng_kernels;
 
 /*
- * kernels    arithmetic of the device (eng_kernels_cpu()), or NULL for `meta`: shapes and lifetimes only
- * device     a device of its own (engine/device/plugin.h): its kernels, and memory from its driver. NULL: memory is only counted. Borrowed,
- *            and must outlive the context
- * observer   told of everything, or NULL; must outlive the context. An `oom` event is the last one it hears
- * capacity   bytes of the device; 0: as much as is asked for
- * alloc_conf PyTorch's syntax ("expandable_segments:True"), or NULL
- * seed       of all random numbers
- * segment_addresses   where the driver puts the first segments (segment_count of them), as a recorded run had them; then as it likes. An
- *                     address decides between free blocks of equal size, so a recording can only be met with its own. Borrowed by eng_new
- * stop       asked every so many nodes of a backward that stands in no other; true: it fails with VS_E_STOPPED. NULL: nobody stops it
- * stop_user  given to it
- * workspaces what a device of its own was measured to work in, for a run without data that repeats it (engine/workspace/workspace.h); NULL: none. Borrowed
- *            by eng_new
+ * kernels     the device's kernels (eng_kernels_cpu()), or NULL for `meta`: shapes and lifetimes only
+ * device      a real device (engine/device/plugin.h) with its kernels and its driver's memory; `kernels` is ignored.
+ *             NULL: memory is simulated. Borrowed; must outlive the context
+ * observer    receives all events, or NULL; must outlive the context. No event follows an `oom` event
+ * capacity    bytes of the device; 0: unlimited
+ * alloc_conf  PyTorch's syntax ("expandable_segments:True"), or NULL
+ * seed        of all random numbers
+ * segment_addresses   addresses of the first segments (segment_count of them), as in a recorded run; later ones are
+ *             chosen by the simulated driver. Among free blocks of equal size the allocator takes the lowest address,
+ *             so repeating a recording exactly requires its addresses. Borrowed by eng_new only
+ * stop        polled at intervals during a backward that is not nested in another one; true: the backward fails with
+ *             VS_E_STOPPED. NULL: never stopped
+ * stop_user   passed to stop
+ * workspaces  the measured workspaces of a real device, for a run without data that repeats its run
+ *             (engine/workspace/workspace.h); NULL: none. Borrowed by eng_new only
  */
 struct eng_options {
     const struct eng_kernels *kernels;
@@ -41,9 +43,11 @@ struct eng_options {
     const char *workspaces;
 };
 
-VS_MUST_USE enum vs_status eng_new(const struct eng_options *options, struct eng **out,
-                                   struct vs_error *err);
-/* Nobody holds a tensor any more; what holds itself goes with it, unheard (eng_cycles_break). */
+VS_MUST_USE enum vs_status
+eng_new(const struct eng_options *options, struct eng **out,
+        /* Creates a context. VS_E_VALUE: alloc_conf is not valid. The caller owns *out. */
+        struct vs_error *err);
+/* Frees the context. The caller must have released its tensors; reference cycles are freed, without events. */
 void eng_free(struct eng *e);
 
 #endif

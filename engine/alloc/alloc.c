@@ -1,13 +1,13 @@
 /*
- * engine/alloc/alloc.c - the caching allocator: finding, splitting and handing out blocks, and taking them back.
+ * engine/alloc/alloc.c - the caching allocator: finding, splitting, allocating and freeing blocks.
  *
  * For:            engine/alloc/alloc.h.
  * Must not know:  tensors, files, the real driver.
- * Invariant:      reserved = active + free bytes, per pool half, between any two calls.
+ * Invariant:      between any two calls, and for each half of a pool, reserved bytes = active + free bytes.
  *
- * The order of steps in eng_alloc_get is PyTorch 2.6's (DeviceCachingAllocator::malloc in c10/cuda/CUDACachingAllocator.cpp).
- * In particular the free blocks are not searched again after memory was given back: what was freed is only reachable through
- * the driver.
+ * The order of steps in eng_alloc_get is that of PyTorch 2.6 (DeviceCachingAllocator::malloc in
+ * c10/cuda/CUDACachingAllocator.cpp). In particular the free blocks are not searched again after memory was returned to
+ * the driver: what was freed is only available through the driver.
  */
 #include "engine/alloc/alloc.h"
 
@@ -49,7 +49,7 @@ struct eng_alloc *eng_alloc_new(const struct eng_alloc_options *opts)
     return alloc;
 }
 
-/* Addresses that were reserved, and in which nothing could be mapped, have no segment with which they would go. */
+/* Releases reserved addresses in which nothing could be mapped: they belong to no segment that would release them. */
 static void area_end(struct eng_alloc *alloc, const struct eng_area *area)
 {
     if (area->is_expandable && !area->first->is_mapped && area->first->bytes == area->bytes)
@@ -66,7 +66,7 @@ void eng_alloc_free(struct eng_alloc *alloc)
     while ((node = alloc->areas.root)) {
         eng_set_remove(&alloc->areas, node);
         area_end(alloc, (const struct eng_area *)(void *)node);
-        vs_free(node); /* struct eng_area begins with it */
+        vs_free(node); /* the first member of struct eng_area */
     }
     eng_private_pools_release(alloc);
     for (size_t i = 0; i < alloc->slab_count; i++)
@@ -143,7 +143,7 @@ uint64_t eng_alloc_round_bytes(const struct eng_alloc_conf *conf, uint64_t bytes
     if (divisions > 1 && bytes > ENG_MIN_BLOCK_BYTES * divisions) {
         uint64_t quantum = (UINT64_C(1) << magnitude) >> log2_floor(divisions);
 
-        /* a power of two is a multiple of the quantum and stays as it is */
+        /* a power of two is a multiple of the quantum and is not changed by it */
         return vs_bytes_round_up(bytes, quantum);
     }
     return vs_bytes_round_up(bytes, ENG_MIN_BLOCK_BYTES);
@@ -160,7 +160,7 @@ uint64_t eng_alloc_segment_bytes(const struct eng_alloc_conf *conf, uint64_t rou
 
 /* ---- searching ---- */
 
-/* What a free block of an expandable segment could grow to. */
+/* Bytes to which a free block of an expandable segment could grow. */
 static uint64_t growable_bytes(const struct eng_block *block)
 {
     return block->bytes + (block->next && !block->next->is_mapped ? block->next->bytes : 0);
@@ -180,7 +180,7 @@ static struct eng_set_node *prefer_inner(struct eng_set_node *node, uint64_t str
     return node;
 }
 
-/* While expandable segments are off, what is left of them is not used. */
+/* With expandable segments turned off, remaining blocks of such segments are not used. */
 static struct eng_set_node *skip_expandable(struct eng_set_node *node, uint64_t stream)
 {
     while (node && eng_block_of(node)->area->is_expandable && eng_block_of(node)->stream == stream)
@@ -188,7 +188,7 @@ static struct eng_set_node *skip_expandable(struct eng_set_node *node, uint64_t 
     return node && eng_block_of(node)->stream == stream ? node : NULL;
 }
 
-/* The free block that a request is served from; NULL: none, the driver has to be asked. */
+/* The free block that serves a request; NULL: there is none, the driver has to be called. */
 static struct eng_block *find_free(const struct eng_alloc *alloc, const struct eng_request *req)
 {
     const struct eng_set_key key = {{req->stream, req->rounded, 0}};
@@ -234,15 +234,15 @@ bool eng_alloc_is_cached(struct eng_alloc *alloc, uint64_t bytes, uint64_t strea
 
 /* ---- the driver ---- */
 
-/* Over the memory fraction: refused without asking the driver. */
+/* Whether the memory fraction is exceeded: then the driver is not called. */
 static bool is_over_limit(const struct eng_alloc *alloc, const struct eng_request *req)
 {
     return alloc->limit_bytes != ENG_NO_LIMIT &&
            alloc->stats.reserved_bytes[ENG_STAT_ALL].current + req->segment > alloc->limit_bytes;
 }
 
-/* A block fresh from the driver, in no set; NULL: refused. */
-static struct eng_block *ask_driver(struct eng_alloc *alloc, const struct eng_request *req)
+/* A new block from the driver, in no set; NULL: out of memory. */
+static struct eng_block *request_from_driver(struct eng_alloc *alloc, const struct eng_request *req)
 {
     struct eng_area *area;
     struct eng_block *block;
@@ -267,7 +267,7 @@ static struct eng_block *ask_driver(struct eng_alloc *alloc, const struct eng_re
     return block;
 }
 
-/* The driver, and when it refuses, after giving back first a little and then everything. */
+/* Calls the driver; if it fails, again after returning a part of the cache, and again after returning all of it. */
 static struct eng_block *obtain(struct eng_alloc *alloc, const struct eng_request *req,
                                 bool *out_is_rejected)
 {
@@ -280,18 +280,18 @@ static struct eng_block *obtain(struct eng_alloc *alloc, const struct eng_reques
         *out_is_rejected = true;
         return NULL;
     }
-    block = ask_driver(alloc, req);
+    block = request_from_driver(alloc, req);
     if (!block && eng_cache_release_available(alloc, req))
-        block = ask_driver(alloc, req);
+        block = request_from_driver(alloc, req);
     if (!block && alloc->region_count == 0) {
         eng_cache_release_all(alloc);
         alloc->stats.num_alloc_retries++;
-        block = ask_driver(alloc, req);
+        block = request_from_driver(alloc, req);
     }
     return block;
 }
 
-/* ---- handing out ---- */
+/* ---- allocating ---- */
 
 static bool should_split(const struct eng_alloc *alloc, const struct eng_block *block,
                          const struct eng_request *req)
@@ -303,7 +303,7 @@ static bool should_split(const struct eng_alloc *alloc, const struct eng_block *
     return req->rounded < alloc->conf.max_split_bytes && remaining > ENG_SMALL_BYTES;
 }
 
-/* Cuts the front off `rest`, which keeps its identity, moves up and becomes free. */
+/* Splits the front off `rest`, which is the same block with a higher address and becomes free. */
 static struct eng_block *split_front(struct eng_alloc *alloc, struct eng_block *rest,
                                      uint64_t bytes)
 {
@@ -316,7 +316,7 @@ static struct eng_block *split_front(struct eng_alloc *alloc, struct eng_block *
     return front;
 }
 
-/* `found` is in no set; it becomes the caller's block, whole or its front. */
+/* `found` is in no set. The result, all of it or its front, is marked as allocated. */
 static struct eng_block *hand_out(struct eng_alloc *alloc, struct eng_block *found,
                                   const struct eng_request *req)
 {
@@ -425,7 +425,8 @@ enum vs_status eng_alloc_get(struct eng_alloc *alloc, uint64_t bytes, uint64_t s
 
     VS_ASSERT(bytes > 0 && stream != ENG_ANY_STREAM);
     *out = NULL;
-    if (VS_UNLIKELY(bytes >= ENG_REFUSED_BYTES)) { /* before anything else: no event, no count */
+    if (VS_UNLIKELY(bytes >=
+                    ENG_REFUSED_BYTES)) { /* PyTorch checks this first: no event, no count */
         req = (struct eng_request){
             .bytes = bytes, .rounded = bytes, .segment = bytes, .stream = stream};
         if (oom)
@@ -466,7 +467,9 @@ void eng_alloc_put(struct eng_alloc *alloc, struct eng_block *block)
         eng_alloc_complete_put(alloc, block);
 }
 
-/* Inactive splits change by what the neighbours were and what the joined block is; PyTorch books the net change once. */
+/*
+ * Inactive splits change with the state of the neighbours and of the merged block; PyTorch applies the net change once.
+ */
 static void book_splits(struct eng_alloc *alloc, const struct eng_block *block, uint64_t gained,
                         uint64_t gained_count)
 {

@@ -1,12 +1,13 @@
 /*
- * engine/alloc/alloc_internal.h - the allocator's structures, for the files engine/alloc*.c only.
+ * engine/alloc/alloc_internal.h - the allocator's structures.
  *
- * For:            alloc.c (get and put), cache.c (giving memory back), expandable.c, events.c (blocks other
- *                 streams used), pool.c (private pools), view.c (walking), adopt.c (starting from a state).
+ * For:            alloc.c (allocating and freeing blocks), cache.c (returning memory to the driver), expandable.c,
+ *                 events.c (blocks that other streams used), pool.c (private pools), view.c (walking); and adopt.c and
+ *                 replay.c of engine/alloc_history/.
  * Must not know:  anything outside the allocator.
- * Invariant:      a block is in exactly one of: its pool's free set (mapped, free), its pool's unmapped set (not mapped), nowhere
- *                 (allocated or pending). The blocks of an area tile it in address order. Two neighbouring free blocks with the same
- *                 mapped state exist only during a call.
+ * Invariant:      a free block is either in its pool's free set (if mapped) or in its pool's unmapped set; an allocated
+ *                 or pending one is in neither. The blocks of an area cover it without gaps, in address order. Two
+ *                 neighbouring free blocks with the same mapped state exist only during a call.
  */
 #ifndef ENG_ALLOC_INTERNAL_H
 #define ENG_ALLOC_INTERNAL_H
@@ -15,23 +16,25 @@
 #include "engine/alloc/set.h"
 
 #define ENG_MIN_BLOCK_BYTES UINT64_C(512)
-#define ENG_SMALL_BYTES                                                                            \
-    UINT64_C(1048576) /* a rounded request up to this comes from the small pool */
-#define ENG_SMALL_SEGMENT_BYTES UINT64_C(2097152) /* segment, or granule, of the small pool */
-#define ENG_MIN_LARGE_BYTES                                                                        \
-    UINT64_C(10485760) /* from this on a request gets a segment of its own */
-#define ENG_LARGE_QUANTUM_BYTES UINT64_C(2097152) /* such a segment is a multiple of this */
-#define ENG_LARGE_SEGMENT_BYTES                                                                    \
-    UINT64_C(20971520)      /* segment, or granule, of the large pool unless configured */
-#define ENG_SLAB_BLOCKS 256 /* block structures made at a time */
-#define ENG_REFUSED_BYTES (UINT64_C(1) << 60) /* a request of this size is refused outright */
+/* a rounded request up to this size comes from the small pool */
+#define ENG_SMALL_BYTES UINT64_C(1048576)
+/* segment, or granule, of the small pool */
+#define ENG_SMALL_SEGMENT_BYTES UINT64_C(2097152)
+/* a request of this size or more gets a segment of its own */
+#define ENG_MIN_LARGE_BYTES UINT64_C(10485760)
+/* such a segment is a multiple of this */
+#define ENG_LARGE_QUANTUM_BYTES UINT64_C(2097152)
+/* segment, or granule, of the large pool unless configured */
+#define ENG_LARGE_SEGMENT_BYTES UINT64_C(20971520)
+#define ENG_SLAB_BLOCKS 256                   /* block structures allocated at a time */
+#define ENG_REFUSED_BYTES (UINT64_C(1) << 60) /* a request of this size or more is always refused */
 
-/* Half of a pool: the free blocks of one size class, all streams (the stream leads the key). */
+/* One half of a pool: the free blocks of one size class, of all streams (the stream is the first part of the key). */
 struct eng_pool {
     struct eng_set free;            /* key: stream, bytes, address */
     struct eng_set unmapped;        /* key: stream, 0, address */
     struct eng_private_pool *owner; /* NULL: the default pool */
-    /* searches so far while garbage collection is on: the clock of block ages */
+    /* searches so far while garbage collection is on; the ages of blocks are measured in searches */
     uint64_t search_count;
     bool is_small;
 };
@@ -41,7 +44,7 @@ struct eng_private_pool {
     struct eng_pool small;
     struct eng_pool large;
     uint64_t use_count;
-    uint64_t area_count; /* areas its blocks live in */
+    uint64_t area_count; /* areas that contain its blocks */
     struct eng_private_pool *next;
 };
 
@@ -56,7 +59,7 @@ struct eng_area {
     bool is_expandable;
 };
 
-/* A stream other than its own that used a block since it was handed out. */
+/* A use of a block by a stream other than its own. */
 struct eng_stream_use {
     uint64_t stream;
     struct eng_stream_use *next;
@@ -86,8 +89,9 @@ struct eng_event_queue {
     uint64_t stream;
     struct eng_block **blocks;
     size_t first;
-    size_t count;         /* blocks[first .. count) wait */
-    size_t reached_count; /* of them blocks[first .. reached_count) need not wait any more */
+    size_t count; /* blocks[first .. count) are pending */
+    size_t
+        reached_count; /* of these, blocks[first .. reached_count) are completed at the next allocation */
     size_t cap;
 };
 
@@ -101,8 +105,8 @@ struct eng_alloc {
     struct eng_alloc_listener listener;
     struct eng_alloc_conf conf;
     enum eng_alloc_events events;
-    uint64_t limit_bytes; /* ENG_NO_LIMIT, or what may be reserved */
-    uint64_t total_bytes; /* of the device, by the driver */
+    uint64_t limit_bytes; /* reservable bytes; ENG_NO_LIMIT: no limit */
+    uint64_t total_bytes; /* of the device, as the driver reports them */
 
     struct eng_pool small;
     struct eng_pool large;
@@ -115,7 +119,7 @@ struct eng_alloc {
     struct eng_event_queue *queues; /* in order of first use */
     size_t queue_count;
     size_t queue_cap;
-    /* put during a region: their events are recorded once no region is open */
+    /* freed during a region: their events are recorded when no region is open any more */
     struct eng_block **deferred;
     size_t deferred_count;
     size_t deferred_cap;
@@ -128,11 +132,11 @@ struct eng_alloc {
     size_t slab_cap;
 };
 
-/* One request on its way. */
+/* An allocation request. */
 struct eng_request {
-    uint64_t bytes;   /* as asked */
-    uint64_t rounded; /* the block wanted */
-    uint64_t segment; /* what the driver would be asked for */
+    uint64_t bytes;   /* requested */
+    uint64_t rounded; /* size of the block */
+    uint64_t segment; /* size of the segment to be requested from the driver */
     uint64_t stream;
     struct eng_pool *pool;
 };
@@ -144,11 +148,11 @@ struct eng_block *eng_block_take(struct eng_alloc *alloc, struct eng_area *area,
 void eng_block_recycle(struct eng_alloc *alloc, struct eng_block *block);
 struct eng_area *eng_area_new(struct eng_alloc *alloc, struct eng_pool *pool, uint64_t address,
                               uint64_t bytes);
-void eng_area_free(struct eng_alloc *alloc,
-                   struct eng_area *area); /* its blocks are the caller's */
-/* Between `prev` and `next`, either of which may be NULL (an end of the area). */
+/* Removes an area; the caller has recycled its blocks. */
+void eng_area_free(struct eng_alloc *alloc, struct eng_area *area);
+/* Links a block between `prev` and `next`, either of which may be NULL (an end of the area). */
 void eng_block_splice(struct eng_block *block, struct eng_block *prev, struct eng_block *next);
-/* Joins `src`, a neighbour of `dst` or NULL, into `dst` where both may; returns the bytes gained. */
+/* Merges `src`, a neighbour of `dst` or NULL, into `dst` if both are available and alike; returns the bytes gained. */
 uint64_t eng_block_merge(struct eng_alloc *alloc, struct eng_block *dst, struct eng_block *src);
 void eng_pool_insert_free(struct eng_block *block);
 void eng_pool_remove_free(struct eng_block *block);
@@ -160,7 +164,7 @@ static inline bool eng_block_is_split(const struct eng_block *block)
     return block->prev || block->next;
 }
 
-/* Free or unmapped, and nobody waits for it. */
+/* Free or unmapped, and not pending. */
 static inline bool eng_block_is_available(const struct eng_block *block)
 {
     return block && !block->is_allocated && block->event_count == 0 && !block->uses;
@@ -177,10 +181,13 @@ void eng_stat_up(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint
 void eng_stat_down(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint64_t n);
 void eng_stat_one_up(struct eng_alloc_stat *stat);
 void eng_stat_one_down(struct eng_alloc_stat *stat);
-/* Waiting block `i` in the order in which a synchronisation completes them; NULL past the last. Each waits for one stream. */
+/*
+ * Pending block `i` in the order in which a synchronisation completes them; NULL past the last. A block that waits for
+ * several streams appears once per stream.
+ */
 const struct eng_block *eng_events_waiting(const struct eng_alloc *alloc, size_t i);
 
-/* What counts as oversize has changed. O(blocks). */
+/* Recomputes the oversize statistics after max_split_size has changed. O(blocks). */
 void eng_stats_recount_oversize(struct eng_alloc *alloc);
 
 /* ---- alloc.c ---- */
@@ -188,7 +195,7 @@ void eng_stats_recount_oversize(struct eng_alloc *alloc);
 void eng_alloc_publish(const struct eng_alloc *alloc, enum eng_alloc_event_kind kind,
                        const struct eng_pool *pool, uint64_t address, uint64_t bytes,
                        uint64_t stream, const struct eng_block *block);
-/* The rest of a put: nobody uses the block any more. */
+/* The final part of a put: the block becomes free and is merged. No stream uses it any more. */
 void eng_alloc_complete_put(struct eng_alloc *alloc, struct eng_block *block);
 static inline bool eng_alloc_collects_garbage(const struct eng_alloc *alloc)
 {
@@ -197,13 +204,15 @@ static inline bool eng_alloc_collects_garbage(const struct eng_alloc *alloc)
 
 /* ---- events.c ---- */
 
-void eng_events_record(struct eng_alloc *alloc,
-                       struct eng_block *block);  /* block->uses become events or wait for that */
-void eng_events_process(struct eng_alloc *alloc); /* at the start of an allocation */
-void eng_events_synchronize(struct eng_alloc *alloc); /* everything is done now */
-void eng_events_forget(struct eng_alloc *alloc,
-                       struct eng_block *block); /* as if all of the block's events were done */
-/* `block` waits for `stream`, from now on. */
+/* Turns block->uses into events, or, while a region is open, defers that. */
+void eng_events_record(struct eng_alloc *alloc, struct eng_block *block);
+/* Completes what the device has reached; called at the start of an allocation. */
+void eng_events_process(struct eng_alloc *alloc);
+/* Completes all events. */
+void eng_events_synchronize(struct eng_alloc *alloc);
+/* Removes the block's events, as if all were completed. */
+void eng_events_forget(struct eng_alloc *alloc, struct eng_block *block);
+/* Adds an event on `stream` for `block`. */
 void eng_events_expect(struct eng_alloc *alloc, struct eng_block *block, uint64_t stream);
 void eng_events_release(struct eng_alloc *alloc);
 
@@ -215,25 +224,26 @@ void eng_cache_release_all(struct eng_alloc *alloc);
 
 /* ---- expandable.c ---- */
 
-/* A free block of at least req->rounded bytes, taken out of the free set; NULL: no memory. */
+/* A free block of at least req->rounded bytes, removed from the free set; NULL: out of memory. */
 struct eng_block *eng_expandable_grow(struct eng_alloc *alloc, const struct eng_request *req);
-/* Gives back the whole granules inside a free block; the area too, where nothing of it is left. */
+/* Unmaps the whole granules inside a free block, and releases the area if nothing of it is left. */
 void eng_expandable_shrink(struct eng_alloc *alloc, struct eng_block *block);
-/* What maps and unmaps in a pool's new areas, and how much address space an area gets. */
+/* The granule of a pool's new areas, and the address space reserved for an area, both in bytes. */
 uint64_t eng_expandable_granule(const struct eng_alloc *alloc, const struct eng_pool *pool);
 uint64_t eng_expandable_reserve_bytes(const struct eng_alloc *alloc, uint64_t granule);
-/* The area reserved for `pool` and `stream`, one unmapped block. */
+/* Creates the area of a reservation for `pool` and `stream`, as one unmapped block. */
 struct eng_area *eng_expandable_area_new(struct eng_alloc *alloc, struct eng_pool *pool,
                                          uint64_t stream, uint64_t address, uint64_t bytes,
                                          uint64_t granule);
 
 /* ---- pool.c ---- */
 
+/* The pool that serves a request of `rounded` bytes on `stream`. */
 struct eng_pool *eng_pool_for(struct eng_alloc *alloc, uint64_t rounded, uint64_t stream);
-struct eng_private_pool *eng_private_pool_get(struct eng_alloc *alloc,
-                                              struct eng_pool_id id); /* made if it is new */
+/* The private pool with this id, created if it does not exist. */
+struct eng_private_pool *eng_private_pool_get(struct eng_alloc *alloc, struct eng_pool_id id);
 void eng_private_pools_release(struct eng_alloc *alloc);
-/* Frees the private pools nobody uses and that own no area. */
+/* Deletes the private pools that have no users and own no area. */
 void eng_private_pools_prune(struct eng_alloc *alloc);
 uint64_t eng_private_pools_free_bytes(const struct eng_alloc *alloc);
 

@@ -1,5 +1,5 @@
 /*
- * engine/alloc/block.c - blocks and the areas they tile: making, joining, keeping the free ones in order.
+ * engine/alloc/block.c - blocks and the areas they belong to: creating, merging, keeping the free ones in order.
  *
  * For:            every other file of the allocator.
  * Must not know:  requests, statistics, the driver.

@@ -1,15 +1,15 @@
 /*
- * engine/alloc/cache.c - giving cached memory back to the driver: on request, when memory is short, and by age.
+ * engine/alloc/cache.c - returns cached memory to the driver: on request, when memory is short, and by age.
  *
  * For:            alloc.c.
- * Must not know:  why it is asked.
- * Invariant:      only blocks that are a whole segment, or whole granules of an expandable one, go back.
+ * Must not know:  why it is called.
+ * Invariant:      only blocks that are a whole segment, or whole granules of an expandable one, are returned.
  */
 #include "engine/alloc/alloc_internal.h"
 
 #include "base/mem.h"
 
-/* `block` is free and a whole segment from segment_alloc. */
+/* `block` is free and covers a whole segment from segment_alloc. */
 static void release_segment(struct eng_alloc *alloc, struct eng_block *block)
 {
     const bool is_small = block->pool->is_small;
@@ -65,7 +65,10 @@ bool eng_cache_release_available(struct eng_alloc *alloc, const struct eng_reque
     return released >= wanted;
 }
 
-/* One pool half, in the order of its free set; expandable blocks after the walk, because giving them back changes the set. */
+/*
+ * One half of a pool, in the order of its free set; expandable blocks afterwards, because returning them changes the
+ * set.
+ */
 static void release_pool(struct eng_alloc *alloc, struct eng_pool *pool)
 {
     struct eng_block **shrink = NULL;
@@ -114,7 +117,9 @@ static uint64_t age_of(const struct eng_block *block)
     return block->pool->search_count - block->age_base;
 }
 
-/* One round: every candidate of at least the average age goes; returns the bytes. */
+/*
+ * One round: returns every candidate of at least the average age to the driver; the result is the sum of their bytes.
+ */
 static uint64_t collect_round(struct eng_alloc *alloc, uint64_t *age_sum, uint64_t *count)
 {
     const double threshold = (double)*age_sum / (double)*count;

@@ -1,12 +1,12 @@
 /*
- * engine/alloc/conf.c - reading PyTorch's allocator settings.
+ * engine/alloc/conf.c - reads PyTorch's allocator settings.
  *
  * For:            engine/alloc/conf.h.
  * Must not know:  what the settings do.
- * Invariant:      one row of `keys` is one key: its name, what is legal, how it is read.
+ * Invariant:      one row of `keys` is one key: its name, its legal values, the function that reads it.
  *
- * Grammar and ranges: PyTorch 2.6 (c10/cuda/CUDAAllocatorConfig.cpp), with the keys and ranges that came later up to August
- * 2026 (c10/core/AllocatorConfig.cpp). Where PyTorch takes the readable beginning of a number ("20x"), this refuses it.
+ * Grammar and ranges: PyTorch 2.6 (c10/cuda/CUDAAllocatorConfig.cpp), with the keys and ranges added up to August 2026
+ * (c10/core/AllocatorConfig.cpp). Where PyTorch accepts the numeric beginning of a value ("20x"), this rejects it.
  */
 #include "engine/alloc/conf.h"
 
@@ -18,7 +18,7 @@
 #define MIB UINT64_C(1048576)
 #define TOKEN_MAX 48
 
-/* The text still to be read, and the key being read. */
+/* The rest of the text, and the key being read. */
 struct reader {
     const char *at;
     const char *key;
@@ -42,14 +42,14 @@ void eng_alloc_conf_init(struct eng_alloc_conf *conf)
     };
 }
 
-/* ---- tokens: , : [ ] and whatever stands between them, without spaces ---- */
+/* ---- tokens: , : [ ] and everything between them, without spaces ---- */
 
 static bool is_mark(char c)
 {
     return c == ',' || c == ':' || c == '[' || c == ']';
 }
 
-/* The next token into `out`, cut at TOKEN_MAX - 1; "" at the end of the text. */
+/* Reads the next token into `out`, truncated at TOKEN_MAX - 1; "" at the end of the text. */
 static void next_token(struct reader *rd, char out[TOKEN_MAX])
 {
     size_t len = 0;
@@ -142,7 +142,7 @@ static bool is_power_of_two(uint64_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* MiB up to a size that still fits in 64 bits. */
+/* MiB, up to a size that still fits in 64 bits. */
 #define MOST_MB (UINT64_MAX / MIB)
 
 static enum vs_status read_max_split(struct reader *rd, struct eng_alloc_conf *conf)
@@ -209,7 +209,7 @@ static enum vs_status read_throw(struct reader *rd, struct eng_alloc_conf *conf)
     return read_bool(rd, &conf->throw_on_cudamalloc_oom);
 }
 
-/* A share of the device ("0.5") or GiB ("40G"). */
+/* A fraction of the device ("0.5") or GiB ("40G"). */
 static enum vs_status read_reserve(struct reader *rd, struct eng_alloc_conf *conf)
 {
     char token[TOKEN_MAX];
@@ -227,7 +227,7 @@ static enum vs_status read_reserve(struct reader *rd, struct eng_alloc_conf *con
     if (!parse_real(number, &value) || value <= 0.0)
         return fail_value(rd, token);
     conf->expandable_reserve = is_gib ? 0.0 : value;
-    /* 2^33 GiB is far past any device; more would not fit in 64 bits */
+    /* 2^33 GiB is more than any device has; more would not fit in 64 bits */
     conf->expandable_reserve_bytes =
         !is_gib ? 0 : (uint64_t)((value < 0x1p33 ? value : 0x1p33) * 0x1p30);
     return VS_OK;
@@ -257,7 +257,7 @@ static enum vs_status read_backend(struct reader *rd, struct eng_alloc_conf *con
     return fail_value(rd, token);
 }
 
-/* Checked and dropped: nothing of it shows in the device's memory. */
+/* Checked and then ignored: without effect on the device's memory. */
 static enum vs_status read_ignored_bool(struct reader *rd, struct eng_alloc_conf *conf)
 {
     bool unused;
@@ -296,8 +296,8 @@ static void fill(uint32_t *divisions, size_t from, size_t to, uint64_t value)
 }
 
 /*
- * [64:8,256:4,>:1]: from 64 MiB 8 divisions, from 256 MiB 4, from there on 1. The first entry also covers everything smaller,
- * intervals skipped between two entries stay as they are, '>' starts at the last interval named (PyTorch 2.6).
+ * [64:8,256:4,>:1]: from 64 MiB 8 divisions, from 256 MiB 4, above that 1. The first entry also covers everything
+ * smaller; intervals between two entries keep their value; '>' starts at the last interval given (PyTorch 2.6).
  */
 static enum vs_status read_roundup_list(struct reader *rd, uint32_t *divisions)
 {
@@ -424,7 +424,7 @@ static enum vs_status fail_unknown(const struct reader *rd, const char *token)
                    names);
 }
 
-/* "key:value" at rd->at. */
+/* Reads "key:value" at rd->at. */
 static enum vs_status read_pair(struct reader *rd, struct eng_alloc_conf *conf)
 {
     char token[TOKEN_MAX];

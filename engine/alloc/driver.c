@@ -1,5 +1,5 @@
 /*
- * engine/alloc/driver.c - a driver that counts bytes and hands out addresses.
+ * engine/alloc/driver.c - a driver that counts bytes and assigns addresses.
  *
  * For:            engine/alloc/driver.h.
  * Must not know:  the allocator's rules.
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "engine/alloc/set.h"
 
-/* Address space for expandable segments starts here, above every address of a segment. */
+/* Address space for expandable segments begins here, above every address of a segment. */
 #define RANGE_BASE UINT64_C(0x1000000000000)
 
 /* A range, keyed by its address. */
@@ -28,9 +28,9 @@ struct eng_sim_driver {
     uint64_t base;
     uint64_t end;
     uint64_t range_end;
-    struct eng_set holes; /* returned ranges below `end` */
-    struct eng_set given; /* live segments at addresses of the caller's, outside the policy */
-    uint64_t *pushed;     /* addresses given by the caller, first to be used at pushed_first */
+    struct eng_set holes; /* freed ranges below `end` */
+    struct eng_set given; /* existing segments at addresses set by the caller */
+    uint64_t *pushed;     /* addresses set by the caller; the next one is at pushed_first */
     size_t pushed_first;
     size_t pushed_count;
     size_t pushed_cap;
@@ -114,7 +114,7 @@ static void range_insert(struct eng_set *set, uint64_t address, uint64_t bytes)
     eng_set_insert(set, &hole->node, address_key(address));
 }
 
-/* First fit among the holes, else at the end. */
+/* The address for a new range: in the first hole that is large enough, otherwise at `end`. */
 static uint64_t location(struct eng_sim_driver *sim, uint64_t bytes)
 {
     uint64_t address;
@@ -139,7 +139,7 @@ static uint64_t location(struct eng_sim_driver *sim, uint64_t bytes)
     return address;
 }
 
-/* The range joins its free neighbours; at the end it moves the end back. */
+/* Frees a range: it is merged with neighbouring holes; one at the end lowers `end`. */
 static void unplace(struct eng_sim_driver *sim, uint64_t address, uint64_t bytes)
 {
     struct eng_set_key key = address_key(address);
@@ -217,7 +217,7 @@ static bool sim_range_reserve(void *user, uint64_t bytes, uint64_t *out_address)
 
 static void sim_range_release(void *user, uint64_t address, uint64_t bytes)
 {
-    (void)user; /* address space above RANGE_BASE is never used twice */
+    (void)user; /* address space above RANGE_BASE is never reused */
     (void)address;
     (void)bytes;
 }

@@ -1,13 +1,14 @@
 /*
- * engine/alloc/driver.h - a driver for the caching allocator that has no device: it counts bytes and hands out addresses.
+ * engine/alloc/driver.h - a driver for the caching allocator without a device: it counts bytes and assigns addresses.
  *
  * For:            every run on `cpu` and `meta`, replays, tests.
  * Must not know:  the allocator's rules.
  * Invariant:      the same calls give the same addresses.
  *
- * Address policy: the first free range that is long enough (first fit by address) among those freed before, else the end of what
- * was ever used (bump), starting at `base`. Neighbouring freed ranges join; a range at the end moves the end back. Address space
- * for expandable segments comes from a second region, far above, bump only, so that the two never mix.
+ * Addresses: the lowest freed range that is large enough (first fit), otherwise the end of the used address space,
+ * which begins at `base`. Neighbouring freed ranges are merged; a range at the end is returned to the unused space.
+ * Address space for expandable segments comes from a second region far above, which only grows, so the two never
+ * overlap.
  */
 #ifndef ENG_ALLOC_DRIVER_H
 #define ENG_ALLOC_DRIVER_H
@@ -20,8 +21,8 @@
 struct eng_sim_driver;
 
 /*
- * total_bytes  what the device reports as its total
- * used_bytes   taken by others from the start (CUDA context, other processes); the rest is what can be reserved
+ * total_bytes  total memory that the device reports
+ * used_bytes   used by others from the start (CUDA context, other processes); the rest can be reserved
  * base         first address of segments; 0: ENG_SIM_BASE
  */
 struct eng_sim_options {
@@ -30,10 +31,10 @@ struct eng_sim_options {
     uint64_t base;
 };
 
-#define ENG_SIM_GRANULE UINT64_C(0x200000)    /* grants are multiples of 2 MiB */
-#define ENG_SIM_BASE UINT64_C(0x700000000000) /* looks like a CUDA address */
+#define ENG_SIM_GRANULE UINT64_C(0x200000)    /* sizes are multiples of 2 MiB */
+#define ENG_SIM_BASE UINT64_C(0x700000000000) /* similar to the addresses CUDA returns */
 
-/* The caller owns it; it must outlive the allocators that use it. */
+/* Creates a driver; the caller owns it, and it must outlive the allocators that use it. */
 VS_MUST_USE struct eng_sim_driver *eng_sim_driver_new(const struct eng_sim_options *opts);
 void eng_sim_driver_free(struct eng_sim_driver *sim);
 
@@ -41,16 +42,16 @@ void eng_sim_driver_free(struct eng_sim_driver *sim);
 struct eng_alloc_driver eng_sim_driver_get(struct eng_sim_driver *sim);
 
 /*
- * The next segment (or address range) is put at `address`, the one after at the address given next, and so on, before the policy
- * above takes over again. For replays of recorded segments. The caller sees to it that they do not overlap.
+ * Sets the address of the next segment (or address range); further calls set those of the following ones. After them
+ * addresses are chosen as above. For replaying recorded segments. The caller makes sure that they do not overlap.
  */
 void eng_sim_driver_push_address(struct eng_sim_driver *sim, uint64_t address);
 
-/* Bytes granted and not returned. */
+/* Bytes allocated and not freed. */
 uint64_t eng_sim_driver_used(const struct eng_sim_driver *sim);
-/* Change what the device reports as its total. */
+/* Changes the total memory that the device reports. */
 void eng_sim_driver_set_total(struct eng_sim_driver *sim, uint64_t bytes);
-/* Change how much others take; below what is granted the device is simply full. */
+/* Changes how much others use. With more than is free, every further allocation fails. */
 void eng_sim_driver_set_used_by_others(struct eng_sim_driver *sim, uint64_t bytes);
 
 #endif

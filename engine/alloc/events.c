@@ -1,10 +1,11 @@
 /*
- * engine/alloc/events.c - blocks that other streams used: they stay active after their put until those streams have caught up.
+ * engine/alloc/events.c - blocks that other streams used: after their put they stay active until those streams have
+ * finished the work queued by then.
  *
  * For:            alloc.c, cache.c.
  * Must not know:  sizes, pools.
- * Invariant:      block->event_count is the number of queue entries that name the block. Within a stream events are done in order;
- *                 streams do not wait for each other.
+ * Invariant:      block->event_count is the number of queue entries with the block. The events of a stream are
+ *                 completed in order; streams do not wait for each other.
  */
 #include "engine/alloc/alloc_internal.h"
 
@@ -86,7 +87,7 @@ void eng_events_record(struct eng_alloc *alloc, struct eng_block *block)
     alloc->deferred[alloc->deferred_count++] = block;
 }
 
-/* Pops the events that are done; a block without events left is free. */
+/* Removes completed events from a queue; a block without events left becomes free. */
 static void drain(struct eng_alloc *alloc, struct eng_event_queue *queue, size_t done_count)
 {
     while (queue->first < done_count) {
@@ -136,7 +137,7 @@ void eng_alloc_stream_reached(struct eng_alloc *alloc, uint64_t stream)
     queue->reached_count = queue->count;
 }
 
-/* Takes every entry of `block` out of `blocks`; the others keep their order. */
+/* Removes every entry of `block` from `blocks`; the others keep their order. */
 static void forget_in_queue(struct eng_event_queue *queue, const struct eng_block *block)
 {
     size_t to = queue->first;

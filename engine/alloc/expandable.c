@@ -1,10 +1,11 @@
 /*
- * engine/alloc/expandable.c - expandable segments: address space reserved once, memory mapped and unmapped in granules.
+ * engine/alloc/expandable.c - expandable segments: address space is reserved once, memory is mapped and unmapped in
+ * granules.
  *
  * For:            alloc.c, cache.c.
  * Must not know:  how requests are rounded or blocks split.
- * Invariant:      an area is tiled by mapped and unmapped blocks; unmapped blocks start and end at multiples of the granule
- *                 from the area's start; two unmapped neighbours never exist.
+ * Invariant:      an area consists of mapped and unmapped blocks; unmapped blocks begin and end at multiples of the
+ *                 granule from the area's start; two unmapped blocks are never neighbours.
  */
 #include "engine/alloc/alloc_internal.h"
 
@@ -31,7 +32,7 @@ uint64_t eng_expandable_granule(const struct eng_alloc *alloc, const struct eng_
     return pool->is_small ? ENG_SMALL_SEGMENT_BYTES : alloc->conf.large_segment_bytes;
 }
 
-/* Nine eighths of the device, or what the settings say, in whole granules. */
+/* Nine eighths of the device, or as set, in whole granules. */
 uint64_t eng_expandable_reserve_bytes(const struct eng_alloc *alloc, uint64_t granule)
 {
     const uint64_t total = alloc->total_bytes;
@@ -45,19 +46,19 @@ uint64_t eng_expandable_reserve_bytes(const struct eng_alloc *alloc, uint64_t gr
     return vs_bytes_round_up(bytes < most ? bytes : most, granule);
 }
 
-/* Do `block` and what follows it make `bytes`, all of it free or unmapped? */
-static bool has_room(const struct eng_block *block, uint64_t bytes)
+/* Whether `block` and those after it have `bytes`, all of them free or unmapped. */
+static bool has_capacity(const struct eng_block *block, uint64_t bytes)
 {
-    uint64_t room = 0;
+    uint64_t capacity = 0;
 
-    while (room < bytes && eng_block_is_available(block)) {
-        room += block->bytes;
+    while (capacity < bytes && eng_block_is_available(block)) {
+        capacity += block->bytes;
         block = block->next;
     }
-    return room >= bytes;
+    return capacity >= bytes;
 }
 
-/* The lowest place where a request can grow: an unmapped block or the free block before it. NULL: no address space. */
+/* The lowest block from which a request can grow: an unmapped one or the free one before it. NULL: no address space. */
 static struct eng_block *find_location(struct eng_alloc *alloc, const struct eng_request *req)
 {
     const struct eng_set_key key = {{req->stream, 0, 0}};
@@ -71,7 +72,7 @@ static struct eng_block *find_location(struct eng_alloc *alloc, const struct eng
 
         if (eng_block_is_available(block->prev))
             block = block->prev;
-        if (has_room(block, req->rounded))
+        if (has_capacity(block, req->rounded))
             return block;
     }
     if (req->rounded > bytes || !alloc->driver.range_reserve(alloc->driver.user, bytes, &address))
@@ -79,7 +80,10 @@ static struct eng_block *find_location(struct eng_alloc *alloc, const struct eng
     return eng_expandable_area_new(alloc, req->pool, req->stream, address, bytes, granule)->first;
 }
 
-/* Map the first `bytes` of an unmapped block, rounded up to granules; it joins its free neighbours. False: no memory. */
+/*
+ * Maps the first `bytes` of an unmapped block, rounded up to granules, and merges it with its free neighbours. False:
+ * out of memory.
+ */
 static bool map_front(struct eng_alloc *alloc, struct eng_block *block, uint64_t bytes)
 {
     const uint64_t mapped = vs_bytes_round_up(bytes, block->area->granule);
@@ -124,17 +128,17 @@ struct eng_block *eng_expandable_grow(struct eng_alloc *alloc, const struct eng_
     if (!block->is_mapped && !map_front(alloc, block, least(block->bytes, req->rounded)))
         return NULL;
     while (block->bytes < req->rounded) {
-        struct eng_block *next = block->next; /* unmapped: it swallows `block` when it is mapped */
+        struct eng_block *next = block->next; /* unmapped; merges `block` when it is mapped */
 
         if (!map_front(alloc, next, least(req->rounded - block->bytes, next->bytes)))
-            return NULL; /* what was mapped so far stays, as a free block */
+            return NULL; /* what is mapped already is kept as a free block */
         block = next;
     }
     eng_pool_remove_free(block);
     return block;
 }
 
-/* Cut [block->address, address) off as a free block of its own. */
+/* Splits [block->address, address) off as a separate free block. */
 static void leave_free(struct eng_alloc *alloc, struct eng_block *block, uint64_t address,
                        uint64_t bytes, struct eng_block *prev, struct eng_block *next)
 {
@@ -144,7 +148,7 @@ static void leave_free(struct eng_alloc *alloc, struct eng_block *block, uint64_
     eng_pool_insert_free(piece);
 }
 
-/* Only whole granules inside the block; the rest stays free. False: there is none. */
+/* Unmaps the whole granules inside the block; the rest stays free. False: it contains none. */
 static bool unmap_inner(struct eng_alloc *alloc, struct eng_block *block)
 {
     const struct eng_area *area = block->area;

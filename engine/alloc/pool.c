@@ -1,9 +1,9 @@
 /*
- * engine/alloc/pool.c - which pool a request goes to, and private pools (CUDA graphs, torch.cuda.MemPool).
+ * engine/alloc/pool.c - the pool for a request, and private pools (CUDA graphs, torch.cuda.MemPool).
  *
  * For:            alloc.c, cache.c.
  * Must not know:  how blocks are found.
- * Invariant:      a private pool lives as long as somebody uses it or it owns an area.
+ * Invariant:      a private pool exists as long as it has a user or owns an area.
  */
 #include "engine/alloc/alloc_internal.h"
 

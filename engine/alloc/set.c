@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* No loop: each block of memory that is given back comes by here a dozen times. */
+/* Unrolled, because about a dozen keys are compared for each block that is freed. */
 static inline bool is_less(const struct eng_set_key *a, const struct eng_set_key *b)
 {
     if (a->word[0] != b->word[0])
@@ -30,7 +30,7 @@ static uint32_t key_priority(const struct eng_set_key *key)
     return (uint32_t)(h * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* `child` takes the place of `old` under old's parent. */
+/* Puts `child` in the position of `old` below old's parent. */
 static void replace(struct eng_set *set, struct eng_set_node *old, struct eng_set_node *child)
 {
     struct eng_set_node *parent = old->parent;
@@ -45,7 +45,7 @@ static void replace(struct eng_set *set, struct eng_set_node *old, struct eng_se
         child->parent = parent;
 }
 
-/* Lifts `node` above its parent, keeping the order. */
+/* Moves `node` above its parent, keeping the order. */
 static void rotate_up(struct eng_set *set, struct eng_set_node *node)
 {
     struct eng_set_node *parent = node->parent;

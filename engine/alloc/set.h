@@ -1,13 +1,14 @@
 /*
- * engine/alloc/set.h - ordered sets whose nodes live inside their elements.
+ * engine/alloc/set.h - ordered sets whose nodes are members of their elements.
  *
  * For:            the allocator's free blocks, unmapped blocks and segments; recorded traces by address.
  * Must not know:  what the elements are.
- * Invariant:      in-order walks ascend by key; no two elements have the same key; order and content depend on the keys alone,
- *                 never on addresses of the nodes.
+ * Invariant:      in-order walks ascend by key; no two elements have the same key; order and content depend on the keys
+ *                 only, never on addresses of the nodes.
  *
- * A treap: a search tree by key that is a heap by a priority computed from the key, so it is balanced whatever the order of
- * insertion. Everything is O(log n) expected; nothing allocates. Put the node first in its element and cast.
+ * A treap: a search tree by key that is a heap by a priority computed from the key, so it is balanced whatever the
+ * order of insertion. All operations are O(log n) expected and allocate nothing. The node must be the first member of
+ * its element, so that one can be cast to the other.
  */
 #ifndef ENG_ALLOC_SET_H
 #define ENG_ALLOC_SET_H
@@ -18,7 +19,7 @@
 
 #include "base/attr.h"
 
-/* Compared word by word, the first one first. */
+/* Compared lexicographically. */
 struct eng_set_key {
     uint64_t word[3];
 };
@@ -37,15 +38,18 @@ struct eng_set {
     size_t count;
 };
 
-/* Puts `node`, which must not be in any set, in under `key`: NULL. Where an element has that key already, that one, and nothing changed. */
+/*
+ * Inserts `node`, which must not be in any set, under `key` and returns NULL. If an element has that key already, that
+ * element is returned and nothing changes.
+ */
 VS_MUST_USE struct eng_set_node *eng_set_put(struct eng_set *set, struct eng_set_node *node,
                                              struct eng_set_key key);
-/* Puts `node` in under `key`, which must not be in the set; the node must not be in any set. */
+/* Inserts `node`, which must not be in any set, under `key`, which must not be in the set. */
 void eng_set_insert(struct eng_set *set, struct eng_set_node *node, struct eng_set_key key);
-/* Takes `node`, which must be in this set, out. */
+/* Removes `node`, which must be in this set. */
 void eng_set_remove(struct eng_set *set, struct eng_set_node *node);
 
-/* The first element with a key >= `key`; the last one with a key <= `key`; NULL where there is none. */
+/* The first element with a key >= `key`; the last one with a key <= `key`; NULL if there is none. */
 struct eng_set_node *eng_set_ceil(const struct eng_set *set, const struct eng_set_key *key);
 struct eng_set_node *eng_set_floor(const struct eng_set *set, const struct eng_set_key *key);
 struct eng_set_node *eng_set_first(const struct eng_set *set);

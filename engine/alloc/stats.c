@@ -1,9 +1,9 @@
 /*
- * engine/alloc/stats.c - counting what the allocator does.
+ * engine/alloc/stats.c - the allocator's statistics.
  *
  * For:            every other file of the allocator; torch.cuda.memory_stats().
  * Must not know:  why a figure changes.
- * Invariant:      current <= peak; the figure of all pools is that of the small one plus that of the large one.
+ * Invariant:      current <= peak; the statistic of all pools is the sum of the small and the large one.
  */
 #include "engine/alloc/alloc_internal.h"
 
@@ -74,7 +74,7 @@ const struct eng_alloc_stats *eng_alloc_stats_get(const struct eng_alloc *alloc)
     return &alloc->stats;
 }
 
-/* The nine statistics with a figure per pool, for the resets. */
+/* Applies `change` to the nine statistics that are kept per pool. */
 static void each_stat(struct eng_alloc_stats *stats, void (*change)(struct eng_alloc_stat *stat))
 {
     struct eng_alloc_stat *const arrays[] = {

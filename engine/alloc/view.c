@@ -1,9 +1,9 @@
 /*
- * engine/alloc/view.c - looking at the allocator's state: blocks, and segments as a memory snapshot shows them.
+ * engine/alloc/view.c - reads the allocator's state: blocks, and segments as a memory snapshot shows them.
  *
  * For:            reports, traces, comparisons.
- * Must not know:  how the state came to be.
- * Invariant:      nothing here changes anything.
+ * Must not know:  how the state came about.
+ * Invariant:      nothing here changes the state.
  */
 #include "engine/alloc/alloc_internal.h"
 
@@ -63,7 +63,7 @@ static struct eng_area *area_of(struct eng_set_node *node)
     return (struct eng_area *)(void *)node; /* the node is the first member */
 }
 
-/* The first mapped block after `block` that starts a range, or the first of a later area. */
+/* The first mapped block after `block` that begins a range, or the first of a later area. */
 static const struct eng_block *next_range(const struct eng_alloc *alloc,
                                           const struct eng_block *block)
 {

@@ -1,9 +1,9 @@
 /*
- * engine/alloc_history/adopt.c - starting an allocator from a recorded state instead of from nothing.
+ * engine/alloc_history/adopt.c - fills a new allocator with a recorded state.
  *
  * For:            engine/alloc_history/record.h.
  * Must not know:  where the state comes from.
- * Invariant:      afterwards the allocator is as if it had made that state itself.
+ * Invariant:      afterwards the allocator is as if its own calls had led to that state.
  */
 #include "engine/alloc_history/record.h"
 
@@ -12,10 +12,10 @@
 #include "base/bytes.h"
 #include "engine/alloc/alloc_internal.h"
 
-/* A made-up stream that a recorded pending block waits for; no real handle looks like it. */
+/* An invented stream for recorded pending blocks, whose streams are not known; no real handle has this value. */
 #define UNKNOWN_STREAM (ENG_ANY_STREAM - 1)
 
-/* The statistics of a block that is in use. */
+/* Counts a block that is in use in the statistics. */
 static void book_active(struct eng_alloc *alloc, const struct eng_block *block)
 {
     struct eng_alloc_stats *stats = &alloc->stats;
@@ -41,7 +41,7 @@ static struct eng_area *area_at(const struct eng_alloc *alloc, uint64_t address)
     return node && node->key.word[0] == address ? (struct eng_area *)(void *)node : NULL;
 }
 
-/* Puts the blocks of `seg` between `prev` and `next` (either may be NULL: an end of the area). */
+/* Inserts the blocks of `seg` between `prev` and `next` (either may be NULL: an end of the area). */
 static void adopt_blocks(struct eng_alloc *alloc, struct eng_area *area,
                          const struct eng_record_state *state, const struct eng_record_segment *seg,
                          struct eng_block *prev, struct eng_block *next)
@@ -98,8 +98,8 @@ static struct eng_block *last_block(struct eng_area *area)
 }
 
 /*
- * A mapped range of the area that begins at `base`; ranges come in address order, so the last block of an area known already
- * is the unmapped one to cut from.
+ * Adds a mapped range of the area that begins at `base`. Ranges come in address order, so if the area exists already,
+ * its last block is the unmapped one from which the range is split off.
  */
 static enum vs_status adopt_range(struct eng_alloc *alloc, struct eng_pool *pool,
                                   const struct eng_record_state *state,
@@ -160,7 +160,7 @@ enum vs_status eng_alloc_adopt(struct eng_alloc *alloc, const struct eng_record_
                                       : (seg->is_small ? &alloc->small : &alloc->large);
 
         if (owner && owner->use_count == 0)
-            owner->use_count = 1; /* whoever made it is taken to be still there */
+            owner->use_count = 1; /* its creator is assumed to exist still */
         st = seg->is_expandable ? adopt_range(alloc, pool, state, seg, err)
                                 : adopt_plain(alloc, pool, state, seg, err);
         if (st)

@@ -9,7 +9,7 @@
 #include "engine/alloc_history/replay.h"
 #include "engine/alloc_history/rewind.h"
 
-/* The allocator's number of a kind; ENG_RECORD_SNAPSHOT + 1 where it has none. */
+/* The allocator's kind for a kind of the list; ENG_RECORD_SNAPSHOT + 1 if it has none. */
 static unsigned kind_of(enum vs_mem_kind kind)
 {
     switch (kind) {

@@ -1,9 +1,10 @@
 /*
- * engine/alloc_history/memlist.h - a list of memory events in the allocator's own words.
+ * engine/alloc_history/memlist.h - converts a list of memory events into the structures of record.h.
  *
- * For:            replaying lists that store/ read from files.
+ * For:            replaying lists that recording/ reads from files.
  * Must not know:  files.
- * Invariant:      nothing is lost but names and places; kinds the allocator does not have are skipped.
+ * Invariant:      all is converted except names and source locations; event kinds that the allocator does not have are
+ *                 skipped.
  */
 #ifndef ENG_ALLOC_MEMLIST_H
 #define ENG_ALLOC_MEMLIST_H
@@ -20,14 +21,14 @@ struct eng_record {
     size_t event_count, event_cap;
 };
 
-/* VS_E_VALUE: settings the allocator refuses. Release `out`, also after a failure. */
+/* Converts a list. VS_E_VALUE: settings that the allocator rejects. The caller releases `out`, also after a failure. */
 VS_MUST_USE enum vs_status eng_record_of_list(const struct vs_memlist *list, struct eng_record *out,
                                               struct vs_error *err);
 void eng_record_release(struct eng_record *record);
 
 /*
- * What the device's own counters said over the list: the peaks of torch.cuda.memory_stats(), allocated counting blocks. Found by
- * replaying it through the allocator. VS_E_DAMAGED, VS_E_VALUE: it cannot be replayed; `err` names the event.
+ * The peaks of torch.cuda.memory_stats() over the list, `allocated` in bytes of blocks, computed by replaying the list
+ * through the allocator. VS_E_DAMAGED, VS_E_VALUE: it cannot be replayed; `err` names the event.
  */
 struct eng_record_peaks {
     uint64_t allocated;

@@ -1,5 +1,5 @@
 /*
- * engine/alloc_history/record.c - recorded states: building, taking from an allocator, comparing.
+ * engine/alloc_history/record.c - recorded states: building, reading from an allocator, comparing.
  *
  * For:            engine/alloc_history/record.h.
  * Must not know:  file formats.
@@ -50,7 +50,7 @@ size_t eng_record_run_end(const struct eng_record_event *events, size_t count, s
     size_t end = at;
     size_t i = at;
 
-    /* a free that is completed at once stands behind its request, so it is never met here */
+    /* the completion of a block that is not pending follows its request directly, so it cannot occur here */
     for (; i < count &&
            (is_of_segment(events[i].kind) || events[i].kind == ENG_ALLOC_EV_FREE_COMPLETED);
          i++)
@@ -161,7 +161,7 @@ static enum vs_status compare_blocks(const struct eng_record_state *a, const cha
         if (!is_same_block(x, y))
             return vs_fail(err, VS_E_VALUE,
                            "block at 0x%" PRIx64 ": %s has %" PRIu64 " bytes (%" PRIu64
-                           " asked for, state %d), %s %" PRIu64 " (%" PRIu64 ", state %d)",
+                           " requested, state %d), %s %" PRIu64 " (%" PRIu64 ", state %d)",
                            address, a_name, x->bytes, x->requested_bytes, (int)x->state, b_name,
                            y->bytes, y->requested_bytes, (int)y->state);
         address += x->bytes;

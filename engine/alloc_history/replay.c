@@ -1,9 +1,9 @@
 /*
- * engine/alloc_history/replay.c - driving the allocator by a trace, with the trace as its driver.
+ * engine/alloc_history/replay.c - runs the allocator by a recorded event list, which also stands in for the driver.
  *
  * For:            engine/alloc_history/replay.h.
  * Must not know:  file formats.
- * Invariant:      `at` is the first event that has not happened yet; the allocator's events move it, one by one.
+ * Invariant:      `at` is the first event that the allocator has not reproduced; each allocator event moves it by one.
  */
 #include "engine/alloc_history/replay.h"
 
@@ -11,15 +11,15 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "engine/alloc/alloc_internal.h"
 
-/* An active block, by its address: open addressing, at most half full; NULL is free. */
-struct locations {
-    struct eng_block **at;
-    size_t slots; /* a power of two */
-    size_t count;
+/* The active blocks and those pending free, in no order, found by address. Zeroed: none. */
+struct active_blocks {
+    struct vs_table by_address; /* its items are indices of `blocks` */
+    struct eng_block **blocks;
+    size_t count, cap;
 };
-#define SLOTS_AT_START 1024
 
 struct eng_replay {
     const struct eng_record_event *events;
@@ -28,8 +28,9 @@ struct eng_replay {
     struct eng_alloc *alloc;
     struct eng_alloc_listener listener;
     uint64_t total_bytes;
-    struct locations locations;
-    bool returns_some; /* settings by which an allocation may return only part of the cache */
+    struct active_blocks active;
+    /* with these settings an allocation may return only part of the cache to the driver */
+    bool returns_some;
     bool has_failed;
     struct vs_error *err;
 };
@@ -39,7 +40,7 @@ static const struct eng_record_event *expected(const struct eng_replay *rp)
     return rp->at < rp->event_count && !rp->has_failed ? &rp->events[rp->at] : NULL;
 }
 
-/* ---- the driver: what comes next in the trace ---- */
+/* ---- the driver: answers with the next event of the trace ---- */
 
 static bool trace_segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
 {
@@ -72,7 +73,7 @@ static bool trace_map(void *user, uint64_t address, uint64_t bytes)
 
 static void trace_give_back(void *user, uint64_t address, uint64_t bytes)
 {
-    (void)user; /* the event that goes with it is compared */
+    (void)user; /* the allocator emits an event for this, and on_event compares that one */
     (void)address;
     (void)bytes;
 }
@@ -124,70 +125,64 @@ static void on_event(void *user, const struct eng_alloc_event *event)
 
 /* ---- active blocks by address ---- */
 
-static size_t location_slot(const struct locations *locations, uint64_t address)
+/* Moves `probe` to the block at `address`; false: there is none. */
+static bool active_find(const struct active_blocks *active, uint64_t address,
+                        struct vs_probe *probe)
 {
-    return (size_t)vs_hash_mix(0, address) & (locations->slots - 1);
+    *probe = vs_probe(vs_hash_mix(0, address));
+    while (vs_table_next(&active->by_address, probe))
+        if (active->blocks[probe->item]->address == address)
+            return true;
+    return false;
 }
 
-/* Where the block is, or where it would be put. */
-static size_t location_find(const struct locations *locations, uint64_t address)
+static void active_add(struct eng_replay *rp, struct eng_block *block)
 {
-    size_t slot = location_slot(locations, address);
+    struct active_blocks *active = &rp->active;
+    struct vs_probe probe;
 
-    while (locations->at[slot] && locations->at[slot]->address != address)
-        slot = (slot + 1) & (locations->slots - 1);
-    return slot;
-}
-
-static void locations_grow(struct locations *locations)
-{
-    struct locations grown = {.slots = locations->slots ? locations->slots * 2 : SLOTS_AT_START,
-                              .count = locations->count};
-
-    grown.at = vs_calloc(grown.slots, sizeof(*grown.at));
-    for (size_t i = 0; i < locations->slots; i++)
-        if (locations->at[i])
-            grown.at[location_find(&grown, locations->at[i]->address)] = locations->at[i];
-    vs_free(locations->at);
-    *locations = grown;
-}
-
-static void location_add(struct eng_replay *rp, struct eng_block *block)
-{
-    struct locations *locations = &rp->locations;
-
-    if (locations->count * 2 >= locations->slots)
-        locations_grow(locations);
-    locations->at[location_find(locations, block->address)] = block;
-    locations->count++;
-}
-
-static struct eng_block *location_at(const struct eng_replay *rp, uint64_t address)
-{
-    return rp->locations.slots ? rp->locations.at[location_find(&rp->locations, address)] : NULL;
-}
-
-/* The block, which is there; those behind it that its slot kept from theirs move up. */
-static struct eng_block *location_take(struct eng_replay *rp, struct eng_block *block)
-{
-    struct locations *locations = &rp->locations;
-    size_t hole = location_find(locations, block->address);
-
-    for (size_t i = (hole + 1) & (locations->slots - 1); locations->at[i];
-         i = (i + 1) & (locations->slots - 1)) {
-        size_t home = location_slot(locations, locations->at[i]->address);
-
-        if (((i - home) & (locations->slots - 1)) >= ((i - hole) & (locations->slots - 1))) {
-            locations->at[hole] = locations->at[i];
-            hole = i;
-        }
+    if (active_find(active, block->address, &probe)) {
+        active->blocks[probe.item] = block;
+        return;
     }
-    locations->at[hole] = NULL;
-    locations->count--;
+    active->blocks =
+        vs_grow(active->blocks, active->count, &active->cap, sizeof(struct eng_block *));
+    vs_table_add(&active->by_address, vs_hash_mix(0, block->address), active->count);
+    active->blocks[active->count++] = block;
+}
+
+/* The block that begins at `address`, or NULL. */
+static struct eng_block *active_get(const struct eng_replay *rp, uint64_t address)
+{
+    struct vs_probe probe;
+
+    return active_find(&rp->active, address, &probe) ? rp->active.blocks[probe.item] : NULL;
+}
+
+/* Removes `block`, which must be present, and returns it. The last block takes over its index. */
+static struct eng_block *active_remove(struct eng_replay *rp, struct eng_block *block)
+{
+    struct active_blocks *active = &rp->active;
+    struct vs_probe probe;
+    size_t index;
+    bool is_found = active_find(active, block->address, &probe);
+
+    VS_ASSERT(is_found);
+    index = probe.item;
+    vs_table_remove(&active->by_address, &probe);
+    active->count--;
+    if (index < active->count) {
+        struct eng_block *last = active->blocks[active->count];
+
+        is_found = active_find(active, last->address, &probe);
+        VS_ASSERT(is_found);
+        vs_table_renumber(&active->by_address, &probe, index);
+        active->blocks[index] = last;
+    }
     return block;
 }
 
-/* ---- one step: the calls that lead to the next event ---- */
+/* ---- one step: the allocator call that causes the next event ---- */
 
 static enum vs_status step_get(struct eng_replay *rp, uint64_t bytes, uint64_t stream)
 {
@@ -196,14 +191,14 @@ static enum vs_status step_get(struct eng_replay *rp, uint64_t bytes, uint64_t s
     if (bytes == 0 || stream == ENG_ANY_STREAM)
         return fail_replay(rp, "nothing", 0, 0);
     if (eng_alloc_get(rp->alloc, bytes, stream, &block, NULL) == VS_OK && !rp->has_failed)
-        location_add(rp, block);
+        active_add(rp, block);
     return rp->has_failed ? VS_E_VALUE : VS_OK;
 }
 
 static enum vs_status step_free_requested(struct eng_replay *rp)
 {
     const struct eng_record_event *next = expected(rp);
-    struct eng_block *block = location_at(rp, next->address);
+    struct eng_block *block = active_get(rp, next->address);
     const bool is_over = rp->at + 1 < rp->event_count &&
                          next[1].kind == ENG_ALLOC_EV_FREE_COMPLETED &&
                          next[1].address == next->address;
@@ -211,7 +206,7 @@ static enum vs_status step_free_requested(struct eng_replay *rp)
     if (!block || eng_block_state(block) != ENG_BLOCK_ALLOCATED)
         return fail_replay(rp, "no allocated block", 0, next->address);
     if (is_over) {
-        eng_alloc_put(rp->alloc, location_take(rp, block));
+        eng_alloc_put(rp->alloc, active_remove(rp, block));
     } else {
         eng_alloc_record_stream(rp->alloc, block, ~next->stream);
         eng_alloc_put(rp->alloc, block);
@@ -221,11 +216,11 @@ static enum vs_status step_free_requested(struct eng_replay *rp)
 
 static enum vs_status step_free_completed(struct eng_replay *rp)
 {
-    struct eng_block *block = location_at(rp, expected(rp)->address);
+    struct eng_block *block = active_get(rp, expected(rp)->address);
 
     if (!block || eng_block_state(block) != ENG_BLOCK_PENDING_FREE)
         return fail_replay(rp, "no pending block", 0, expected(rp)->address);
-    eng_alloc_put_complete(rp->alloc, location_take(rp, block));
+    eng_alloc_put_complete(rp->alloc, active_remove(rp, block));
     return rp->has_failed ? VS_E_VALUE : VS_OK;
 }
 
@@ -240,8 +235,9 @@ static bool is_growth(unsigned kind)
 }
 
 /*
- * Does this give-back begin one of everything? An allocation that gives back what may not be split begins with a segment of at least that
- * size; where garbage is collected nobody can tell.
+ * Whether the segments freed from `first` on are certainly those of an empty_cache. An allocation in need first frees
+ * segments too large to be split (of max_split_size or more), so a smaller first one cannot be its work. With garbage
+ * collection on, the two cannot be distinguished, and the result is false.
  */
 static bool begins_all(const struct eng_replay *rp, const struct eng_record_event *first)
 {
@@ -249,7 +245,7 @@ static bool begins_all(const struct eng_replay *rp, const struct eng_record_even
            first->bytes < rp->alloc->conf.max_split_bytes;
 }
 
-/* A run of segment events: part of the allocation (or oom) behind it, or an empty_cache. */
+/* Consecutive segment events: they belong to the allocation (or oom) after them, or to an empty_cache. */
 static enum vs_status step_segments(struct eng_replay *rp)
 {
     const struct eng_record_event *first = expected(rp);
@@ -260,7 +256,7 @@ static enum vs_status step_segments(struct eng_replay *rp)
 
     for (const struct eng_record_event *event = first; event < last; event++)
         grows = grows || is_growth(event->kind);
-    /* an allocation gives back only where it then asks for more */
+    /* an allocation frees segments only in order to request more from the driver afterwards */
     if (is_give_back(first->kind) &&
         (last == end || (last->kind != ENG_ALLOC_EV_OOM &&
                          (!rp->returns_some || !grows || begins_all(rp, first))))) {
@@ -277,8 +273,9 @@ static enum vs_status step_segments(struct eng_replay *rp)
 }
 
 /*
- * Of a free that is completed: the allocation whose flush did that, waiting for the streams before it gave back; NULL: none did. What the
- * cache could have served was no allocation in need, so the give-back behind is an empty_cache.
+ * The allocation that caused the free_completed event at `at`: an allocation in need waits for the streams of pending
+ * blocks before it returns cached memory to the driver. NULL: no allocation did. An allocation that the cache could
+ * have served was not in need; segments freed before such a one are those of an empty_cache.
  */
 static const struct eng_record_event *flush_of(const struct eng_replay *rp)
 {
@@ -303,9 +300,9 @@ static const struct eng_record_event *flush_of(const struct eng_replay *rp)
 
 static enum vs_status step_completed(struct eng_replay *rp)
 {
-    const struct eng_record_event *by = flush_of(rp);
+    const struct eng_record_event *cause = flush_of(rp);
 
-    return by ? step_get(rp, by->bytes, by->stream) : step_free_completed(rp);
+    return cause ? step_get(rp, cause->bytes, cause->stream) : step_free_completed(rp);
 }
 
 static enum vs_status step_snapshot(struct eng_replay *rp)
@@ -358,7 +355,7 @@ const struct eng_alloc *eng_replay_alloc(const struct eng_replay *replay)
     return replay->alloc;
 }
 
-/* ---- beginning and end ---- */
+/* ---- creating and freeing ---- */
 
 static enum vs_status adopt_start(struct eng_replay *rp, const struct eng_record_state *start,
                                   struct vs_error *err)
@@ -373,7 +370,7 @@ static enum vs_status adopt_start(struct eng_replay *rp, const struct eng_record
 
         for (struct eng_block *block = area->first; block; block = block->next) {
             if (eng_block_state(block) != ENG_BLOCK_INACTIVE)
-                location_add(rp, block);
+                active_add(rp, block);
         }
     }
     eng_alloc_reset_peak(rp->alloc);
@@ -403,7 +400,7 @@ enum vs_status eng_replay_new(const struct eng_replay_options *opts, struct eng_
                                                              .mem_info = trace_mem_info},
                                                   .conf = opts->conf,
                                                   .listener = {.user = rp, .event = on_event},
-                                                  .events = ENG_EVENTS_WHEN_TOLD});
+                                                  .events = ENG_EVENTS_EXPLICIT});
     rp->returns_some =
         rp->alloc->conf.max_split_bytes != ENG_NO_LIMIT || eng_alloc_collects_garbage(rp->alloc);
     if (opts->start)
@@ -420,7 +417,8 @@ void eng_replay_free(struct eng_replay *replay)
 {
     if (!replay)
         return;
-    vs_free(replay->locations.at);
+    vs_table_release(&replay->active.by_address);
+    vs_free(replay->active.blocks);
     eng_alloc_free(replay->alloc);
     vs_free(replay);
 }

@@ -1,9 +1,9 @@
 /*
- * engine/alloc_history/rerun.c - recorded requests under other settings.
+ * engine/alloc_history/rerun.c - runs recorded requests with other settings.
  *
  * For:            engine/alloc_history/rerun.h.
  * Must not know:  file formats.
- * Invariant:      while is_same holds, events[0 … equal - 1] have happened again and nothing else has.
+ * Invariant:      while is_same is set, events[0 … equal - 1] have occurred again and no others.
  */
 #include "engine/alloc_history/rerun.h"
 
@@ -14,14 +14,17 @@
 #include "engine/alloc/alloc_internal.h"
 #include "engine/alloc/driver.h"
 
-/* Fresh addresses begin at a multiple of this above the recorded ones; address space for expandable segments this far above them. */
+/*
+ * New addresses begin at a multiple of this above the recorded ones, and address space for expandable segments begins
+ * this far above them.
+ */
 #define FRESH_STEP (UINT64_C(1) << 30)
 #define RANGES_ABOVE (UINT64_C(1) << 50)
 #define ADDRESS_MAX (UINT64_C(1) << 62)
-/* What the device is taken to have where nobody knows: it decides how far an expandable segment can reach. */
+/* Assumed total of a device of unknown size: it limits the address space of an expandable segment. */
 #define TOTAL_UNKNOWN (UINT64_C(1) << 40)
 
-/* A block in use, by the address it had when it was recorded. */
+/* A block in use, by its recorded address. */
 struct location {
     struct eng_set_node node;
     struct eng_block *block;
@@ -29,9 +32,9 @@ struct location {
 
 /*
  * at          next recorded event to be run; now: the one that is being run
- * waited_*    recorded events of a flush in need that the next request is to come to terms with
- * fresh       from here on addresses are fresh ones, `sim`'s; ranges: the next one for an expandable segment
- * is_given    the capacity is the caller's: the device refuses for that reason alone
+ * waited_*    recorded free_completed events of an allocation in need, which the next request completes
+ * fresh       addresses from here on are new ones, `sim`'s; ranges: the next one for an expandable segment
+ * is_given    the capacity was given by the caller: the device refuses for that reason only
  */
 struct eng_rerun {
     const struct eng_record_event *events;
@@ -65,7 +68,7 @@ static bool is_growth(unsigned kind)
 
 /* ---- the driver ---- */
 
-/* The recorded event that is next, while both are the same. */
+/* The next recorded event, as long as rerun and recording are the same. */
 static const struct eng_record_event *expected(const struct eng_rerun *r)
 {
     return r->is_same && r->equal < r->event_count ? &r->events[r->equal] : NULL;
@@ -75,7 +78,7 @@ static bool is_refused(const struct eng_rerun *r, uint64_t bytes)
 {
     const struct eng_record_event *next = expected(r);
 
-    /* a free that is completed here was waited for, by the flush that followed */
+    /* completed by the flush of an allocation in need, which waited for it */
     if (!r->is_given && next &&
         (is_give_back(next->kind) || next->kind == ENG_ALLOC_EV_FREE_COMPLETED ||
          next->kind == ENG_ALLOC_EV_OOM))
@@ -109,7 +112,10 @@ static void on_segment_free(void *user, uint64_t address, uint64_t bytes)
         sim.segment_free(sim.user, address, bytes);
 }
 
-/* Where the address space that is asked for was reserved when it was recorded: at the first map that follows, also behind a flush. */
+/*
+ * Where the recorded run reserved the address space that is being requested: at the first map that follows, possibly
+ * after a flush.
+ */
 static bool recorded_reserve(const struct eng_rerun *r, uint64_t *out_address)
 {
     const size_t end =
@@ -121,7 +127,8 @@ static bool recorded_reserve(const struct eng_rerun *r, uint64_t *out_address)
             const struct eng_set_node *area = eng_set_floor(&r->alloc->areas, &key);
 
             *out_address = r->events[i].address;
-            return !area || area->key.word[0] != *out_address; /* else it grew there */
+            return !area ||
+                   area->key.word[0] != *out_address; /* otherwise an existing area grew there */
         }
     return false;
 }
@@ -138,7 +145,7 @@ static bool on_reserve(void *user, uint64_t bytes, uint64_t *out_address)
 
 static void on_release(void *user, uint64_t address, uint64_t bytes)
 {
-    (void)user; /* address space is not used twice */
+    (void)user; /* address space is not reused */
     (void)address;
     (void)bytes;
 }
@@ -212,7 +219,7 @@ static void on_event(void *user, const struct eng_alloc_event *event)
         r->is_same = false;
     if (r->listener.event)
         r->listener.event(r->listener.user, event);
-    /* where all waiting blocks are waited for, this may be before the recording says so */
+    /* a flush that waits for all pending blocks may complete this one earlier than the recording did */
     if (event->kind == ENG_ALLOC_EV_FREE_COMPLETED && eng_block_user(event->block))
         location_remove(r, eng_block_user(event->block));
 }
@@ -232,12 +239,12 @@ static void put_complete(struct eng_rerun *r, uint64_t address)
 {
     struct location *location = location_at(r, address);
 
-    /* else it was waited for already */
+    /* otherwise a flush has completed it already */
     if (location && eng_block_state(location->block) == ENG_BLOCK_PENDING_FREE)
         eng_alloc_put_complete(r->alloc, location->block);
 }
 
-/* Where the recorded request waited for the streams, what it waited for is over now, whether this one had to or not. */
+/* Completes what the recorded request waited for, whether or not the request waited in this run. */
 static void waited_complete(struct eng_rerun *r)
 {
     for (; r->waited_first < r->waited_end; r->waited_first++)
@@ -252,7 +259,7 @@ static enum vs_status run_get(struct eng_rerun *r, struct vs_error *err)
     struct eng_block *block;
 
     if (!event->bytes || event->stream == ENG_ANY_STREAM)
-        return impossible(r, "nothing is asked for", err);
+        return impossible(r, "a request of 0 bytes", err);
     if (eng_alloc_get(r->alloc, event->bytes, event->stream, &block, NULL)) {
         r->has_failed = !was_refused;
         waited_complete(r);
@@ -261,7 +268,7 @@ static enum vs_status run_get(struct eng_rerun *r, struct vs_error *err)
     waited_complete(r);
     if (!was_refused && location_at(r, event->address))
         return impossible(r, "a block is there already", err);
-    if (was_refused) /* nobody knows what the program would have done with it */
+    if (was_refused) /* what the program would have done with the block is not known */
         eng_alloc_put(r->alloc, block);
     else
         location_add(r, event->address, block);
@@ -291,7 +298,7 @@ static size_t segments_end(const struct eng_rerun *r, size_t at)
     return eng_record_run_end(r->events, r->event_count, at);
 }
 
-/* Were the give-backs from `first` on part of the request at `end`? has_grown: it got new memory then. */
+/* Whether the segments freed from `first` on were freed by the request at `end`. has_grown: it then got new memory. */
 static bool was_in_need(const struct eng_rerun *r, size_t first, size_t end)
 {
     const struct eng_record_event *event = end < r->event_count ? &r->events[end] : NULL;
@@ -304,11 +311,11 @@ static bool was_in_need(const struct eng_rerun *r, size_t first, size_t end)
                (has_grown || event->kind == ENG_ALLOC_EV_OOM);
     if (event->kind == ENG_ALLOC_EV_OOM)
         return true;
-    /* what would have been served from the cache was not in need */
+    /* a request that the cache could have served was not in need */
     return has_grown && !(r->is_same && eng_alloc_is_cached(r->alloc, event->bytes, event->stream));
 }
 
-/* The recorded settings and device made these of the requests; of the requests themselves only empty_cache is seen here. */
+/* Skips segment events, which depend on the recorded settings and device; only an empty_cache is run again. */
 static void run_segments(struct eng_rerun *r)
 {
     const size_t end = segments_end(r, r->now);
@@ -323,7 +330,7 @@ static void run_segments(struct eng_rerun *r)
     eng_alloc_empty_cache(r->alloc);
 }
 
-/* A free is completed: by itself, or by a flush in need, which waits for the streams before it gives back. */
+/* A free_completed event: by itself, or by the flush of an allocation in need, which waits for all streams first. */
 static void run_completed(struct eng_rerun *r)
 {
     size_t first = r->at;
@@ -370,7 +377,7 @@ enum vs_status eng_rerun_step(struct eng_rerun *r, bool *more, struct vs_error *
     case ENG_ALLOC_EV_SEGMENT_UNMAP:
         run_segments(r);
         break;
-    default: /* ENG_RECORD_SNAPSHOT: nothing was asked */
+    default: /* ENG_RECORD_SNAPSHOT: no request */
         r->equal += r->is_same && r->equal == r->now;
         break;
     }
@@ -413,9 +420,9 @@ const struct eng_alloc *eng_rerun_alloc(const struct eng_rerun *r)
     return r->alloc;
 }
 
-/* ---- beginning and end ---- */
+/* ---- creating and freeing ---- */
 
-/* The end of what was ever recorded; false where it is beyond ADDRESS_MAX. */
+/* The end of the highest recorded range; false if it is above ADDRESS_MAX. */
 static bool highest(const struct eng_rerun_options *opts, uint64_t *out)
 {
     uint64_t end = 0;
@@ -437,12 +444,12 @@ static bool highest(const struct eng_rerun_options *opts, uint64_t *out)
 }
 
 /*
- * What the recorded device let be reserved. Where memory ran out it said how much was free. A flush in need that helped says that what was
- * asked for did not fit before.
+ * Bytes that could be reserved on the recorded device. An out-of-memory event contains the free bytes. A flush of an
+ * allocation in need that succeeded shows that the request did not fit before.
  */
 static uint64_t recorded_capacity(struct eng_rerun *r, uint64_t reserved)
 {
-    uint64_t told = 0;
+    uint64_t capacity = 0;
     uint64_t below = ENG_NO_LIMIT;
     uint64_t most = reserved;
 
@@ -458,19 +465,19 @@ static uint64_t recorded_capacity(struct eng_rerun *r, uint64_t reserved)
             if (asked && was_in_need(r, i, end) && reserved + asked < below)
                 below = reserved + asked;
         }
-        if (event->kind == ENG_ALLOC_EV_OOM && !told)
-            told = reserved + event->address;
+        if (event->kind == ENG_ALLOC_EV_OOM && !capacity)
+            capacity = reserved + event->address;
         if (is_growth(event->kind))
             reserved += event->bytes;
         else if (is_give_back(event->kind))
             reserved -= event->bytes < reserved ? event->bytes : reserved;
         most = reserved > most ? reserved : most;
     }
-    if (!told && below != ENG_NO_LIMIT)
-        told = (below - 1) / ENG_SIM_GRANULE * ENG_SIM_GRANULE;
-    if (!told)
+    if (!capacity && below != ENG_NO_LIMIT)
+        capacity = (below - 1) / ENG_SIM_GRANULE * ENG_SIM_GRANULE;
+    if (!capacity)
         return ENG_NO_LIMIT;
-    return told > most ? told : most;
+    return capacity > most ? capacity : most;
 }
 
 static void locations_fill(struct eng_rerun *r)
@@ -485,7 +492,7 @@ static void locations_fill(struct eng_rerun *r)
     }
 }
 
-/* The state was made under the recorded settings; the new ones do not change what is there. */
+/* Fills the allocator with the start state under the recorded settings; setting the new ones does not change it. */
 static enum vs_status begin(struct eng_rerun *r, const struct eng_rerun_options *opts,
                             struct vs_error *err)
 {
@@ -504,7 +511,7 @@ static enum vs_status begin(struct eng_rerun *r, const struct eng_rerun_options 
     r->alloc = eng_alloc_new(&(struct eng_alloc_options){.driver = driver,
                                                          .conf = opts->recorded,
                                                          .listener = {.user = r, .event = on_event},
-                                                         .events = ENG_EVENTS_WHEN_TOLD});
+                                                         .events = ENG_EVENTS_EXPLICIT});
     st = eng_alloc_adopt(r->alloc, opts->start, err);
     if (st)
         return st;
@@ -531,7 +538,7 @@ enum vs_status eng_rerun_new(const struct eng_rerun_options *opts, struct eng_re
     r->is_same = true;
     r->is_given = opts->capacity != 0;
     if (!highest(opts, &end))
-        st = vs_fail(err, VS_E_VALUE, "the recorded addresses leave no room above them");
+        st = vs_fail(err, VS_E_VALUE, "the recorded addresses leave no address space above them");
     if (!st) {
         r->fresh = vs_bytes_round_up(end + FRESH_STEP, FRESH_STEP);
         r->ranges = r->fresh + RANGES_ABOVE;

@@ -1,9 +1,10 @@
 /*
- * engine/alloc_history/rewind.c - undoing recorded events, newest first.
+ * engine/alloc_history/rewind.c - undoes recorded events, newest first.
  *
  * For:            engine/alloc_history/rewind.h.
  * Must not know:  file formats, the allocator's search rules (only how sizes are rounded and when a rest is split off).
- * Invariant:      spans do not overlap; every live block lies inside one span; whatever of a span no live block covers is free.
+ * Invariant:      spans do not overlap; every block in use is inside one span; the parts of a span that are not in
+ *                 such a block are free.
  */
 #include "engine/alloc_history/rewind.h"
 
@@ -13,7 +14,7 @@
 #include "base/mem.h"
 #include "engine/alloc/alloc_internal.h"
 
-/* Memory the driver gave: a segment, or a mapped range. Keyed by address. */
+/* Memory from the driver: a segment, or a mapped range. Keyed by address. */
 struct span {
     struct eng_set_node node;
     uint64_t bytes;
@@ -47,8 +48,8 @@ struct rewind {
     size_t lowest_count;
     size_t lowest_cap;
     struct live *last_freed;      /* in `lives`; NULL: none */
-    const struct span *last_span; /* likewise: where the last address was looked for */
-    struct vs_arena *arena;       /* spans and lives */
+    const struct span *last_span; /* the span of the last address that was searched; may be NULL */
+    struct vs_arena *arena;       /* for spans and lives */
     struct vs_error *err;
     size_t at; /* event being undone */
     const struct eng_record_event *event;
@@ -95,7 +96,7 @@ static bool is_in(const struct span *span, uint64_t address)
     return address - address_of(&span->node) < span->bytes;
 }
 
-/* The span that `address` lies in, or NULL. */
+/* The span that contains `address`, or NULL. */
 static struct span *span_at(const struct rewind *rw, uint64_t address)
 {
     const struct eng_set_key key = key_of(address);
@@ -104,7 +105,7 @@ static struct span *span_at(const struct rewind *rw, uint64_t address)
     return node && is_in(span_of(node), address) ? span_of(node) : NULL;
 }
 
-/* Is there one? Blocks that follow each other in time are mostly neighbours. */
+/* Whether a span contains `address`. Successive events are often in the same span, so the last one is tried first. */
 static bool is_in_span(struct rewind *rw, uint64_t address)
 {
     if (!rw->last_span || !is_in(rw->last_span, address))
@@ -118,7 +119,7 @@ static void remove_span(struct rewind *rw, struct span *span)
     eng_set_remove(&rw->spans, &span->node);
 }
 
-/* The block in use at `address`, or NULL. What becomes free mostly becomes it as soon as that is asked for. */
+/* The block in use at `address`, or NULL. Usually this is the block whose free was undone last. */
 static struct live *live_at(const struct rewind *rw, uint64_t address)
 {
     struct eng_set_node *node;
@@ -129,7 +130,7 @@ static struct live *live_at(const struct rewind *rw, uint64_t address)
     return node ? live_of(node) : NULL;
 }
 
-/* Does [address, address + bytes) touch a span? */
+/* Whether [address, address + bytes) overlaps a span. */
 static bool is_taken(const struct rewind *rw, uint64_t address, uint64_t bytes)
 {
     const struct eng_set_key key = key_of(address);
@@ -138,7 +139,7 @@ static bool is_taken(const struct rewind *rw, uint64_t address, uint64_t bytes)
     return span_at(rw, address) || (next && address_of(next) - address < bytes);
 }
 
-/* Not empty, and not past the end of the address space? */
+/* Whether the event's range is not empty and within the address space. */
 static bool is_range(const struct eng_record_event *event)
 {
     uint64_t end;
@@ -146,7 +147,7 @@ static bool is_range(const struct eng_record_event *event)
     return event->bytes > 0 && vs_bytes_add(event->address, event->bytes, &end);
 }
 
-/* Is a live block in [address, address + bytes)? Blocks of unknown size count by their address. */
+/* Whether a block in use is in [address, address + bytes). Blocks of unknown size count by their address. */
 static bool is_used(const struct rewind *rw, uint64_t address, uint64_t bytes)
 {
     const struct eng_set_key key = key_of(address);
@@ -183,8 +184,8 @@ static void note_lowest(struct rewind *rw, uint64_t address, const struct span *
 /* ---- undoing one event ---- */
 
 /*
- * An allocation takes the front of a free block. So where it starts at most 1 MiB behind a block whose size is not known, that
- * block reached up to here. before: the block in use before `address`, or NULL.
+ * An allocation takes the front of a free block. So if it begins at most 1 MiB after a block whose size is not known,
+ * that block ended there. before: the block in use before `address`, or NULL.
  */
 static void settle_size_before(struct rewind *rw, struct eng_set_node *before, uint64_t address)
 {
@@ -211,7 +212,7 @@ static enum vs_status undo_alloc(struct rewind *rw)
     if (!live || live->is_pending)
         return fail_event(rw, "no allocated block is there");
     if (live->requested_bytes != rw->event->bytes)
-        return fail_event(rw, "the block there was asked for with another size");
+        return fail_event(rw, "the block there was requested with another size");
     before = eng_set_prev(&live->node);
     if (rw->last_freed == live)
         rw->last_freed = NULL;
@@ -269,7 +270,7 @@ static enum vs_status undo_segment_free(struct rewind *rw)
     return VS_OK;
 }
 
-/* Takes the mapped range out of its span, which may leave a piece on either side. */
+/* Removes the mapped range from its span, which may leave a part on either side. */
 static enum vs_status undo_map(struct rewind *rw)
 {
     const uint64_t address = rw->event->address;
@@ -295,7 +296,9 @@ static enum vs_status undo_map(struct rewind *rw)
     return VS_OK;
 }
 
-/* The size class of a range nobody describes: that of the nearest range of its stream, else by the granule. */
+/*
+ * The size class of a range that is not in the final state: that of the nearest range of its stream, or by the granule.
+ */
 static void guess_class(const struct rewind *rw, struct span *span)
 {
     uint64_t best = UINT64_MAX;
@@ -313,7 +316,7 @@ static void guess_class(const struct rewind *rw, struct span *span)
     }
 }
 
-/* The range becomes part of a span it touches, so that spans stay as long as they can be. */
+/* Adds the range to an adjacent span, if there is one. */
 static enum vs_status undo_unmap(struct rewind *rw)
 {
     struct span span = {
@@ -327,7 +330,7 @@ static enum vs_status undo_unmap(struct rewind *rw)
     return VS_OK;
 }
 
-/* Ranges that touch and belong together become one. */
+/* Merges adjacent ranges of the same segment. */
 static void join_ranges(struct rewind *rw)
 {
     struct eng_set_node *node = eng_set_first(&rw->spans);
@@ -369,12 +372,12 @@ static enum vs_status undo(struct rewind *rw)
     case ENG_ALLOC_EV_OOM:
     case ENG_RECORD_SNAPSHOT:
         return VS_OK;
-    default: /* a number from outside */
+    default: /* the number comes from a file */
         return vs_fail(rw->err, VS_E_DAMAGED, "event %zu has kind %u", rw->at, rw->event->kind);
     }
 }
 
-/* ---- the state at the end goes in, the state at the start comes out ---- */
+/* ---- reading the final state and making the start state ---- */
 
 static void load(struct rewind *rw, const struct eng_record_state *final)
 {
@@ -406,18 +409,18 @@ static void load(struct rewind *rw, const struct eng_record_state *final)
     }
 }
 
-/* The size of a block that may reach as far as `room` bytes. */
+/* The size of a block after which `reach` bytes, including its own, are not in use. */
 static uint64_t block_bytes(const struct rewind *rw, const struct span *span,
-                            const struct live *live, uint64_t room)
+                            const struct live *live, uint64_t reach)
 {
     const uint64_t rounded = eng_alloc_round_bytes(rw->conf, live->requested_bytes);
 
     if (live->bytes)
         return live->bytes;
-    if (span->is_small || span->is_expandable || room < rounded)
+    if (span->is_small || span->is_expandable || reach < rounded)
         return rounded;
-    if (rounded >= rw->conf->max_split_bytes || room - rounded <= ENG_SMALL_BYTES)
-        return room;
+    if (rounded >= rw->conf->max_split_bytes || reach - rounded <= ENG_SMALL_BYTES)
+        return reach;
     return rounded;
 }
 

@@ -1,15 +1,16 @@
 /*
- * engine/alloc_history/rewind.h - the state a recorded trace began with.
+ * engine/alloc_history/rewind.h - computes the state in which a recorded trace began.
  *
- * For:            importing snapshots: they hold the state at the end and the events before, never the state at the start.
+ * For:            importing snapshots, which contain the state at the end and the events before it, but not the state
+ *                 at the start.
  * Must not know:  the file it was read from.
- * Invariant:      replaying the events from what this returns gives the state at the end, as far as the trace is whole.
+ * Invariant:      replaying the events from the result gives the state at the end, if no events are missing.
  *
- * Done by undoing the events, newest first. What an undone free leaves open is the block's size, because traces carry the bytes
- * asked for: it is the rounded request, plus whatever free rest up to the next block is too small to have been split off (1 MiB in
- * large pools), plus the whole segment where the block may not be split (max_split_size). One case stays undecided: a block with
- * such a rest whose next neighbour was freed before the trace began and not allocated at the same place again while the block
- * lived; the rest then counts as free.
+ * The events are undone, newest first. The size of the block of an undone free has to be inferred, because traces
+ * contain requested bytes: it is the rounded request, plus the free rest up to the next block if that is too small to
+ * have been split off (1 MiB in large pools), plus the rest of the segment if the block may not be split
+ * (max_split_size). One case cannot be decided: a block with such a rest whose next neighbour was freed before the
+ * trace began, with no allocation at the same address while the block existed; the rest then counts as free.
  */
 #ifndef ENG_ALLOC_REWIND_H
 #define ENG_ALLOC_REWIND_H
@@ -17,11 +18,11 @@
 #include "engine/alloc_history/record.h"
 
 /*
- * final   the state after the last event (area_address is not looked at)
+ * final   the state after the last event (area_address is not used)
  * events  oldest first
- * conf    settings in force during the trace
- * start   empty before; on success the state before events[0], with area_address filled in for expandable segments: the lowest
- *         address ever mapped for the segment's stream and size class
+ * conf    settings during the trace
+ * start   must be empty; on success the state before events[0], with area_address set for expandable segments: the
+ *         lowest address ever mapped for the segment's stream and size class. The caller releases it
  *
  * VS_E_DAMAGED: the events do not lead to `final`; `err` names the event. O((events + blocks) log blocks).
  */

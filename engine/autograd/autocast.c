@@ -1,9 +1,9 @@
 /*
- * engine/autograd/autocast.c - casts that autocast puts before an op, and its cache of weight copies.
+ * engine/autograd/autocast.c - the casts that autocast inserts before an op, and its cache of cast weights.
  *
  * Must not know:  which op needs which policy: that is in the op's row.
- * Invariant:      casts are recorded by autograd like any op, so what is saved is the copy; the cache lives until the outermost
- *                 region is left.
+ * Invariant:      casts are recorded by autograd like any op, so the cast tensor is what is saved; the cache is kept
+ *                 until the outermost region is left.
  */
 #include <string.h>
 
@@ -68,7 +68,7 @@ static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_
     return cast;
 }
 
-/* A new reference: t itself, its cached copy, or a new copy. */
+/* Casts t if necessary. A new reference: t itself, its cached copy, or a new copy. */
 static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_dtype to)
 {
     bool cached, grad = e->grad_enabled;
@@ -82,7 +82,7 @@ static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_
         if (e->cast_cache[i].key == t)
             return eng_ref(e->cast_cache[i].cast);
     }
-    if (cached) /* the copy may serve calls that want a gradient, though this one may not */
+    if (cached) /* a cached copy may be used by calls that need a gradient, even if this one does not */
         eng_set_grad_enabled(e, true);
     cast = cast_new(e, t, to);
     eng_set_grad_enabled(e, grad);
@@ -95,7 +95,7 @@ static struct eng_tensor *cast_get(struct eng *e, struct eng_tensor *t, enum vs_
     return cast;
 }
 
-/* Where all eligible arguments go under PROMOTE: float32 as soon as one is. */
+/* The common dtype of all eligible arguments under PROMOTE: float32 if one of them has it. */
 static enum vs_dtype widest(const struct eng *e, const struct eng_arg *args, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -106,7 +106,7 @@ static enum vs_dtype widest(const struct eng *e, const struct eng_arg *args, int
     return (enum vs_dtype)e->autocast.dtype;
 }
 
-/* Only FP32_OUT: give the dtype argument where the caller left it out. */
+/* For FP32_OUT: sets the dtype argument if the caller omitted it. */
 static void set_out_dtype(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
                           struct eng_arg *out)
 {
@@ -146,7 +146,7 @@ bool eng_autocast_call(struct eng *e, enum eng_op_id id, const struct eng_arg *a
         e->autocast.enabled = true;
         return ok;
     }
-    /* the casts themselves are not autocast; the last argument is cast first, as PyTorch's builds evaluate them */
+    /* autocast does not apply to the casts; the last argument is cast first, as in PyTorch's builds */
     e->autocast.enabled = false;
     for (int i = count - 1; i >= 0; i--) {
         if (args[i].kind == ENG_A_TENSOR) {

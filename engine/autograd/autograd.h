@@ -14,49 +14,54 @@
 struct eng_checkpoint; /* a non-reentrant checkpointed call, see checkpoint.h */
 
 /*
- * Backward from `tensors`: gradients (NULL: ones, for a scalar) flow to all leaves that require grad.
- * Refuses what PyTorch refuses (VS_E_AUTOGRAD), naming the op: nothing requires grad, not a scalar, saved tensors already freed,
- * a saved tensor that was overwritten (VS_E_INPLACE, with both versions and the op that saved it).
+ * Runs backward from `tensors`: gradients (NULL: ones, for a scalar) are propagated to all leaves that require grad and
+ * accumulated in .grad. grads: `count` of them, or NULL.
+ * Fails as PyTorch does (VS_E_AUTOGRAD), naming the op: nothing requires grad, not a scalar, saved tensors already
+ * freed; VS_E_INPLACE: a saved tensor was overwritten (with both versions and the op that saved it).
  */
 void eng_backward(struct eng *e, struct eng_tensor *const *tensors, struct eng_tensor *const *grads,
                   int count, bool retain_graph);
-/* As eng_backward, but gives the gradients of `inputs` in out[] (caller's; NULL where unused) and accumulates nowhere. */
+/*
+ * torch.autograd.grad: as eng_backward, but returns the gradients of `inputs` in out[] (owned by the caller; NULL where
+ * unused) and accumulates nothing.
+ */
 void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads,
               int count, struct eng_tensor *const *inputs, int input_count, bool retain_graph,
               struct eng_tensor **out);
 
-/* t.requires_grad_(on) on a leaf; only off is refused on a result. */
+/* t.requires_grad_(on) of a leaf; for a result, turning it off fails. */
 void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on);
-/* t.detach_(): t forgets its history and requires no grad any more. A view is refused, as in PyTorch. */
+/* t.detach_(): t loses its history and no longer requires grad. Fails for a view, as in PyTorch. */
 void eng_detach_(struct eng *e, struct eng_tensor *t);
-/* t.grad = grad (its reference is taken over; NULL: None). The old one is let go of, which is told. */
+/* t.grad = grad, taking ownership of its reference (NULL: None). The old one is released. Emits both changes. */
 void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
 
 /*
- * inputs: the tensor arguments in order (NULL for non-tensors); when grad mode is on and one requires grad, `outputs`
- * (aliases are made where an output is an input) get the new node as grad_fn; otherwise returns NULL and the outputs stay as they are.
- * The returned node is borrowed (the outputs hold it).
+ * Adds a custom function's node. inputs: the tensor arguments in order (NULL for other arguments). If grad mode is on
+ * and an input requires grad, `outputs` get the new node as grad_fn (an output that is an input is replaced by an
+ * alias) and the node is returned, borrowed from them. Otherwise returns NULL, and outputs are not changed.
  */
 struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
                                  struct eng_tensor *const *inputs, int input_count,
                                  struct eng_tensor **outputs, int output_count);
-/* ctx.save_for_backward and ctx.saved_tensors. Unpacked references are the caller's. */
+/* ctx.save_for_backward and ctx.saved_tensors. References returned by eng_node_saved are owned by the caller. */
 void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *const *tensors,
                    int count);
 int eng_node_saved_count(const struct eng_node *node);
 struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
 
-/* Of a leaf that has none; copied. */
+/* Sets the hooks of a leaf that has none; copied. */
 void eng_set_hooks(struct eng_tensor *leaf, const struct eng_hooks *hooks);
-/* `user` of the leaf's hooks; NULL: it has none. */
+/* `user` of the leaf's hooks; NULL: it has no hooks. */
 void *eng_hooks_user(const struct eng_tensor *leaf);
 
 const char *eng_node_name(const struct eng_node *node);
 
 /*
- * Every tensor that is still alive loses its history and its gradient. At the end of a run: what held itself through these (an in-place op on a
- * tensor that its own history had saved, an argument that a checkpointed function overwrote, .grad with a graph) leaks in PyTorch, too;
- * here it goes, and what nodes and checkpoints hold for others is given back to them (free_user).
+ * Clears the history and the gradient of every tensor that still exists; for the end of a run. Reference cycles through
+ * these (an in-place op on a tensor that its own history has saved, an argument that a checkpointed function overwrote,
+ * .grad with a graph) leak in PyTorch, too; here their memory is freed, and free_user is called for nodes and
+ * checkpoints.
  */
 void eng_cycles_break(struct eng *e);
 

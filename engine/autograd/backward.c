@@ -1,13 +1,14 @@
 /*
- * engine/autograd/backward.c - the backward run: which node is next, how gradients join, what is freed when.
+ * engine/autograd/backward.c - the backward run: the order of nodes, how gradients are summed, what is freed when.
  *
  * Must not know:  which ops exist.
- * Invariant:      for each node: incoming gradients live until its formulas and the checks of its results are done, then they go, then
- *                 its saved tensors (in anomaly mode the results are then looked at), then the results move on to the next nodes, where
- *                 they join what waits there.
+ * Invariant:      for each node: incoming gradients are kept until its formulas have run and their results were
+ *                 checked; then they are released, then its saved tensors (in anomaly mode the results are checked
+ *                 after that); then the results are passed to the next nodes, where they are summed with those that
+ *                 arrived before.
  *
- * Ready nodes run by descending creation number; accumulators come before all others. Equal numbers keep the order of the C++
- * library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
+ * Ready nodes run by descending creation number; accumulators before all others. Nodes with equal numbers are in the
+ * order of the C++ library's binary heap, because PyTorch's queue is one (std::push_heap, std::pop_heap).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,23 +19,23 @@
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 
-/* Nodes between two asks whether to stop: some tens of microseconds on meta. */
+/* Nodes between two polls of the stop function: some tens of microseconds on meta. */
 #define POLL_INTERVAL 64
 
-/* A node as one backward run sees it. */
+/* The state of a node in one backward run. */
 struct task_node {
     struct eng_node *node; /* counted */
-    /* what node->task and node->task_slot were before: a re-run inside a run */
+    /* previous node->task and node->task_slot, because recomputation can run a backward inside a backward */
     struct eng_task *outer_task;
     uint32_t outer_slot;
-    uint32_t waits_for; /* gradients still to come */
+    uint32_t waits_for; /* number of gradients still to arrive */
     bool has_buffer;
     struct eng_tensor **buffer; /* node->output_count gradients */
-    bool is_captured;           /* eng_grad: a gradient that arrives here is asked for */
-    bool runs;                  /* not in eng_grad where nothing behind it is asked for */
+    bool is_captured;           /* eng_grad: a gradient that arrives here is a result */
+    bool runs;                  /* false in eng_grad if no path leads from here to an input */
 };
 
-/* eng_grad: what arrives at result nr of node goes to *slot. */
+/* eng_grad: the gradient that arrives at result nr of node is stored in *slot. */
 struct capture {
     struct eng_node *node; /* held by the task's list of nodes */
     uint16_t nr;
@@ -72,7 +73,7 @@ static uint32_t task_slot(struct eng_task *task, struct eng_node *n)
     return (uint32_t)task->count++;
 }
 
-/* Count how many gradients each reachable node will get. Breadth does not matter, only the counts. */
+/* Counts how many gradients each reachable node will get. The order of the traversal does not matter. */
 static void count_dependencies(struct eng_task *task)
 {
     for (size_t i = 0; i < task->count; i++) {
@@ -92,7 +93,7 @@ static int by_age(const void *a, const void *b)
 {
     const struct eng_node *x = ((const struct task_node *)a)->node,
                           *y = ((const struct task_node *)b)->node;
-    /* accumulators lead nowhere: they come first */
+    /* accumulators have no edges, so they come first */
     uint64_t age_x = x->kind == ENG_NODE_ACCUMULATE ? 0 : x->seq + 1,
              age_y = y->kind == ENG_NODE_ACCUMULATE ? 0 : y->seq + 1;
 
@@ -100,8 +101,8 @@ static int by_age(const void *a, const void *b)
 }
 
 /*
- * eng_grad runs only nodes that lead to an input. An edge leads to an older node, so one pass from old to young tells which do: those with an
- * edge to one that is captured or runs itself. The others get nothing.
+ * eng_grad runs only nodes that lead to an input. An edge leads to an older node, so one pass from old to young finds
+ * them: those with an edge to a node that is captured or runs itself. The others receive no gradients.
  */
 static void prune(struct eng_task *task)
 {
@@ -126,7 +127,7 @@ static void give_captured(const struct eng_task *task, const struct eng_node *n,
     }
 }
 
-/* Places for the gradients that come in at a node: thousands come and go. */
+/* An array for a node's incoming gradients, from the pool, because thousands are needed. */
 static struct eng_tensor **gradients_make(const struct eng_node *n)
 {
     return vs_pool_get_zeroed(&n->eng->pool, n->output_count * sizeof(struct eng_tensor *));
@@ -204,11 +205,12 @@ static uint32_t heap_pop(struct eng_task *task)
     return first;
 }
 
-/* ---- joining gradients ---- */
+/* ---- summing gradients ---- */
 
 /*
- * Takes over `*taken` where nothing waits; else what it is added to is the buffer's, and `*taken` stays the caller's. PyTorch adds into what
- * waits only when nobody else can see it.
+ * Adds a gradient to a slot of a buffer. If the slot is empty it takes ownership of `*taken`; otherwise the sum belongs
+ * to the slot, and `*taken` is still owned by the caller. As in PyTorch, the sum is computed in place only if the
+ * buffered gradient has no other references.
  */
 static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor **taken)
 {
@@ -234,104 +236,6 @@ static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tenso
 
 /* ---- one node ---- */
 
-static bool any_defined(struct eng_tensor *const *g, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (g[i])
-            return true;
-    }
-    return false;
-}
-
-/* Can a gradient of t's shape be summed to the shape of edge i? */
-static bool shape_legal(const struct eng_node *n, int i, const struct eng_tensor *t)
-{
-    const struct eng_edge *edge = &n->edges[i];
-    struct eng_tensor wanted = {.ndim = edge->ndim};
-    int lead = t->ndim - edge->ndim;
-    bool legal = lead >= 0;
-    char is[ENG_SHAPE_TEXT_MAX], want[ENG_SHAPE_TEXT_MAX];
-
-    for (int d = 0; legal && d < edge->ndim; d++)
-        legal = edge->sizes[d] == t->sizes[d + lead] || edge->sizes[d] == 1;
-    if (legal)
-        return true;
-    memcpy(wanted.sizes, edge->sizes, sizeof(wanted.sizes));
-    eng_fail(
-        n->eng, VS_E_AUTOGRAD,
-        "%s (line %" PRIu32
-        ") returned an invalid gradient at index %d: got %s, expected a shape compatible with %s",
-        n->name, n->line, i, eng_shape_text(t, is), eng_shape_text(&wanted, want));
-    return false;
-}
-
-/* What PyTorch checks of each result: broadcast gradients are summed, dtypes brought back. */
-static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor **out)
-{
-    for (int i = 0; i < n->edge_count && !e->failed; i++) {
-        const struct eng_edge *edge = &n->edges[i];
-
-        if (!out[i] || !eng_edge_is_wanted(edge))
-            continue;
-        if (!shape_legal(n, i, out[i]))
-            return;
-        if (out[i]->ndim != edge->ndim ||
-            memcmp(out[i]->sizes, edge->sizes, sizeof(*edge->sizes) * edge->ndim) != 0)
-            eng_slot_set(&out[i], eng_sum_to(e, out[i], edge->sizes, edge->ndim));
-        if (out[i] && out[i]->dtype != edge->dtype)
-            eng_slot_set(&out[i], eng_to_dtype(e, out[i], (enum vs_dtype)edge->dtype));
-    }
-}
-
-void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
-                         struct eng_tensor **out)
-{
-    struct eng_bw b = {.e = e, .node = n, .g = g, .a = n->args, .out = out};
-    int depth = e->backward_depth;
-
-    e->backward_depth =
-        0; /* unpacking may run a checkpointed function again, which is forward work */
-    for (int i = 0; i < n->saved_count; i++)
-        b.saved[i] = eng_node_unpack(n, i);
-    e->backward_depth = depth;
-    if (!e->failed)
-        eng_op_get(n->op)->backward(&b);
-    for (int i = n->saved_count - 1; i >= 0; i--)
-        eng_unref(b.saved[i]);
-}
-
-/* Lets go of what was made along with the others and is wanted by nobody. */
-static void drop_unwanted(const struct eng_node *n, struct eng_tensor **out)
-{
-    for (int i = 0; i < n->edge_count; i++) {
-        if (out[i] && !eng_edge_is_wanted(&n->edges[i]))
-            eng_slot_set(&out[i], NULL);
-    }
-}
-
-/* Run a node's formulas; `g` stays the caller's. */
-static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g,
-                     struct eng_tensor **out)
-{
-    switch (n->kind) {
-    case ENG_NODE_OP:
-        if (any_defined(g, n->output_count))
-            eng_run_op_backward(e, n, g, out);
-        drop_unwanted(n, out);
-        break;
-    case ENG_NODE_CUSTOM:
-        if (!n->custom.backward(n->custom.user, n, g, n->output_count, out, n->edge_count))
-            VS_ASSERT(e->failed);
-        break;
-    case ENG_NODE_COPY_SLICES:
-        if (any_defined(g, n->output_count))
-            eng_copy_slices_run(e, n, g[0], out);
-        break;
-    case ENG_NODE_ACCUMULATE:
-        break;
-    }
-}
-
 static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_node *n,
                       uint64_t flops)
 {
@@ -347,7 +251,7 @@ static void emit_node(struct eng *e, enum vs_event_kind kind, const struct eng_n
     eng_emit(e, &ev);
 }
 
-/* Where the program is while a node runs: where its forward ran. */
+/* The source location before a node runs; while it runs, the location is that of its forward. */
 struct location_before {
     const char *op, *module, *func;
     uint32_t line;
@@ -373,7 +277,10 @@ static void location_leave(struct eng *e, const struct location_before *before)
     eng_location_line(e, before->line);
 }
 
-/* What was added to another gradient stays in `out` until all have been delivered, as in PyTorch. */
+/*
+ * Passes results to the next nodes. One that was added to another gradient is released after all were passed, as in
+ * PyTorch.
+ */
 static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor **out)
 {
     for (int i = 0; i < n->edge_count; i++) {
@@ -393,48 +300,6 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
     }
 }
 
-/* Run a node and check its results; the incoming gradients are still the caller's. */
-static void run_one(struct eng_task *task, struct eng_node *n, struct eng_tensor **g,
-                    struct eng_tensor **out)
-{
-    struct eng *e = task->e;
-
-    if (!g)
-        return;
-    if (n->kind == ENG_NODE_ACCUMULATE) {
-        eng_leaf_reached(e, n->variable, &g[0]);
-        return;
-    }
-    run_node(e, n, g, out);
-    if (n->kind == ENG_NODE_CUSTOM) { /* the net's code has taken the gradients over */
-        for (int i = 0; i < n->output_count; i++)
-            eng_slot_set(&g[i], NULL);
-    }
-    validate(e, n, out);
-}
-
-/*
- * PyTorch's anomaly mode: is any result NaN? Mask and answer live until the answer is read, the answer goes first (two
- * temporaries of one expression).
- */
-static void check_nan(struct eng *e, const struct eng_node *n, struct eng_tensor *const *out)
-{
-    bool grad = eng_set_grad_enabled(e, false);
-
-    for (int i = 0; i < n->edge_count && !e->failed; i++) {
-        struct eng_tensor *mask = out[i] ? eng_op1(e, ENG_OP_isnan, out[i]) : NULL;
-        struct eng_tensor *any = mask ? eng_op1(e, ENG_OP_any_all, mask) : NULL;
-        struct eng_scalar answer;
-
-        if (any && eng_has_data(e) && eng_item(e, any, &answer) && answer.i)
-            eng_fail(e, VS_E_RAISED, "Function '%s' returned nan values in its %dth output.",
-                     n->name, i);
-        eng_unref(any);
-        eng_unref(mask);
-    }
-    eng_set_grad_enabled(e, grad);
-}
-
 static void evaluate(struct eng_task *task, uint32_t slot)
 {
     struct eng *e = task->e;
@@ -442,7 +307,8 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     struct eng_tensor **g = task->nodes[slot].buffer;
     struct eng_tensor *few[8] = {0};
     struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
-    uint64_t untold = e->counters.total_flops - e->reported_flops; /* of nodes around this one */
+    /* of nodes around this one */
+    uint64_t unreported = e->counters.total_flops - e->reported_flops;
     uint64_t own_flops;
     struct location_before before;
 
@@ -451,13 +317,13 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     emit_node(e, VS_EV_OP_BEGIN, n, 0);
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
-    run_one(task, n, g, out);
+    eng_node_run(e, n, g, out);
     gradients_release(n, g);
     if (!task->retain_graph && !e->failed)
         eng_node_release_saved(n);
     if (e->anomaly && g && n->kind != ENG_NODE_ACCUMULATE && !e->failed)
-        check_nan(e, n, out);
-    own_flops = e->counters.total_flops - e->reported_flops - untold;
+        eng_node_check_nan(e, n, out);
+    own_flops = e->counters.total_flops - e->reported_flops - unreported;
     emit_node(e, VS_EV_OP_END, n, own_flops);
     e->reported_flops += own_flops;
     if (!e->failed)
@@ -510,16 +376,16 @@ static bool roots_legal(struct eng *e, struct eng_tensor *const *tensors,
 }
 
 /*
- * Run what is ready until nothing is. Inside another backward nobody asks whether to stop: there VS_E_STOPPED may be the re-run of a checkpoint
- * that has all it needs.
+ * Runs nodes until none is ready. A backward inside another one does not poll the stop function: there VS_E_STOPPED
+ * could also mean that a checkpoint's recomputation has all tensors that are needed.
  */
 static void heap_run(struct eng_task *task, bool is_outermost)
 {
     struct eng *e = task->e;
-    bool asks = e->stop && is_outermost;
+    bool polls = e->stop && is_outermost;
 
     for (size_t done = 1; task->heap_count && !e->failed; done++) {
-        if (asks && done % POLL_INTERVAL == 0 && e->stop(e->stop_user))
+        if (polls && done % POLL_INTERVAL == 0 && e->stop(e->stop_user))
             eng_fail(e, VS_E_STOPPED, "stopped");
         else
             visit(task, heap_pop(task));
@@ -560,7 +426,7 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
         buffer_add(e, &tn->buffer[nr], &grad);
         eng_unref(grad);
     }
-    /* Roots that other roots lead to wait for them. */
+    /* A root that other roots lead to waits for their gradients. */
     for (size_t i = 0; i < task->count; i++) {
         if (!task->nodes[i].waits_for && task->nodes[i].buffer)
             heap_push(task, (uint32_t)i);
@@ -613,7 +479,7 @@ void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tenso
         run(&task, outputs, roots, count);
     }
     task_release(&task);
-    for (int i = count - 1; i >= 0; i--) /* a tuple lets go of its last item first */
+    for (int i = count - 1; i >= 0; i--) /* a tuple releases its last item first */
         eng_unref(roots[i]);
     vs_free(roots);
 }

@@ -1,11 +1,11 @@
 /*
- * engine/autograd/blame.c - which of several modules on trial is at fault when a value is missed that one of them has
- * overwritten.
+ * engine/autograd/blame.c - finds out which of several modules must not work in place, when a value is needed that one
+ * of them has overwritten.
  *
  * For:            the in-place checks of the built-in loop.
  * Must not know:  what a module is.
- * Invariant:      what is noted of a module would fail in any run in which it works in place, together with `with`
- *                 where that is given, and with the same words; where that is not certain nothing is noted.
+ * Invariant:      what is recorded of a module would fail, with the same message, in any run in which it works in place
+ *                 (together with `with`, if given); if that is not certain, nothing is recorded.
  */
 #include "base/mem.h"
 #include "engine/autograd/autograd_internal.h"
@@ -31,7 +31,7 @@ const struct eng_blame *eng_blame_at(const struct eng *e, size_t i)
 
 static bool note(struct eng *e, uint32_t writer, uint32_t with, const char *why)
 {
-    /* a checkpoint's re-run may end within a module, and PyTorch checks no versions there */
+    /* a checkpoint's recomputation may end within a module, and PyTorch checks no versions there */
     if (!e->is_blaming || !writer || e->live_checkpoints)
         return false;
     e->blames = vs_grow(e->blames, e->blame_count, &e->blame_cap, sizeof(*e->blames));
@@ -40,8 +40,9 @@ static bool note(struct eng *e, uint32_t writer, uint32_t with, const char *why)
 }
 
 /*
- * Written once since it was saved: by one module. What was saved, and as which version, does not depend on the others
- * where none of them wrote before and the op is none of theirs, or where it is the result of the one that wrote before.
+ * The value was written once since it was saved, by one module. What was saved, and as which version, does not depend
+ * on the other modules if none of them wrote before and the op is not in their forward, or if the value is the result
+ * of the one that wrote before.
  */
 bool eng_blame_saved(const struct eng_node *n, const struct eng_saved *s, const char *why)
 {

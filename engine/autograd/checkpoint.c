@@ -2,8 +2,8 @@
  * engine/autograd/checkpoint.c - see checkpoint.h.
  *
  * Must not know:  the net language.
- * Invariant:      placeholder i of the first run and the i-th save of a re-run are the same tensor; a recomputed tensor is handed out
- *                 once and then only its user holds it.
+ * Invariant:      placeholder i of the first run and save i of a recomputation are the same tensor; a recomputed tensor
+ *                 is returned once, and then held by its user only.
  */
 #include "engine/autograd/checkpoint.h"
 
@@ -14,9 +14,9 @@
 #include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 
-/* One save of the first run. */
+/* One tensor saved by the first run. */
 struct holder {
-    bool is_gone; /* its node went without needing it */
+    bool is_gone; /* its node was freed without needing it */
     bool is_filled;
     uint8_t dtype, ndim; /* of the tensor of the first run, for the check */
     int64_t sizes[VS_MAX_DIMS];
@@ -25,10 +25,10 @@ struct holder {
 };
 
 struct eng_checkpoint {
-    uint32_t refs; /* placeholders, and the first run while it goes on */
+    uint32_t refs; /* placeholders, and one for the first run while it lasts */
     struct eng *eng;
     struct eng_checkpoint_calls calls;
-    struct eng_checkpoint *outer; /* the collecting one outside, while this one collects */
+    struct eng_checkpoint *outer; /* the enclosing one that collected before this one began */
     struct eng_node *inputs;      /* a node that only saves the arguments */
     int input_count;
     struct holder *holders;
@@ -36,11 +36,11 @@ struct eng_checkpoint {
     bool early_stop, preserve_rng;
     struct eng_rng_state rng;
     struct eng_autocast autocast;
-    uint64_t task_id; /* of the backward that the holders were filled for */
-    /* during a re-run */
+    uint64_t task_id; /* of the backward for which the tensors were recomputed */
+    /* during recomputation */
     bool is_rerun;
     size_t next; /* index of the next save */
-    /* where the call stands */
+    /* source location of the call */
     const char *module, *func;
     uint32_t line;
 };
@@ -60,7 +60,8 @@ void eng_checkpoint_unref(struct eng_checkpoint *c)
         eng_unref(c->holders[i].tensor);
     if (c->calls.free_user)
         c->calls.free_user(c->calls.user);
-    eng_node_unref(c->inputs); /* the function and its keyword arguments have gone before */
+    eng_node_unref(
+        c->inputs); /* free_user has released the function and its keyword arguments before */
     vs_free(c->holders);
     vs_free(c);
 }
@@ -88,7 +89,7 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
     c->func = e->func;
     c->line = e->line;
     c->input_count = count;
-    /* Before this call collects: inside another checkpoint the arguments are that one's placeholders. */
+    /* Before this call collects, because inside another checkpoint the arguments are placeholders of that one. */
     c->inputs = eng_node_new(e, ENG_NODE_CUSTOM, "NoopSaveInputs",
                              (struct eng_node_counts){.saves = count});
     for (int i = 0; i < count && e->grad_enabled; i++) {
@@ -108,7 +109,7 @@ void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint)
     eng_checkpoint_unref(checkpoint);
 }
 
-/* A save during a re-run: the placeholder of the same number gets a twin of the tensor. */
+/* A save during recomputation: the placeholder of the same number gets the recomputed tensor. */
 static void rerun_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tensor *t)
 {
     struct holder *h;
@@ -198,7 +199,7 @@ static void rerun(struct eng *e, struct eng_checkpoint *c)
     bool grad;
     struct vs_error err;
 
-    if (!inputs_get(e, c, inputs)) /* an outer checkpoint's re-run may be behind it */
+    if (!inputs_get(e, c, inputs)) /* an outer checkpoint's recomputation may have failed */
         goto out;
     eng_recompute_begin(e, c->calls.name);
     grad = eng_set_grad_enabled(e, true);
@@ -275,13 +276,13 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
     if (!t)
         return eng_fail(e, VS_E_AUTOGRAD,
                         "checkpoint of %s (line %" PRIu32
-                        "): a recomputed tensor was asked for twice",
+                        "): a recomputed tensor was requested twice",
                         c->calls.name, c->line);
     if (t->storage->is_watched && h->version <= t->storage->watched_at &&
         t->version->value > t->storage->watched_at)
         return eng_fail(e, VS_E_INPLACE, "the old value is read again by the backward of %s",
                         c->calls.name);
-    h->tensor = NULL; /* from now on only who asked holds it */
+    h->tensor = NULL; /* from now on only the caller holds it */
     eng_saved_drop(e, t, c->inputs->id, false);
     return t;
 }

@@ -1,10 +1,12 @@
 /*
- * engine/autograd/checkpoint.h - non-reentrant activation checkpointing: saved tensors replaced by placeholders, refilled by a re-run.
+ * engine/autograd/checkpoint.h - non-reentrant activation checkpointing: saved tensors are replaced by placeholders,
+ * and recomputed when backward needs them.
  *
- * For:            lang/ (torch.utils.checkpoint with use_reentrant=False). The reentrant form is an ordinary custom function and
- *                 lives in the prelude.
+ * For:            lang/ (torch.utils.checkpoint with use_reentrant=False). The reentrant form is an ordinary custom
+ *                 function, in the prelude.
  * Must not know:  how the function is written.
- * Invariant:      a re-run saves the same tensors in the same order as the first run; it ends at the last one that is needed.
+ * Invariant:      recomputation saves the same tensors in the same order as the first run; it ends at the last one that
+ *                 is needed.
  */
 #ifndef ENG_CHECKPOINT_H
 #define ENG_CHECKPOINT_H
@@ -14,13 +16,14 @@
 struct eng_checkpoint;
 
 /*
- * rerun      runs the function again on `inputs` (count of them, borrowed; the tensor arguments given to eng_checkpoint_begin, in that order),
- *            grad mode and autocast as in the first run, random state put back by the engine; results are to be thrown away. Returns
- *            false on failure, or when an op failed with VS_E_STOPPED: then every tensor needed has been saved, the function is
- *            to be left at once without running anything more, and the engine clears the failure.
- * left       after a re-run, when autocast and random state are back: what a stopped function's frames held may go now (in Python the
- *            exception that stops it keeps them alive until then); may be NULL
- * free_user  when no placeholder needs the function any more; lets go of the other arguments
+ * rerun      runs the function again on `inputs` (count of them, borrowed; the tensor arguments given to
+ *            eng_checkpoint_begin, in that order), with grad mode and autocast as in the first run; the engine has
+ *            restored the random state. The results are to be discarded. Returns false on failure, or when an op failed
+ *            with VS_E_STOPPED: then every tensor needed has been saved, the function must return at once without
+ *            running anything more, and the engine clears the failure
+ * left       called after the recomputation, when autocast and random state are restored: releases what the frames of
+ *            the stopped function held (in Python the exception that stops it keeps them alive until then); may be NULL
+ * free_user  called when no placeholder needs the function any more; releases the other arguments
  * name       of the function, for the trace; must stay valid until free_user
  */
 struct eng_checkpoint_calls {
@@ -32,16 +35,16 @@ struct eng_checkpoint_calls {
 };
 
 /*
- * Until eng_checkpoint_end, everything autograd saves is replaced by a placeholder of this call. May nest. With grad mode off
- * nothing is saved and the call costs nothing. The engine keeps references to `inputs` (NULL entries allowed) until the re-run is no
- * longer possible, as the saved tensors of a node: inside another checkpoint they are placeholders of that one.
+ * Between begin and end everything that autograd saves is replaced by a placeholder. May nest. With grad mode off
+ * nothing is saved. The engine keeps references to `inputs` (NULL entries allowed) as long as recomputation is
+ * possible, as saved tensors of a node: inside another checkpoint they are placeholders of that one.
  */
 struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls,
                                             struct eng_tensor *const *inputs, int count,
                                             bool early_stop, bool preserve_rng);
 void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint);
 
-/* For the reentrant form: ops between these count as recomputed. */
+/* For the reentrant form: ops between these two calls count as recomputed. */
 void eng_recompute_begin(struct eng *e, const char *name);
 void eng_recompute_end(struct eng *e, const char *name);
 

@@ -1,5 +1,6 @@
 /*
- * engine/autograd/copy_slices.c - history of an in-place op on a view: its base's gradient goes through the op where the view lies.
+ * engine/autograd/copy_slices.c - the history of an in-place op on a view: the part of the base's gradient that belongs
+ * to the view goes through the op.
  *
  * Must not know:  which op it was.
  * Invariant:      after the op both base and view have a history that includes it.
@@ -11,7 +12,7 @@
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 
-/* What the node remembers: the op's own node, and where view and base lie in the storage. */
+/* The op's own node, and the geometry of view and base in the storage. */
 struct eng_copy_slices {
     struct eng_node *fn; /* counted */
     int base_ndim, view_ndim;
@@ -36,7 +37,7 @@ void eng_copy_slices_release(struct eng_copy_slices *slices)
     eng_node_unref(fn);
 }
 
-/* The view's own history: it is (again) a view of the base. */
+/* Gives the view a history as a view of the changed base. */
 static void view_rebase(struct eng *e, struct eng_tensor *view)
 {
     struct eng_node *n =

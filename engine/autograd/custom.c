@@ -1,8 +1,9 @@
 /*
- * engine/autograd/custom.c - nodes whose formulas are the net's own code: torch.autograd.Function.
+ * engine/autograd/custom.c - nodes whose formulas are code of the net: torch.autograd.Function.
  *
  * Must not know:  how that code is run.
- * Invariant:      the node exists before anything is saved in it; outputs get it as history only when a gradient can flow.
+ * Invariant:      the node exists before anything is saved in it; outputs get it as history only if an input requires
+ *                 grad.
  */
 #include "base/mem.h"
 #include "engine/autograd/autograd.h"

@@ -1,15 +1,16 @@
 /*
- * engine/autograd/leaf.c - what ends at a leaf: its gradient, its hooks, whether it wants one.
+ * engine/autograd/leaf.c - leaves of the graph: their gradient, their hooks, whether they require grad.
  *
  * Must not know:  which node runs when.
- * Invariant:      a leaf takes over a gradient that nobody else can see and that lies as the leaf does; any other is copied.
+ * Invariant:      a leaf takes over a gradient that has no other references and has the leaf's strides; any other is
+ *                 copied.
  */
 #include "base/mem.h"
 #include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 
-/* ---- a gradient arrives ---- */
+/* ---- accumulating a gradient ---- */
 
 static bool obeys_layout(const struct eng_tensor *grad, const struct eng_tensor *variable)
 {
@@ -56,7 +57,7 @@ static void hold_grad(struct eng *e, struct eng_tensor *variable)
     }
 }
 
-/* Takes over `grad`. */
+/* Takes ownership of `grad`. */
 static void accumulate(struct eng *e, struct eng_tensor *variable, struct eng_tensor *grad)
 {
     if (!grad)
@@ -82,8 +83,8 @@ static void accumulate(struct eng *e, struct eng_tensor *variable, struct eng_te
 }
 
 /*
- * The leaf's hooks are called when its .grad is what it will be. Where somebody waits for the leaf, too, as DistributedDataParallel's reducer does,
- * PyTorch holds on to what came in until that one has been told.
+ * The leaf's hooks run after .grad has its new value. If DistributedDataParallel's reducer waits for the leaf, too,
+ * PyTorch keeps the incoming gradient until the reducer has been called.
  */
 void eng_leaf_reached(struct eng *e, struct eng_tensor *variable, struct eng_tensor **taken)
 {
@@ -97,7 +98,7 @@ void eng_leaf_reached(struct eng *e, struct eng_tensor *variable, struct eng_ten
         VS_ASSERT(e->failed);
     if (held && !variable->grad)
         eng_fail(e, VS_E_UNSUPPORTED,
-                 "a hook let go of a gradient that DistributedDataParallel makes again after "
+                 "a hook released a gradient that DistributedDataParallel makes again after "
                  "backward, which is not supported here: keep it, or train without shard");
     if (e->ready)
         eng_ready_note(e, variable);
@@ -105,7 +106,7 @@ void eng_leaf_reached(struct eng *e, struct eng_tensor *variable, struct eng_ten
         eng_storage_unref(held);
 }
 
-/* ---- what is set from outside ---- */
+/* ---- setting attributes of a leaf ---- */
 
 void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on)
 {

@@ -1,9 +1,9 @@
 /*
- * engine/autograd/node.c - autograd's nodes: edges, saved tensors, and how a graph is taken down.
+ * engine/autograd/node.c - autograd's nodes: edges, saved tensors, and freeing a graph.
  *
  * Must not know:  what nodes compute.
- * Invariant:      a graph of any depth is freed without recursion: a node first lets go of its saved tensors, then of its edges,
- *                 the last edge's node next, as PyTorch does.
+ * Invariant:      a graph of any depth is freed without recursion: a node first releases its saved tensors, then its
+ *                 edges, the last edge's node next, as PyTorch does.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
 
-/* Bytes of a node in one block: itself, then what must be aligned most, then the rest. */
+/* Size of the one block that holds a node and its arrays, those with the largest alignment first. */
 static size_t node_bytes(const struct eng_node_counts *c)
 {
     return sizeof(struct eng_node) + (size_t)c->edges * sizeof(struct eng_edge) +
@@ -97,7 +97,7 @@ void eng_node_release_saved(struct eng_node *n)
         saved_release(n, &n->saved[i]);
     if (n->slices)
         eng_copy_slices_release(n->slices);
-    /* plain attributes of ctx outlive backward, as in PyTorch: custom.free_user is for when the node goes */
+    /* plain attributes of ctx exist until the node is freed, as in PyTorch: custom.free_user releases them */
 }
 
 static void node_delete(struct eng_node *n)
@@ -115,20 +115,22 @@ static void node_delete(struct eng_node *n)
     vs_pool_put(&n->eng->pool, n, n->bytes);
 }
 
-/* A stack of nodes about to go, kept outside the C stack. */
+/* A stack of nodes to be freed, instead of recursion. */
 struct node_stack {
     struct eng_node **items;
     size_t count, cap;
 };
 
-/* The first node of a graph that goes loses its saved tensors as a C++ object loses its members: the last one first. */
+/*
+ * The first node of a graph that is freed releases its saved tensors as a C++ object destroys its members: last first.
+ */
 static void release_saved_backwards(struct eng_node *n)
 {
     for (int i = n->saved_count - 1; i >= 0; i--)
         saved_release(n, &n->saved[i]);
 }
 
-/* Let go of what a dying node holds; nodes that nobody else holds are put on the stack. */
+/* Releases what a node holds before it is freed; nodes that have no other reference are pushed on the stack. */
 static void node_gather(struct eng_node *n, struct node_stack *stack)
 {
     eng_node_release_saved(n);
@@ -206,18 +208,18 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
     if (e->checkpoint && !eng_checkpoint_is_rerun(e->checkpoint)) {
         s->checkpoint = eng_checkpoint_ref(e->checkpoint);
         s->index = eng_checkpoint_pack(e, e->checkpoint, t);
-        if (n->kind == ENG_NODE_CUSTOM && !is_output) { /* the net's code will look at it */
+        if (n->kind == ENG_NODE_CUSTOM && !is_output) { /* the net's code can read its grad_fn */
             s->grad_fn = eng_node_ref(t->grad_fn);
             s->output_nr = t->output_nr;
             s->requires_grad = t->requires_grad;
         }
         return;
     }
-    if (e->checkpoint) /* a re-run hands a twin to the placeholder of the first run; it may stop here */
+    if (e->checkpoint) /* recomputation: fills the placeholder of the first run; may stop the function here */
         eng_checkpoint_pack(e, e->checkpoint, t);
     if (e->failed)
         return;
-    /* A saved result must not hold its own node: it is kept as a twin without history over the same memory. */
+    /* A saved result must not hold its own node: an alias without history is saved instead. */
     s->tensor = is_output && t->grad_fn ? eng_alias(t) : eng_ref(t);
     eng_saved_hold(e, s->tensor, n->id, false);
 }
@@ -243,7 +245,7 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
 
         if (twin &&
             n->kind ==
-                ENG_NODE_CUSTOM) { /* a twin without history: it gets back what the saved one had */
+                ENG_NODE_CUSTOM) { /* an alias without history gets what the saved tensor had */
             twin->requires_grad = s->requires_grad;
             if (s->grad_fn)
                 eng_set_history(twin, s->grad_fn, s->output_nr);
@@ -291,7 +293,7 @@ void eng_set_history(struct eng_tensor *t, struct eng_node *n, int output_nr)
     t->output_nr = (uint16_t)output_nr;
 }
 
-/* What a circle is broken for: held until all of them are known. */
+/* The tensors whose cycles are broken: held until all of them are known. */
 struct living {
     struct eng_tensor **items;
     size_t count, cap;
@@ -302,13 +304,16 @@ static void living_add(void *user, void *block)
     struct living *all = user;
     struct eng_tensor *t = block;
 
-    if (!t->refs) /* it was put back */
+    if (!t->refs) /* a free slot of the pool */
         return;
     all->items = vs_grow(all->items, all->count, &all->cap, sizeof(struct eng_tensor *));
     all->items[all->count++] = eng_ref(t);
 }
 
-/* Nodes point at what was there before them: only a tensor's history, given to it later, closes a circle, or its gradient. */
+/*
+ * Nodes refer to what existed before them. A reference cycle is only closed by a tensor's history, which is set later,
+ * or by its gradient.
+ */
 void eng_cycles_break(struct eng *e)
 {
     struct living all = {0};

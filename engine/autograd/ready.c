@@ -23,7 +23,7 @@ struct eng_ready {
     size_t *order;
     size_t count;
     size_t ready;
-    bool is_done; /* the backward in which the last one got its gradient is over */
+    bool is_done; /* the backward in which the last leaf received its gradient has ended */
 };
 
 static int by_born(const void *a, const void *b)

@@ -2,7 +2,7 @@
  * engine/core/engine.c - the context: see engine.h.
  *
  * Must not know:  ops, the net language.
- * Invariant:      a place id is made only when an event needs one.
+ * Invariant:      a location id is determined only when an event needs one.
  */
 #include "engine/core/engine.h"
 #include "base/target.h"
@@ -115,20 +115,22 @@ void eng_empty_cache(struct eng *e)
     eng_alloc_empty_cache(e->alloc);
 }
 
-void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy manner,
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy policy,
                     bool bound)
 {
     struct eng_alloc_conf conf = *eng_alloc_conf_get(e->alloc);
 
     e->target = target;
-    e->workspace_policy = (uint8_t)manner;
+    e->workspace_policy = (uint8_t)policy;
     if (!target || !bound)
         return;
     eng_sim_driver_set_total(e->sim, target->capacity_bytes);
     eng_alloc_set_conf(e->alloc, &conf); /* limits are fractions of the total */
 }
 
-/* ---- places and events ---- */
+/* ---- source locations and events ---- */
+
+/* Why this search is not base/table.h: see struct eng_string_slot. */
 
 static struct eng_string_slot *string_slot(const struct eng_string_ids *ids, const char *text)
 {
@@ -266,7 +268,7 @@ const char *eng_set_op(struct eng *e, const char *op)
     return before;
 }
 
-static inline bool is_told(const struct eng *e, const struct eng_tensor *t)
+static inline bool is_emitted(const struct eng *e, const struct eng_tensor *t)
 {
     return e->observer && t && t->storage->block;
 }
@@ -296,7 +298,7 @@ static inline void emit_holder(struct eng *e, enum vs_event_kind kind, struct en
 void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope)
 {
-    if (!is_told(e, t))
+    if (!is_emitted(e, t))
         return;
     scope_find(e, scope);
     emit_holder(e, VS_EV_HOLD, t, holder, eng_string_id(e, name));
@@ -305,7 +307,7 @@ void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const 
 void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope)
 {
-    if (!is_told(e, t))
+    if (!is_emitted(e, t))
         return;
     scope_find(e, scope);
     emit_holder(e, VS_EV_DROP, t, holder, eng_string_id(e, name));
@@ -314,7 +316,7 @@ void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const 
 void eng_hold_named(struct eng *e, struct eng_tensor *t, enum vs_holder holder,
                     struct eng_name *name, const char *scope, bool on)
 {
-    if (!is_told(e, t))
+    if (!is_emitted(e, t))
         return;
     scope_find(e, scope);
     if (!name->id)

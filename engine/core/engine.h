@@ -1,13 +1,15 @@
 /*
- * engine/core/engine.h - one training run's context: device, allocator, observer, modes, place, random state, first failure.
+ * engine/core/engine.h - the context of one training run: device, allocator, observer, modes, source location, random
+ * state, first failure. Created and freed by engine/context.h.
  *
- * For:            whoever runs a net: lang/, tests.
+ * For:            code that runs a net: lang/, tests.
  * Must not know:  the net language, files.
- * Invariant:      one context, one thread. Nothing of a run lives outside it.
+ * Invariant:      a context is used by one thread, and all state of a run is in it.
  *
- * Failure. An op that cannot be done returns NULL (or false) and leaves the first reason in the context; from then on every op returns NULL at
- * once, and every function takes NULL tensors without harm. So formulas read as arithmetic, and the caller asks once, at the end,
- * with eng_failed(). Device out-of-memory is such a failure (VS_E_OOM), and an event.
+ * Failure. An op that fails returns NULL (or false) and records the first reason in the context. From then on every op
+ * returns NULL at once, and every function accepts NULL tensors. Formulas therefore need no checks between their ops,
+ * and the caller checks eng_failed() once, at the end. Running out of device memory is such a failure (VS_E_OOM), and
+ * is also an event.
  */
 #ifndef ENG_ENGINE_H
 #define ENG_ENGINE_H
@@ -17,31 +19,37 @@
 #include "engine/core/observer.h"
 #include "engine/core/tensor.h"
 
-/* The observer hears nothing from now on. */
+/* From now on no event is emitted. */
 void eng_observer_stop(struct eng *e);
-/* Events of the training loop's gradient scaler, at the location of the event before them. */
+/* Emits an event of the training loop's gradient scaler, at the source location of the preceding event. */
 void eng_emit_scale(struct eng *e, uint64_t scale, uint64_t old_scale);
-/* call: which of the training step's calls of GradScaler.step was skipped, from 0 */
+/*
+ * Emits that GradScaler.step skipped the optimizer. call: index, from 0, of the call of step within the training step.
+ */
 void eng_emit_skip_step(struct eng *e, uint64_t call);
 
 /* The first failure since the last eng_failure_take, or NULL. */
 const struct vs_error *eng_failed(const struct eng *e);
-/* Moves the failure into `err`; the context works again. Returns its status, VS_OK when there was none. */
+/* Moves the failure into `err` and clears it, so that ops run again. Returns its status, or VS_OK if there was none. */
 enum vs_status eng_failure_take(struct eng *e, struct vs_error *err);
-/* For ops and bindings: note a failure (the first one counts). Returns NULL so that `return eng_fail(...)` works. */
+/* For ops and bindings: records a failure, unless one is recorded already. Returns NULL, for `return eng_fail(...)`. */
 void *eng_fail(struct eng *e, enum vs_status status, const char *fmt, ...) VS_PRINTF(3, 4);
 
-bool eng_has_data(const struct eng *e); /* false on meta */
-/* Waits for a device of its own; what failed there since the last time becomes the context's failure. Elsewhere nothing. */
+/* Whether tensors have values: false on meta. */
+bool eng_has_data(const struct eng *e);
+/* Waits until a real device has finished its work; an error that it reports becomes the context's failure. */
 void eng_device_wait(struct eng *e);
 struct eng_alloc *eng_alloc_of(struct eng *e);
-/* The device ran out of memory: what was asked for and what was there. False when it has not happened. */
+/* What was requested and what was free when the device ran out of memory. False if that has not happened. */
 bool eng_oom_get(const struct eng *e, struct eng_oom *out);
 
-/* Modes. Each returns the old value, for the caller to put back. */
+/* Modes. Each setter returns the previous value, so that the caller can restore it. */
 bool eng_grad_enabled(const struct eng *e);
 bool eng_set_grad_enabled(struct eng *e, bool on);
-/* Look for NaN in what each backward node gives; where there is data, finding one fails the run (VS_E_RAISED). */
+/*
+ * Anomaly detection: check the gradients that each backward node computes for NaN. Finding one fails the run
+ * (VS_E_RAISED). Has no effect without data.
+ */
 bool eng_set_anomaly(struct eng *e, bool on);
 
 struct eng_autocast {
@@ -50,11 +58,13 @@ struct eng_autocast {
     uint8_t dtype; /* enum vs_dtype: VS_F16 or VS_BF16 */
 };
 struct eng_autocast eng_autocast_get(const struct eng *e);
-/* Enter a region: returns the state to give to eng_autocast_exit. Leaving the outermost region drops the weight cache. */
+/*
+ * Enters an autocast region; pass the result to eng_autocast_exit. Leaving the outermost region clears the cast cache.
+ */
 struct eng_autocast eng_autocast_enter(struct eng *e, struct eng_autocast state);
 void eng_autocast_exit(struct eng *e, struct eng_autocast before);
 
-/* Random numbers: one counter for the host, one for the device. */
+/* State of the random number generators: one counter for the host, one for the device. */
 struct eng_rng_state {
     uint64_t seed;
     uint64_t host_offset;
@@ -64,76 +74,86 @@ struct eng_rng_state eng_rng_get(const struct eng *e);
 void eng_rng_set(struct eng *e, struct eng_rng_state state);
 
 /*
- * Where the program is. Cheap to set (no event, no lookup); the id is made when an event needs it. Strings must stay
- * valid while set; the id of a pointer is remembered: no other text may stand there later.
+ * The current source location. Setting it costs no event and no lookup: its id is determined when an event needs it.
+ * A string must stay valid while it is set, and its address must never hold another text later, because ids are kept by
+ * address.
  */
-void eng_location_phase(struct eng *e, enum vs_phase phase); /* emits a `phase` event */
-void eng_location_step(struct eng *e, int64_t step);         /* emits a `step` event; -1 is setup */
-const char *eng_location_module(struct eng *e,
-                                const char *path); /* returns the old one, likewise below */
+/* Sets the phase and emits a `phase` event. */
+void eng_location_phase(struct eng *e, enum vs_phase phase);
+/* Sets the step and emits a `step` event; -1 is the set-up. */
+void eng_location_step(struct eng *e, int64_t step);
+/* These return the previous value. */
+const char *eng_location_module(struct eng *e, const char *path);
 const char *eng_location_func(struct eng *e, const char *qualname);
 uint32_t eng_location_line(struct eng *e, uint32_t line);
-const char *eng_module_get(const struct eng *e); /* the path as set, or NULL */
+/* The module path as it was set, or NULL. */
+const char *eng_module_get(const struct eng *e);
 
-/* A holder took or let go of t: `name` in `scope`, as in base/holder.def. Strings may be NULL (none). */
+/*
+ * Emits that a holder acquired or released a reference to t: `name` in `scope`, see base/holder.def. Both may be NULL.
+ */
 void eng_hold(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope);
 void eng_drop(struct eng *e, struct eng_tensor *t, enum vs_holder holder, const char *name,
               const char *scope);
-/* A name that is told of again and again. id: of the one context that it is for, 0 until it was told of there. */
+/* The name of a holder that is emitted often. id: its string id in the one context that uses it; 0 until first used. */
 struct eng_name {
     const char *text;
     uint32_t id;
 };
-/* eng_hold (on) or eng_drop by such a name. */
+/* eng_hold (on) or eng_drop (off) with such a name. */
 void eng_hold_named(struct eng *e, struct eng_tensor *t, enum vs_holder holder,
                     struct eng_name *name, const char *scope, bool on);
 
-/* What the run has counted so far. All but the peaks only grow, save `saved_*`, which is what autograd holds now. */
+/* Counters of the run. All only grow, except `saved_*`, which describe what autograd holds now. */
 struct eng_counters {
-    /* aten ops dispatched inside re-runs, views included, without detach and empty results */
+    /* aten ops run during recomputation, including views, excluding detach and ops with empty results */
     uint64_t recomputed_ops;
     uint64_t recomputed_kernels; /* without views */
     uint64_t recompute_flops;
     uint64_t total_flops;
-    /* distinct storages held by autograd, without parameters, buffers, batch */
+    /* distinct storages held by autograd, excluding parameters, buffers and the batch */
     uint64_t saved_tensors;
-    uint64_t saved_bytes;     /* their requested bytes */
-    uint64_t saved_bytes_all; /* with parameters, buffers and batch */
-    uint64_t events;          /* as counted here, observer or not: alloc and free */
+    uint64_t saved_bytes;     /* requested bytes of these storages */
+    uint64_t saved_bytes_all; /* including parameters, buffers and the batch */
+    uint64_t events;          /* alloc and free events, counted with or without an observer */
 };
 struct eng_counters eng_counters_get(const struct eng *e);
 
-/* Category given to blocks allocated from now on; VS_CATEGORY_COUNT: by phase. Returns the old one. */
+/*
+ * Sets the category of blocks allocated from now on; VS_CATEGORY_COUNT: it follows from the phase. Returns the old one.
+ */
 enum vs_category eng_category_default(struct eng *e, enum vs_category category);
 
-/* The one element of t as a number: what .item() gives. On meta NaN or 0. Fails when t has not exactly one element. */
+/* The value of t, which must have exactly one element, as .item() returns it; NaN or 0 on meta. False: failed. */
 struct eng_scalar;
 VS_MUST_USE bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar *out);
 
 void eng_empty_cache(struct eng *e);
 
-/* How long cuBLAS workspaces live: the rows of the toggle `workspace`. */
+/* How long the workspaces of cuBLAS are kept: the values of the toggle `workspace`. */
 enum eng_workspace_policy {
-    ENG_WORKSPACE_A_CALL,      /* 2.15: taken and given back by every product */
-    ENG_WORKSPACE_KEPT,        /* 2.9: one a thread, for ever; cuBLASLt uses the same */
-    ENG_WORKSPACE_KEPT_AND_LT, /* 2.6: one a thread, for ever; cuBLASLt takes its own each time */
+    ENG_WORKSPACE_PER_CALL, /* PyTorch 2.15: allocated and freed by every matrix product */
+    ENG_WORKSPACE_KEPT,     /* PyTorch 2.9: one per thread, never freed; cuBLASLt uses the same */
+    ENG_WORKSPACE_KEPT_AND_LT, /* PyTorch 2.6: one per thread, never freed; cuBLASLt allocates its own per call */
 };
 
 /*
- * The GPU the run is for: library workspaces and kernel scratch are taken as PyTorch would take them there (see scratch.h), and, where
- * `bound` is set, the device has its capacity. NULL: tensors only. Before the first allocation.
+ * Sets the GPU whose memory use is simulated: library workspaces and kernel scratch are allocated as PyTorch does on it
+ * (engine/workspace/scratch.h), and, if `bound` is set, the device has its capacity. NULL: tensors only. Must be called
+ * before the first allocation. Borrows target.
  */
 struct vs_target;
-void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy manner,
+void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy policy,
                     bool bound);
 
 /*
- * What a GPU of our own was measured to work in (engine/workspace/workspace.h), and what went on, as texts to keep; each NULL where there is none.
+ * The workspaces measured on a real GPU (engine/workspace/workspace.h) and what was noted about them, as texts to be
+ * stored in a trace; NULL where there is nothing.
  *
- * measured    a line for each convolution
- * unmeasured  numbers of the places where a convolution was met that was not measured, with commas between
- * shortages   a line for each place where memory for the best way was not to be had
+ * measured    one line per convolution
+ * unmeasured  location ids at which a convolution ran that was not measured, separated by commas
+ * shortages   one line per location at which the fastest algorithm's workspace could not be allocated
  */
 struct eng_workspaces_notes {
     char *measured;

@@ -16,11 +16,11 @@ struct eng_copy_slices;
 struct eng_task;
 
 /*
- * A custom function's node (torch.autograd.Function). The callbacks run the net's code.
+ * The node of a custom function (torch.autograd.Function). The callbacks run code of the net.
  *
- * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references (NULL: none).
- *            Returns false on failure (noted in the engine).
- * free_user  called once, when the node goes
+ * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references
+ *            (NULL: none). Returns false on failure (recorded in the context).
+ * free_user  called once, when the node is freed
  */
 struct eng_custom {
     const char *name; /* "SwishBackward"; copied */
@@ -31,10 +31,11 @@ struct eng_custom {
 };
 
 /*
- * What is called when a backward has accumulated into a leaf's .grad (register_post_accumulate_grad_hook). The callbacks run the net's code.
+ * Hooks called after a backward has accumulated into a leaf's .grad (register_post_accumulate_grad_hook). The callbacks
+ * run code of the net.
  *
- * run        before the next node runs; may let go of .grad. Returns false on failure (noted in the engine)
- * free_user  called once, when the leaf goes
+ * run        called before the next node runs; may release .grad. Returns false on failure (recorded in the context)
+ * free_user  called once, when the leaf is freed
  */
 struct eng_hooks {
     void *user;
@@ -42,12 +43,12 @@ struct eng_hooks {
     void (*free_user)(void *user);
 };
 
-/* A saved tensor in a node. */
+/* A tensor saved by a node. */
 struct eng_saved {
     struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
     struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
     uint32_t index;                    /* the placeholder's number in its checkpoint */
-    /* what a placeholder's recomputed twin gets back (of arguments and what custom functions save), counted */
+    /* for a placeholder of an argument or of a custom function's tensor: what the recomputed tensor gets; counted */
     struct eng_node *grad_fn;
     uint16_t output_nr;
     bool requires_grad;
@@ -55,14 +56,14 @@ struct eng_saved {
     bool is_output;
 };
 
-/* Shape of what flows along an edge. */
+/* An edge to the node that continues backward, with the shape of the gradient that flows along it. */
 struct eng_edge {
-    struct eng_node *node; /* counted; NULL: nobody wants this gradient */
+    struct eng_node *node; /* counted; NULL: this gradient is not needed */
     uint16_t input_nr;
     uint8_t dtype;
     uint8_t ndim;
     bool on_host;
-    bool is_defined; /* there was a tensor in this argument */
+    bool is_defined; /* the argument had a tensor */
     int64_t sizes[VS_MAX_DIMS];
     int64_t strides[VS_MAX_DIMS];
 };
@@ -77,22 +78,22 @@ struct eng_node {
     struct eng *eng;
     enum eng_op_id op;
     const char *name;      /* "MulBackward0" */
-    uint16_t output_count; /* of the forward op = gradients coming in */
+    uint16_t output_count; /* of the forward op: the number of incoming gradients */
     uint16_t edge_count;
     uint16_t saved_count;
     uint16_t arg_count;
     bool released;
     bool is_inplace;
     bool has_own_saves; /* eng_node_saves_make */
-    bool is_pruned;     /* the running eng_grad asks for nothing that lies behind this node */
-    uint32_t
-        bytes; /* of this block: the node and what the next five point to, but for the saved ones of a custom node */
+    bool is_pruned;     /* the running eng_grad needs nothing beyond this node */
+    /* size of the node with the arrays that the next five point to, except saved tensors of a custom node */
+    uint32_t bytes;
     struct eng_edge *edges;
     struct eng_saved *saved;
-    struct eng_arg *args; /* the call's arguments; tensors are replaced by none; ints are copies */
+    struct eng_arg *args; /* the call's arguments; tensors are replaced by none; ints are copied */
     int64_t *ints;        /* the copies */
     uint8_t *arg_edge;    /* first edge of each argument */
-    /* accumulators: the leaf, not counted while it has the accumulator alone; see node.c */
+    /* accumulators: the leaf; counted while others than the leaf refer to the accumulator, see node.c */
     struct eng_tensor *variable;
     struct eng_custom custom;
     struct eng_copy_slices *slices;
@@ -100,14 +101,15 @@ struct eng_node {
     const char *module;
     const char *func;
     uint32_t line;
-    uint32_t writer; /* the module on trial in whose forward it was made; 0: none */
+    uint32_t writer; /* in-place checks: the module in whose forward it was made; 0: none */
     /* the running backward, see backward.c */
     struct eng_task *task;
     uint32_t task_slot;
 };
 
 /*
- * A further reference to a node, and one fewer (autograd/node.c); NULL is allowed. With the last reference the node goes, with all it owns.
+ * Adds a reference to a node, or removes one (autograd/node.c); NULL is allowed. Removing the last one frees the node
+ * and all it owns.
  */
 struct eng_node *eng_node_ref(struct eng_node *n);
 void eng_node_unref(struct eng_node *n);

@@ -1,26 +1,31 @@
 /*
- * engine/core/op.h - the table of ops: what each is called, takes, saves and does; and how one is run.
+ * engine/core/op.h - the table of ops: name, parameters, saved tensors and functions of each; and how an op is run.
  *
  * For:            lang/ (binds every row under its PyTorch name), `vramscope ops`, and the ops' own formulas.
  * Must not know:  the net language.
- * Invariant:      all ops go through eng_call, so autocast, autograd, counting and events are in one place.
+ * Invariant:      all ops go through eng_call, so autocast, autograd, counting and events are implemented once.
  *
  * A row of op.def is
  *     OP(id, "name", "signature", where, kind, autocast, "node", "saves", forward, backward)
  *
- * name       PyTorch's; an overload has a suffix ("max.dim"), tried in the table's order until the arguments fit
+ * name       PyTorch's; overloads have a suffix ("max.dim"), and are tried in the table's order until the arguments fit
  * signature  "(Tensor input, Tensor? bias=None, int[2] stride=1, *, Scalar alpha=1)": PyTorch's names, order, defaults.
- *            Types: Tensor, Tensor?, Tensor[], Scalar (a number), Operand (a tensor or a number), int, int?, int[] (or one int),
- *            int[2] (one int stands for two), float[], float, float?, bool, dtype?, str, str?, device?, index (what stands in x[...])
- * where      where PyTorch has it: T torch.name, F torch.nn.functional.name, M tensor method, I also the in-place twin
- *            name_ (method, and torch.name_ / F.name_ where T / F), P internal: bound as torch.NAME and torch.NAME_ (in place), for the prelude and the bindings only
- * kind       LEAF one aten op with a derivative; VIEW likewise, sharing its input's memory; COMPOSITE made of other rows; NODIFF no derivative
- * autocast   NONE, LOW (cast to the autocast dtype), FP32, FP32_OUT (dtype=float32 if none given), PROMOTE (widest),
+ *            Types: Tensor, Tensor?, Tensor[], Scalar (a number), Operand (a tensor or a number), int, int?, int[] (or
+ *            one int), int[2] (one int stands for two), float[], float, float?, bool, dtype?, str, str?, device?, index
+ *            (the index of x[...])
+ * where      where PyTorch has it: T torch.name, F torch.nn.functional.name, M tensor method, I also an in-place
+ *            variant name_ (method, and torch.name_ / F.name_ where T / F), P internal: bound as torch.NAME and
+ *            torch.NAME_ (in place), only for the prelude and the bindings
+ * kind       LEAF one aten op with a derivative; VIEW the same, sharing its input's memory; COMPOSITE made of other
+ *            rows; NODIFF no derivative
+ * autocast   NONE, LOW (cast to the autocast dtype), FP32, FP32_OUT (dtype=float32 if none is given), PROMOTE (widest),
  *            REFUSED (fails under autocast)
  * node       PyTorch's name of the backward node
- * saves      what autograd keeps, in the order kept and released (inputs by name, then results): "other?self self?other result"
- *            (`a?b`: a only if b requires grad; `result`, `result1`, … outputs); a leading "~" on an input: the in-place twin saves its result instead;
- *            a leading "+": saved after the kernel, where PyTorch saves an empty result behind it (a re-run that stops early does so there)
+ * saves      the tensors autograd saves, in the order in which they are saved and released (inputs by name, then
+ *            results): "other?self self?other result" (`a?b`: a only if b requires grad; `result`, `result1`, … are
+ *            outputs). A leading "~" on an input: the in-place variant saves its result instead. A leading "+": saved
+ *            after the kernel, where PyTorch saves an empty result after it (a recomputation that stops early stops
+ *            there)
  */
 #ifndef ENG_OP_H
 #define ENG_OP_H
@@ -32,7 +37,7 @@ enum eng_arg_kind {
     ENG_A_NONE,
     ENG_A_TENSOR,
     ENG_A_TENSORS,
-    ENG_A_SCALAR, /* int, float or bool given for int, float, bool, Scalar, Operand */
+    ENG_A_SCALAR, /* an int, float or bool, given for int, float, bool, Scalar or Operand */
     ENG_A_BOOL,
     ENG_A_INTS,
     ENG_A_FLOATS,
@@ -57,7 +62,7 @@ struct eng_index {
 /* One argument. Borrowed: eng_call takes no reference. */
 struct eng_arg {
     enum eng_arg_kind kind;
-    uint32_t count; /* tensors, ints, index items; of a scalar 1 where it is True or False */
+    uint32_t count; /* of tensors, ints, index items; 1 for a scalar that is True or False */
     union {
         struct eng_tensor *tensor;
         struct eng_tensor *const *tensors;
@@ -75,14 +80,15 @@ struct eng_arg {
 #define ENG_MAX_ARGS 16
 #define ENG_MAX_SAVES 12
 
-/* What a call gave: `count` tensors, each the caller's. A list result (split, unbind) has is_list set. */
+/* Results of a call: `count` tensors, owned by the caller. A list result (split, unbind) has is_list set. */
 struct eng_ret {
     uint32_t count;
     bool is_list;
-    struct eng_tensor **tensors; /* points at few, or to the heap: use eng_ret_release */
+    struct eng_tensor **tensors; /* points to few or to the heap: free with eng_ret_release */
     struct eng_tensor *few[6];
 };
-void eng_ret_release(struct eng_ret *ret); /* lets go of the tensors still in it */
+/* Releases the tensors that are still in it, and its memory. */
+void eng_ret_release(struct eng_ret *ret);
 
 enum eng_param_type {
     ENG_P_TENSOR,
@@ -136,7 +142,7 @@ struct eng;
 struct eng_op_call;
 struct eng_bw;
 
-/* Makes outputs: eng_out_* in op_internal.h. */
+/* Computes the outputs, with the eng_c_ functions of op_internal.h. */
 typedef void eng_forward_fn(struct eng_op_call *c);
 /* Computes gradients: see op_internal.h. */
 typedef void eng_backward_fn(struct eng_bw *b);
@@ -153,20 +159,24 @@ struct eng_op {
     eng_backward_fn *backward;
 };
 
-/* The row of an op, and its signature taken apart (param_count of them). */
+/* The row of an op; and the parameters of its signature, param_count of them. Both are borrowed. */
 const struct eng_op *eng_op_get(enum eng_op_id id);
 const struct eng_param *eng_op_params(const struct eng *e, enum eng_op_id id, int *param_count);
 
 /*
- * Run an op. args: one per parameter of the signature, in its order, ENG_A_NONE where absent and optional.
- * True: ret holds the results. False: failed (see eng_failed), or an input was NULL after an earlier failure; ret is empty.
+ * Runs an op. args: one per parameter of the signature, in its order; ENG_A_NONE for an optional one that is absent.
+ * True: ret holds the results. False: it failed (see eng_failed), or an input was NULL after an earlier failure; ret is
+ * empty.
  */
 bool eng_call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, struct eng_ret *ret);
-/* The in-place twin: overwrites args[0] and gives it (a new reference) as result. Fails as PyTorch does where the value is needed or a leaf. */
+/*
+ * Runs the in-place variant: overwrites args[0] and returns it (a new reference) as the result. Fails as PyTorch does
+ * if args[0] is a leaf that requires grad. That a saved value was overwritten is found in backward.
+ */
 bool eng_call_inplace(struct eng *e, enum eng_op_id id, const struct eng_arg *args,
                       struct eng_ret *ret);
 
-/* Literals for args. */
+/* Arguments from C values. */
 struct eng_arg eng_at(struct eng_tensor *t); /* NULL: none */
 struct eng_arg eng_ai(int64_t i);
 struct eng_arg eng_af(double f);
@@ -178,7 +188,7 @@ struct eng_arg eng_atensors(struct eng_tensor *const *tensors, int count);
 struct eng_arg eng_anone(void);
 struct eng_arg eng_ahost(bool on_host);
 
-/* eng_call for ops with one result: the tensor, the caller's; NULL on failure. */
+/* eng_call for ops with one result: the tensor, owned by the caller; NULL on failure. */
 struct eng_tensor *eng_call1(struct eng *e, enum eng_op_id id, const struct eng_arg *args);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * engine/core/tensor.c - see tensor.h.
+ * engine/core/tensor.c - tensor objects: creating, freeing, layouts, names; see tensor.h.
  *
- * Must not know:  ops.
- * Invariant:      alloc and free events are emitted here and nowhere else, one pair a block.
+ * Must not know:  ops, the allocator (storage.c).
+ * Invariant:      a tensor object refers to one storage, and keeps it until the last reference to the object is
+ *                 released.
  */
 #include "engine/core/tensor.h"
 
@@ -13,173 +14,6 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "engine/core/engine_internal.h"
-
-/* ---- storage ---- */
-
-static enum vs_category default_category(const struct eng *e)
-{
-    if (e->category != VS_CATEGORY_COUNT)
-        return e->category;
-    switch (e->phase) {
-    case VS_PHASE_DATA:
-        return VS_CAT_INPUT;
-    case VS_PHASE_FORWARD:
-    case VS_PHASE_LOSS:
-        return VS_CAT_ACTIVATION;
-    case VS_PHASE_BACKWARD:
-        return e->recompute_depth && !e->backward_depth ? VS_CAT_ACTIVATION : VS_CAT_TEMPORARY;
-    case VS_PHASE_OPTIMIZER:
-    case VS_PHASE_ZERO_GRAD:
-        return VS_CAT_TEMPORARY;
-    case VS_PHASE_SETUP:
-    case VS_PHASE_COUNT:
-        break;
-    }
-    return VS_CAT_OTHER;
-}
-
-/* The run is over: what was asked for, what was there, and the last event. */
-static void out_of_memory(struct eng *e, const struct eng_oom *oom)
-{
-    struct vs_error err = VS_ERROR_INIT;
-
-    /* a device that failed has no memory either: that is not what was wrong */
-    eng_device_wait(e);
-    if (e->failed)
-        return;
-    e->has_oom = true;
-    e->oom = *oom;
-    if (e->observer) {
-        struct vs_event ev = {.kind = VS_EV_OOM,
-                              .oom = {.requested_bytes = oom->requested_bytes,
-                                      .segment_bytes = oom->segment_bytes,
-                                      .device_free_bytes = oom->device_free_bytes}};
-
-        eng_emit(e, &ev);
-        eng_observer_stop(e);
-    }
-    eng_oom_describe(oom, &err);
-    eng_fail(e, VS_E_OOM, "%s", err.text);
-}
-
-static bool storage_block_get(struct eng_storage *s, bool is_try)
-{
-    struct eng *e = s->eng;
-    struct eng_oom oom;
-
-    if (eng_alloc_get(e->alloc, s->bytes, 0, &s->block, &oom) != VS_OK) {
-        if (!is_try)
-            out_of_memory(e, &oom);
-        return false;
-    }
-    s->block_id = ++e->next_block_id;
-    e->counters.events++;
-    return true;
-}
-
-static struct eng_storage *storage_new(struct eng *e, uint64_t bytes, bool on_host, bool is_try)
-{
-    struct eng_storage *s;
-
-    if (e->failed)
-        return NULL;
-    s = vs_pool_get_zeroed(&e->pool, sizeof(*s));
-    s->eng = e;
-    s->bytes = bytes;
-    s->refs = 1;
-    s->on_host = on_host;
-    s->category = (uint8_t)default_category(e);
-    if (bytes && !on_host && !storage_block_get(s, is_try)) {
-        vs_pool_put(&e->pool, s, sizeof(*s));
-        return NULL;
-    }
-    if (bytes && e->device && s->block)
-        s->data = (void *)(uintptr_t)eng_block_address(s->block);
-    else if (bytes && e->kernels)
-        s->data = e->kernels->mem_get(bytes);
-    e->live_storages++;
-    return s;
-}
-
-struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host)
-{
-    return storage_new(e, bytes, on_host, false);
-}
-
-/* What the observer hears of a new block; tensor_id 0: it is no tensor's. */
-static void emit_alloc(struct eng *e, const struct eng_storage *s, uint32_t tensor_id)
-{
-    struct vs_event ev = {0};
-
-    ev.kind = VS_EV_ALLOC;
-    ev.alloc.tensor = tensor_id;
-    ev.alloc.block = s->block_id;
-    ev.alloc.requested_bytes = s->bytes;
-    ev.alloc.block_bytes = eng_block_bytes(s->block);
-    ev.alloc.address = eng_block_address(s->block);
-    ev.alloc.category = s->category;
-    eng_emit(e, &ev);
-}
-
-static struct eng_storage *scratch_new(struct eng *e, uint64_t bytes, bool is_try)
-{
-    const struct eng_kernels *kernels = e->kernels;
-    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    struct eng_storage *s;
-
-    e->kernels = NULL; /* nobody reads or writes it: no memory of the host's */
-    s = bytes ? storage_new(e, bytes, false, is_try) : NULL;
-    e->kernels = kernels;
-    eng_category_default(e, before);
-    if (s && e->observer)
-        emit_alloc(e, s, 0);
-    return s;
-}
-
-struct eng_storage *eng_scratch_new(struct eng *e, uint64_t bytes)
-{
-    return scratch_new(e, bytes, false);
-}
-
-struct eng_storage *eng_scratch_try(struct eng *e, uint64_t bytes)
-{
-    return scratch_new(e, bytes, true);
-}
-
-struct eng_storage *eng_storage_ref(struct eng_storage *s)
-{
-    s->refs++;
-    return s;
-}
-
-void eng_storage_unref(struct eng_storage *s)
-{
-    struct eng *e;
-
-    if (!s || --s->refs)
-        return;
-    e = s->eng;
-    e->counters.events += s->block != NULL;
-    if (s->block) {
-        if (e->observer) {
-            struct vs_event ev = {0};
-
-            ev.kind = VS_EV_FREE;
-            ev.free.block = s->block_id;
-            ev.free.requested_bytes = s->bytes;
-            ev.free.block_bytes = eng_block_bytes(s->block);
-            ev.free.address = eng_block_address(s->block);
-            eng_emit(e, &ev);
-        }
-        eng_alloc_put(e->alloc, s->block);
-    }
-    if (s->data && !(e->device && s->block))
-        e->kernels->mem_put(s->data, s->bytes);
-    e->live_storages--;
-    vs_pool_put(&e->pool, s, sizeof(*s));
-}
-
-/* ---- tensors ---- */
 
 struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version *version_taken)
 {
@@ -198,7 +32,7 @@ struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version
     return t;
 }
 
-/* The order is that of PyTorch's TensorImpl: what it is a view of, its history, its gradient, its memory. */
+/* Releases in the order of PyTorch's TensorImpl: the base of a view, the history, the gradient, the storage. */
 void eng_tensor_free(struct eng_tensor *t)
 {
     struct eng *e = t->storage->eng;
@@ -333,7 +167,7 @@ void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides)
 
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = stride;
-        /* sizes too large for a tensor wrap here: they are refused where their bytes are counted */
+        /* overflow for sizes too large for a tensor; those are refused when their bytes are computed */
         stride = (int64_t)((uint64_t)stride * (uint64_t)(sizes[i] > 1 ? sizes[i] : 1));
     }
 }
@@ -348,7 +182,7 @@ static void dims_set(struct eng_tensor *t, const int64_t *sizes, const int64_t *
     }
 }
 
-/* Bytes that sizes and strides span; false on overflow. */
+/* Bytes from the first to the last element; false on overflow. */
 static bool span_bytes(const int64_t *sizes, const int64_t *strides, int ndim, enum vs_dtype dtype,
                        uint64_t *out)
 {
@@ -392,7 +226,7 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
     t->dtype = (uint8_t)dtype;
     dims_set(t, sizes, strides, ndim);
     if (e->observer && s->block)
-        emit_alloc(e, s, eng_tensor_id(e, t));
+        eng_storage_emit_alloc(e, s, eng_tensor_id(e, t));
     return t;
 }
 
@@ -447,21 +281,6 @@ struct eng_tensor *eng_overwritten(struct eng_tensor *t)
     return fresh;
 }
 
-static void storage_category_set(struct eng_storage *s, enum vs_category category)
-{
-    struct eng *e = s->eng;
-
-    if (s->category == category)
-        return;
-    s->category = (uint8_t)category;
-    if (e->observer && s->block) {
-        struct vs_event ev = {.kind = VS_EV_CATEGORY,
-                              .category = {.block = s->block_id, .category = (uint8_t)category}};
-
-        eng_emit(e, &ev);
-    }
-}
-
 void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
 {
     struct eng_storage *old;
@@ -474,13 +293,13 @@ void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
     p->storage = eng_storage_ref(t->storage);
     if (old->category == VS_CAT_PARAMETER ||
         old->category == VS_CAT_BUFFER) /* it stays what it is, in new memory */
-        storage_category_set(p->storage, (enum vs_category)old->category);
+        eng_storage_set_category(p->storage, (enum vs_category)old->category);
     p->dtype = t->dtype;
     p->ndim = t->ndim;
     memcpy(p->sizes, t->sizes, sizeof(p->sizes));
     memcpy(p->strides, t->strides, sizeof(p->strides));
     p->offset = t->offset;
-    /* An accumulator of the old place is for the old dtype: a new one is made when it is next needed. */
+    /* The accumulator checks the old dtype: a new one is created when it is next needed. */
     p->accumulator = NULL;
     if (p->id && e->observer) {
         p->id = 0; /* another block: the trace meets it as a new tensor of the same name */
@@ -517,14 +336,14 @@ void eng_set_name(struct eng_tensor *t, const char *name)
     if (!id || id == t->name)
         return;
     t->name = id;
-    t->id = 0; /* announced anew, with its name */
+    t->id = 0; /* announced again, with its name */
     eng_tensor_id(e, t);
 }
 
 void eng_set_category(struct eng_tensor *t, enum vs_category category)
 {
     if (t)
-        storage_category_set(t->storage, category);
+        eng_storage_set_category(t->storage, category);
 }
 
 const char *eng_shape_text(const struct eng_tensor *t, char *buf)
@@ -548,64 +367,4 @@ void eng_view_of(const struct eng_tensor *t, struct eng_view *out)
     out->ndim = t->ndim;
     memcpy(out->sizes, t->sizes, sizeof(out->sizes));
     memcpy(out->strides, t->strides, sizeof(out->strides));
-}
-
-/* ---- what autograd holds ---- */
-
-static bool counts_as_saved(const struct eng_storage *s)
-{
-    return s->category != VS_CAT_PARAMETER && s->category != VS_CAT_BUFFER &&
-           s->category != VS_CAT_INPUT;
-}
-
-static void emit_saved(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
-                       uint64_t node_id, bool is_checkpoint)
-{
-    struct vs_event ev = {0};
-
-    if (!e->observer)
-        return;
-    ev.kind = (uint8_t)kind;
-    ev.save.block = t->storage->block_id;
-    ev.save.tensor = eng_tensor_id(e, t);
-    ev.save.node = node_id;
-    ev.save.is_checkpoint_input = is_checkpoint;
-    eng_emit(e, &ev);
-}
-
-void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint)
-{
-    struct eng_storage *s = t->storage;
-
-    if (!s->block)
-        return;
-    if (!s->saved_count++) {
-        e->counters.saved_bytes_all += s->bytes;
-        if (counts_as_saved(s)) {
-            e->counters.saved_tensors++;
-            e->counters.saved_bytes += s->bytes;
-        }
-        if (s->category == VS_CAT_ACTIVATION || s->category == VS_CAT_TEMPORARY)
-            storage_category_set(s, is_checkpoint ? VS_CAT_CHECKPOINT : VS_CAT_SAVED);
-    }
-    emit_saved(e, VS_EV_SAVE, t, node_id, is_checkpoint);
-}
-
-void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool is_checkpoint)
-{
-    struct eng_storage *s = t->storage;
-
-    if (!s->block)
-        return;
-    emit_saved(e, VS_EV_UNSAVE, t, node_id, is_checkpoint);
-    if (--s->saved_count)
-        return;
-    e->counters.saved_bytes_all -= s->bytes;
-    if (counts_as_saved(s)) {
-        e->counters.saved_tensors--;
-        e->counters.saved_bytes -= s->bytes;
-    }
-    /* Mostly it goes now; only what something else still holds changes its category. */
-    if ((s->category == VS_CAT_SAVED || s->category == VS_CAT_CHECKPOINT) && s->refs > 1)
-        storage_category_set(s, VS_CAT_ACTIVATION);
 }

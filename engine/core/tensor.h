@@ -1,13 +1,14 @@
 /*
- * engine/core/tensor.h - tensors: counted references over counted storages, with sizes, strides and a version.
+ * engine/core/tensor.h - tensors: reference-counted objects over reference-counted storages, with sizes, strides and a
+ * version counter.
  *
- * For:            everyone who touches a tensor: ops, autograd, the net language's values.
+ * For:            all code that uses tensors: ops, autograd, the net language's values.
  * Must not know:  how ops compute, what Python is.
- * Invariant:      a block is given back to the allocator at the very moment the last reference to its storage goes;
- *                 nothing is ever freed later or earlier. Lifetimes are the product.
+ * Invariant:      a block is returned to the allocator exactly when the last reference to its storage is released,
+ *                 never later or earlier: lifetimes are what this program measures.
  *
- * A tensor object and its storage are counted apart, as in PyTorch (TensorImpl, StorageImpl): whether a gradient may be
- * stolen or added to in place depends on both counts.
+ * A tensor object and its storage have separate reference counts, as in PyTorch (TensorImpl, StorageImpl): whether a
+ * gradient may be stolen, or added to in place, depends on both counts.
  */
 #ifndef ENG_TENSOR_H
 #define ENG_TENSOR_H
@@ -25,7 +26,7 @@ struct eng_block;
 struct eng_hooks;
 struct eng_node;
 
-/* Memory of one or more tensors. */
+/* The memory of one or more tensors. */
 struct eng_storage {
     struct eng *eng;
     /* device storage: the allocator's block; NULL on the host and for 0 bytes */
@@ -33,28 +34,28 @@ struct eng_storage {
     void *data;        /* the values; NULL on meta and for 0 bytes */
     uint64_t bytes;    /* requested bytes */
     uint64_t block_id; /* id in the trace, from 1; 0 on the host and for 0 bytes */
-    /* tensors born before this must not be read any more (eng_overwritten); 0: none */
+    /* in-place checks: tensors with a smaller `born` must not be read any more (eng_overwritten); 0: none */
     uint64_t overwritten;
-    /* how often that was said, and by whose writing the last time */
+    /* how often eng_overwritten was called, and for which module the last time */
     uint32_t overwrites;
     uint32_t overwriter;
-    /* the version when eng_watch saw it */
+    /* the version when eng_watch was called */
     uint32_t watched_at;
     bool is_watched;
     uint32_t refs;
-    uint32_t saved_count; /* saved slots and checkpoint inputs that hold it now */
+    uint32_t saved_count; /* number of saved slots and checkpoint inputs that hold it now */
     uint8_t category;     /* enum vs_category */
     bool on_host;
 };
 
-/* The counter that a tensor, its views and its detached twins share; in-place ops raise it. */
+/* The version counter that a tensor, its views and its detached aliases share; in-place ops increment it. */
 struct eng_version {
     uint32_t refs;
     uint32_t value;
-    uint32_t writer; /* who made this value: see eng_set_writer */
+    uint32_t writer; /* the module whose forward made this value: see eng_set_writer */
 };
 
-/* How a view came to be decides whether autograd can follow a write to it: only to a plain one. */
+/* How a view was made: autograd supports in-place writes only to a plain one. */
 enum eng_view_kind {
     ENG_VIEW_PLAIN,
     ENG_VIEW_ONE_OF_SEVERAL, /* of split, chunk, unbind */
@@ -64,7 +65,7 @@ enum eng_view_kind {
 struct eng_tensor {
     struct eng_storage *storage;
     struct eng_version *version;
-    struct eng_node *grad_fn; /* node that made it; NULL for a leaf. Counted. */
+    struct eng_node *grad_fn; /* the node that made it, counted; NULL for a leaf */
     /* a leaf's gradient accumulator while one is alive. Not counted. */
     struct eng_node *accumulator;
     struct eng_tensor *grad; /* .grad, counted; NULL is None */
@@ -75,16 +76,16 @@ struct eng_tensor {
     uint64_t born;           /* number of the tensor object in its context, from 1 */
     uint32_t refs;
     uint32_t id;   /* id in the trace, from 1; 0 until first mentioned */
-    uint32_t name; /* string id of its name ("layer1.0.conv1.weight"), 0 without */
+    uint32_t name; /* string id of its name ("layer1.0.conv1.weight"); 0: it has none */
     uint32_t
-        user; /* of whoever gives names to tensors; 0 at first, the engine does not look at it */
+        user; /* user data of the code that names tensors; 0 at first, not used by the engine */
     uint16_t output_nr;
     uint8_t dtype; /* enum vs_dtype */
     uint8_t ndim;
-    /* asked for on a leaf; a result with a grad_fn counts as requiring it, see eng_requires_grad */
+    /* set on a leaf; a result with a grad_fn counts as requiring it, see eng_requires_grad */
     bool requires_grad;
     bool is_parameter;
-    /* a Python number on its way through an op: does not take part in promotion with its own kind */
+    /* a Python number during an op: in type promotion it counts less than tensors */
     bool is_wrapped_number;
     uint8_t view_kind; /* enum eng_view_kind */
     int64_t sizes[VS_MAX_DIMS];
@@ -98,56 +99,63 @@ static inline struct eng_tensor *eng_ref(struct eng_tensor *t)
         t->refs++;
     return t;
 }
-void eng_tensor_free(struct eng_tensor *t); /* the last reference went */
+void eng_tensor_free(struct eng_tensor *t); /* for eng_unref: the count is 0 */
 static inline void eng_unref(struct eng_tensor *t)
 {
     if (t && !--t->refs)
         eng_tensor_free(t);
 }
 
-/* Replace what `slot` holds; the old one goes after the new one is in place, as a Python name is rebound. Takes over t's reference. */
+/*
+ * Stores t in a slot and takes ownership of its reference. The old tensor is released after the new one is stored, as
+ * when a Python name is rebound.
+ */
 void eng_slot_set(struct eng_tensor **slot, struct eng_tensor *t);
 
 int64_t eng_numel(const struct eng_tensor *t);
-uint64_t
-eng_nbytes(const struct eng_tensor *t); /* numel * itemsize of the view, not of its storage */
+/* numel * itemsize of this tensor, not the size of its storage */
+uint64_t eng_nbytes(const struct eng_tensor *t);
 bool eng_requires_grad(const struct eng_tensor *t);
 bool eng_is_contiguous(const struct eng_tensor *t);    /* row-major, dims of size 1 ignored */
 bool eng_is_channels_last(const struct eng_tensor *t); /* 4-D, NHWC strides */
-/* What PyTorch's suggest_memory_format() says: 4-D and in the order of NHWC strides, with gaps or without. */
+/* PyTorch's suggest_memory_format(): 4-D, with strides in NHWC order, dense or not. */
 bool eng_suggests_channels_last(const struct eng_tensor *t);
 bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t); /* a permutation of row-major */
 bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b);
 
 /*
- * A new tensor with memory of its own. Fails (NULL, see eng_failed) on device out-of-memory or overflow.
- * sizes   ndim of them, each >= 0; strides row-major unless given
+ * A new tensor with its own memory. Fails (NULL, see eng_failed) if the device is out of memory, or on overflow.
+ * sizes   ndim of them, each >= 0; strides are row-major unless given
  */
 struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum vs_dtype dtype,
                              bool on_host) VS_MUST_USE;
 struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides,
                                      int ndim, enum vs_dtype dtype, bool on_host) VS_MUST_USE;
-/* A tensor object over t's storage: same version counter, no autograd history. (`alias`: PyTorch's detach without dispatch.) */
+/*
+ * A tensor object with t's storage and version counter, without autograd history: PyTorch's detach, without dispatch.
+ */
 struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
 /*
- * An in-place op whose result is `t` has changed a value that its old names must not be read for any more: another object like t,
- * history included. From now on an op (outside of backward formulas) that reads an older tensor of the same storage fails with VS_E_INPLACE. For
- * finding out which modules may work in place.
+ * In-place checks: finding out which modules may work in place. The in-place op whose result is `t` has overwritten a
+ * value. Returns another tensor object like t, with its history. From now on an op outside of backward formulas that
+ * reads an older tensor object of the same storage fails with VS_E_INPLACE.
  */
 struct eng_tensor *eng_overwritten(struct eng_tensor *t) VS_MUST_USE;
 /*
- * A module on trial may overwrite t now. A checkpoint's re-run that has saved t before, or another version of it, fails with VS_E_INPLACE where
- * backward asks for what it saved: PyTorch checks no version there, and reads what the module wrote.
+ * The module under check may overwrite t from now on. If a checkpoint's recomputation has saved t before, or another
+ * version of it, it fails with VS_E_INPLACE when backward unpacks it: PyTorch checks no version there and would compute
+ * with what the module wrote.
  */
 void eng_watch(struct eng_tensor *t);
 /*
- * Several modules on trial at once. `writer`: number of the one whose forward runs from now on, from 1; 0: none. Returns the old one.
- * From eng_blame_begin on, a value that is read or needed for a gradient although it was overwritten is noted, and the run goes on,
- * where one module alone did it and would do it whatever the others do; everything else fails as ever.
+ * Several modules checked in one run. `writer`: number of the module whose forward runs from now on, from 1; 0: none.
+ * eng_set_writer returns the old one. After eng_blame_begin, reading a value that was overwritten, or needing it for a
+ * gradient, is recorded and does not fail the run, provided that one module alone is the cause and would be the cause
+ * whatever the other modules do; everything else fails as usual.
  *
- * writer  the module that is at fault
- * with    it is if this one works in place, too; 0: in any case
- * text    the failure that it would be
+ * writer  the module that must not work in place
+ * with    only if this module works in place, too; 0: in any case
+ * text    the error message of the failure that it would cause
  */
 struct eng_blame {
     uint32_t writer;
@@ -156,12 +164,12 @@ struct eng_blame {
 };
 uint32_t eng_set_writer(struct eng *e, uint32_t writer);
 void eng_blame_begin(struct eng *e);
-/* Number `i` (from 0) in the order in which they were met; NULL past the end. Lent. */
+/* Entry `i` (from 0) in the order of detection; NULL past the end. Borrowed. */
 const struct eng_blame *eng_blame_at(const struct eng *e, size_t i);
 /* As eng_alias with other sizes, strides and offset (elements from the storage's start). */
 struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes,
                                   const int64_t *strides, int ndim, uint64_t offset) VS_MUST_USE;
-/* `p.data = t`: p shows t's memory from now on; what it showed before is let go of. */
+/* `p.data = t`: p uses t's storage from now on and releases its former one. */
 void eng_set_data(struct eng_tensor *p, struct eng_tensor *t);
 
 /* Row-major strides for sizes. */
@@ -170,9 +178,9 @@ void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides);
 #define ENG_SHAPE_TEXT_MAX 200
 const char *eng_shape_text(const struct eng_tensor *t, char *buf);
 
-/* Say what a block is for. A change is an event. */
+/* Sets what a block is used for. A change is an event. */
 void eng_set_category(struct eng_tensor *t, enum vs_category category);
-/* Give a tensor its name in the trace (parameter or buffer name). */
+/* Sets the name of a tensor in the trace (parameter or buffer name). */
 void eng_set_name(struct eng_tensor *t, const char *name);
 
 #endif

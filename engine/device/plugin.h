@@ -1,7 +1,8 @@
 /*
  * engine/device/plugin.h - a device that comes as a library of its own, and how it is found.
  *
- * For:            whoever starts a run; engine/device/cuda/ is such a library. One program so runs with and without CUDA.
+ * For:            whoever starts a run; engine/device/cuda/ is such a library. One program so runs with and without
+ *                 CUDA.
  * Must not know:  which libraries a device needs in turn.
  * Invariant:      a plug-in of another version is refused, not called.
  */
@@ -16,11 +17,17 @@
 #include "engine/alloc/alloc.h"
 #include "engine/device/kernels.h"
 
-/* Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver; that one grew is found out by itself. */
+/*
+ * Changes with every change of struct eng_device, struct eng_kernels or struct eng_alloc_driver; that one grew is
+ * found out by itself.
+ */
 #define ENG_PLUGIN_VERSION 6
 #define ENG_PLUGIN_TABLES ((uint32_t)(sizeof(struct eng_kernels) + sizeof(struct eng_device)))
 
-/* versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated; pci: domain, bus, device, -1 where unknown */
+/*
+ * versions as CUDA writes them: 13000 is 13.0; bytes free before anything was allocated; pci: domain, bus, device, -1
+ * where unknown
+ */
 struct eng_device_info {
     char name[128];
     int capability; /* 90: 9.0 */
@@ -32,7 +39,10 @@ struct eng_device_info {
     uint64_t free_bytes;
 };
 
-/* Memory that the device took by cudaMalloc, gave back by cudaFree (bytes 0), or created without an address, by cuMemCreate. */
+/*
+ * Memory that the device took by cudaMalloc, gave back by cudaFree (bytes 0), or created without an address, by
+ * cuMemCreate.
+ */
 enum eng_device_memory { ENG_DEVICE_TAKEN, ENG_DEVICE_GIVEN, ENG_DEVICE_CREATED };
 typedef void eng_device_watch_fn(void *user, enum eng_device_memory what, uint64_t address,
                                  uint64_t bytes);
@@ -48,8 +58,9 @@ struct eng_conv_way {
 #define ENG_CONV_WAYS 8
 
 /*
- * Memory for the kernel that is called next, which uses none of its own beside: scratch of its own, in which a convolution
- * takes `way`, and what the library of products works in. NULL and 0: it has to find some itself, which nobody then hears of.
+ * Memory for the kernel that is called next, which uses none of its own beside: scratch of its own, in which a
+ * convolution takes `way`, and what the library of products works in. NULL and 0: it has to find some itself, which
+ * nobody then hears of.
  */
 struct eng_device_workspace {
     void *scratch;
@@ -60,13 +71,14 @@ struct eng_device_workspace {
 };
 
 /*
- * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where kernels->mem_get says
+ * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where
+ *                kernels->mem_get says
  * driver         where segments come from; valid until close
  * watch          from now on `tell` is called right after the device did such a thing, whatever for; NULL: not any more
  * wait           until all that was queued is done. Fails with the first call that failed since the device was opened
- * room           from now on, until it is called again (copied)
- * conv_ways      ways to compute a convolution, best first, by sizes, strides and dtypes alone. Returns how many; 0: a call failed, which
- *                is kept for `wait`
+ * set_workspace  from now on, until it is called again (copied)
+ * conv_ways      ways to compute a convolution, best first, by sizes, strides and dtypes alone. Returns how many; 0: a
+ *                call failed, which is kept for `wait`
  */
 struct eng_device {
     const struct eng_kernels *kernels;
@@ -74,7 +86,7 @@ struct eng_device {
     struct eng_device_info info;
     void (*watch)(eng_device_watch_fn *tell, void *user);
     enum vs_status (*wait)(struct vs_error *err);
-    void (*room)(const struct eng_device_workspace *room);
+    void (*set_workspace)(const struct eng_device_workspace *workspace);
     int (*conv_ways)(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                      const struct eng_view *y, const struct eng_conv2d *p,
                      struct eng_conv_way *out);
@@ -93,8 +105,8 @@ struct eng_device_plugin {
 };
 
 /*
- * Where the library vramscope_<name>.so is: in the folder of VRAMSCOPE_PLUGINS, beside the program, or in ../lib/vramscope from there.
- * False: in none of them, and
+ * Where the library vramscope_<name>.so is: in the folder of VRAMSCOPE_PLUGINS, beside the program, or in
+ * ../lib/vramscope from there. False: in none of them, and
  * `out` is empty.
  */
 bool eng_plugin_find(const char *name, char *out, size_t size);
@@ -102,7 +114,8 @@ bool eng_plugin_find(const char *name, char *out, size_t size);
 /*
  * Opens the device of the library vramscope_<name>.so, found as above. The caller closes it; the library stays loaded.
  *
- * VS_E_UNSUPPORTED: no such library, one that cannot be loaded, of another version, or there is no device; the text says which.
+ * VS_E_UNSUPPORTED: no such library, one that cannot be loaded, of another version, or there is no device; the text
+ * says which.
  */
 VS_MUST_USE enum vs_status eng_device_open(const char *name, struct eng_device *out,
                                            struct vs_error *err);

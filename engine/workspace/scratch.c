@@ -1,8 +1,8 @@
 /*
- * engine/workspace/scratch.c - workspaces of cuBLAS and cuBLASLt: see scratch.h. Reductions are in scratch_reduce.c.
+ * engine/workspace/scratch.c - workspaces of cuBLAS and cuBLASLt, see scratch.h. Reductions are in scratch_reduce.c.
  *
  * Must not know:  ops.
- * Invariant:      a workspace that is kept belongs to a thread: forward's, or that of autograd.
+ * Invariant:      a workspace that is kept belongs to one thread: the main thread, or that of autograd.
  */
 #include "engine/workspace/scratch.h"
 
@@ -12,7 +12,7 @@
 static uint64_t cublas_bytes(const struct eng *e)
 {
     return vs_cublas_workspace(eng_workspaces_capability(e),
-                               e->workspace_policy == ENG_WORKSPACE_A_CALL);
+                               e->workspace_policy == ENG_WORKSPACE_PER_CALL);
 }
 
 #define CUBLASLT_BYTES (UINT64_C(1) << 20)
@@ -29,10 +29,10 @@ int eng_scratch_processors(const struct eng *e)
     return e->target ? e->target->processors : MEASURED_PROCESSORS;
 }
 
-/* The handle of cuBLAS belongs to a thread, and backward runs on autograd's own. */
+/* PyTorch keeps one cuBLAS handle, with its workspace, per thread, and backward runs on autograd's own thread. */
 static struct eng_storage *kept_workspace(struct eng *e)
 {
-    struct eng_storage **slot = &e->workspaces[e->task_id ? 1 : 0];
+    struct eng_storage **slot = &e->cublas_workspaces[e->task_id ? 1 : 0];
 
     if (!*slot)
         *slot = eng_scratch_new(e, cublas_bytes(e));
@@ -44,7 +44,7 @@ struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_stora
     struct eng_storage *own = NULL;
 
     switch ((enum eng_workspace_policy)e->workspace_policy) {
-    case ENG_WORKSPACE_A_CALL:
+    case ENG_WORKSPACE_PER_CALL:
         own = eng_scratch_new(e, is_lt ? CUBLASLT_BYTES : cublas_bytes(e));
         *out = own;
         break;
@@ -53,7 +53,7 @@ struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_stora
         break;
     case ENG_WORKSPACE_KEPT_AND_LT:
         own = is_lt ? eng_scratch_new(e, CUBLASLT_BYTES) : NULL;
-        *out = kept_workspace(e); /* asking for the handle brings it */
+        *out = kept_workspace(e); /* getting the cuBLAS handle allocates it */
         break;
     }
     return own;
@@ -62,7 +62,7 @@ struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_stora
 void eng_scratch_release(struct eng *e)
 {
     for (int i = 0; i < 2; i++) {
-        eng_storage_unref(e->workspaces[i]);
-        e->workspaces[i] = NULL;
+        eng_storage_unref(e->cublas_workspaces[i]);
+        e->cublas_workspaces[i] = NULL;
     }
 }

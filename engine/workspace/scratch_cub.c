@@ -2,15 +2,17 @@
  * engine/workspace/scratch_cub.c - temporary storage of CUB's device-wide algorithms.
  *
  * Must not know:  ops.
- * Invariant:      one block an algorithm: its parts are rounded up to 256 bytes each, and 255 bytes are added to align the first.
+ * Invariant:      one block per algorithm: each of its parts is rounded up to 256 bytes, and 255 bytes are added to
+ *                 align the first.
  *
- * Tile sizes are those of the tuning tables of the CUB that PyTorch 2.15 is built with, read off the sizes that its host code asks for on
- * compute capability 7.5 to 12.0 with up to 40 million items; 7.0, for which that build has no kernels, has the tables of 7.5.
+ * Tile sizes are those in the tuning tables of the CUB that PyTorch 2.15 is built with, derived from the sizes that its
+ * host code requests on compute capability 7.5 to 12.0 with up to 40 million items. 7.0, for which that build has no
+ * kernels, uses the tables of 7.5.
  */
 #include "engine/workspace/scratch_internal.h"
 
 #define ALIGN UINT64_C(256)
-#define DIGITS 256 /* a pass of the radix sort takes 8 bits */
+#define DIGITS 256 /* one pass of the radix sort handles 8 bits */
 #define DIGIT_BITS 8
 
 static uint64_t part(uint64_t bytes)
@@ -27,7 +29,7 @@ static uint64_t tiles(uint64_t items, uint64_t tile)
 
 #define ONE_BLOCK_SORTS 2304
 
-/* Items of a block, by the bytes of a key; value_bytes 0: keys alone. */
+/* Items per block, by the size of a key; value_bytes 0: keys only. */
 static uint64_t sort_tile(int capability, uint64_t key_bytes, uint64_t value_bytes)
 {
     if (capability >= 90)
@@ -42,8 +44,8 @@ static uint64_t sort_bytes(const struct eng *e, uint64_t items, uint64_t bits, u
 {
     uint64_t passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
     uint64_t blocks = tiles(items, sort_tile(e->target->capability, key_bytes, value_bytes));
-    uint64_t bins = part(passes * DIGITS * 8), look_back = part(blocks * DIGITS * 4);
-    uint64_t bytes = bins + look_back + part(passes * 4) + ALIGN - 1;
+    uint64_t bins = part(passes * DIGITS * 8), lookback = part(blocks * DIGITS * 4);
+    uint64_t bytes = bins + lookback + part(passes * 4) + ALIGN - 1;
 
     if (items <= ONE_BLOCK_SORTS)
         return 1;
@@ -67,8 +69,8 @@ void eng_scratch_sort(struct eng *e, uint64_t items, int64_t largest)
         eng_scratch_once(e, sort_bytes(e, items, bits_of((uint64_t)largest), 8, 8));
 }
 
-#define SORTED_ALONE 1000000 /* a line as long as this keeps the device busy */
-#define SORTED_TOGETHER 128  /* fewer lines are sorted as one, then by line */
+#define SORTED_ALONE 1000000 /* lines of this length or more are sorted one by one */
+#define SORTED_TOGETHER 128  /* fewer lines than this are sorted as one array, then by line */
 
 void eng_scratch_sort_lines(struct eng *e, uint64_t lines, uint64_t length, enum vs_dtype dtype)
 {
@@ -98,9 +100,9 @@ void eng_scratch_sort_lines(struct eng *e, uint64_t lines, uint64_t length, enum
         eng_storage_unref(scratch[i]);
 }
 
-/* ---- scans: a word a tile, its status with it where both fit one access ---- */
+/* ---- scans: one word per tile, which includes its status where both fit in one access ---- */
 
-#define PADDING 32 /* tiles before the first */
+#define PADDING 32 /* extra tiles before the first */
 
 void eng_scratch_unique(struct eng *e, uint64_t items)
 {
@@ -141,7 +143,7 @@ void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype)
     case 4:
         bytes = part((tiles(items, 1920) + PADDING) * 8) + ALIGN;
         break;
-    default: /* half types: status, sums and sums so far apart */
+    default: /* half types: arrays for status, sums and running sums */
         words = tiles(items, 3840) + PADDING;
         bytes = part(words * 4) + 2 * part(words * 2) + ALIGN;
         break;
@@ -149,7 +151,7 @@ void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype)
     eng_scratch_once(e, bytes + ALIGN - 1);
 }
 
-/* ---- what is not zero: counted, then picked ---- */
+/* ---- nonzero: elements are counted, then selected ---- */
 
 #define ONE_BLOCK_COUNTS 4096
 #define COUNTING_THREADS 256

@@ -1,7 +1,7 @@
 /*
- * engine/workspace/scratch_internal.h - between the files of scratch.
+ * engine/workspace/scratch_internal.h - shared by the files that implement scratch.h.
  *
- * For:            engine/scratch*.c.
+ * For:            engine/workspace/scratch*.c.
  * Must not know:  ops.
  * Invariant:      as in scratch.h.
  */
@@ -10,7 +10,7 @@
 
 #include "engine/workspace/scratch.h"
 
-/* Taken and given back at once: nothing else is allocated while a kernel is being launched. */
+/* Allocates and releases at once: nothing else is allocated while a kernel is being launched. */
 void eng_scratch_once(struct eng *e, uint64_t bytes);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * engine/workspace/scratch_reduce.c - when a reduction kernel splits one output over several blocks, and what it needs for that.
+ * engine/workspace/scratch_reduce.c - decides whether a reduction kernel splits one output over several blocks, and how
+ * much memory it then needs.
  *
  * Must not know:  ops.
- * Invariant:      dims are put in order, joined and cut as TensorIterator does it, and the launch is configured as Reduce.cuh does it
- *                 (2.15; the rule has stood since 2.1), because both decide the sizes.
+ * Invariant:      dims are ordered, joined and split as TensorIterator does it, and the launch is configured as
+ *                 Reduce.cuh does it (2.15; unchanged since 2.1), because both decide the sizes.
  *
  * Here a dim's index 0 is the fastest; strides are in bytes; a reduced dim has output stride 0.
  */
@@ -20,7 +21,9 @@ struct dims {
     int64_t element_bytes;
 };
 
-/* What differs between kernels: bytes carried, the largest output element, and how many elements are loaded at once along a reduced dim. */
+/*
+ * What differs between kernels: bytes carried, the largest output element, and elements per load along a reduced dim.
+ */
 struct kernel {
     int64_t carried_bytes;
     int64_t result_bytes;
@@ -66,7 +69,7 @@ static struct kernel kernel_of(enum eng_scratch_reduce kind, enum vs_dtype in, e
 
 /* ---- TensorIterator: order and number of dims ---- */
 
-/* Fastest first, as the iterator begins: the last dim of the tensors. */
+/* The dims fastest first, the iterator's initial order: the last dim of the tensors becomes index 0. */
 static void dims_of(struct dims *d, const struct eng_tensor *x, const struct eng_tensor *out,
                     uint32_t mask, bool keepdim, int64_t result_bytes)
 {
@@ -90,7 +93,7 @@ static void dims_of(struct dims *d, const struct eng_tensor *x, const struct eng
     }
 }
 
-/* > 0: `b` is to come before `a`; < 0: it is in order; 0: undecided. */
+/* > 0: `b` must come before `a`; < 0: they are in order; 0: undecided. */
 static int compare(const struct dims *d, int a, int b)
 {
     const int64_t *const strides[] = {d->out, d->in};
@@ -167,15 +170,15 @@ static void dims_join(struct dims *d)
     d->n = last + 1;
 }
 
-/* ---- Reduce.cuh: how it is launched ---- */
+/* ---- Reduce.cuh: the launch configuration ---- */
 
 struct launch {
     int64_t inputs, outputs;
     int64_t step_input, step_output;
     int64_t width, height;
-    int64_t vector; /* outputs a thread has */
-    int64_t blocks; /* an output is spread over */
-    bool reduces_x; /* along the block's x */
+    int64_t vector; /* outputs per thread */
+    int64_t blocks; /* blocks per output */
+    bool reduces_x; /* reduces along the block's x dimension */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -207,7 +210,7 @@ static int64_t grid_x(const struct launch *l)
     return ceil_div(l->outputs / l->vector, l->step_output);
 }
 
-/* How many neighbouring outputs can be loaded at once: 4, 2 or 1. */
+/* How many neighbouring outputs can be loaded in one access: 4, 2 or 1. */
 static int64_t output_vector(const struct dims *d, int reduced)
 {
     int64_t vector = 4;
@@ -307,7 +310,7 @@ static void one_launch(struct eng *e, const struct dims *d, const struct kernel 
     eng_storage_unref(buffer);
 }
 
-/* ---- inputs that 32-bit offsets do not reach are halved until they do ---- */
+/* ---- inputs that 32-bit offsets cannot address are halved until they can ---- */
 
 static int64_t reach(const struct dims *d, const int64_t *strides)
 {
@@ -327,7 +330,7 @@ static bool fits_32_bits(const struct dims *d)
     return elements <= INT32_MAX && reach(d, d->in) <= INT32_MAX && reach(d, d->out) <= INT32_MAX;
 }
 
-/* The dim with the longest way, the slowest among equals. */
+/* The dim with the largest extent in bytes; of equal ones, the slowest. */
 static int dim_to_split(const struct dims *d)
 {
     int64_t longest = -1;
@@ -365,7 +368,7 @@ static void launches(struct eng *e, const struct dims *d, const struct kernel *k
     launches(e, &half, k);
 }
 
-/* Elements of the output, and what lies between them. */
+/* Number of elements from the first to the last one of the output, including gaps. */
 static int64_t output_elements(const struct dims *d, int64_t result_bytes)
 {
     int64_t bytes = result_bytes;

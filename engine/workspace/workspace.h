@@ -1,56 +1,65 @@
 /*
- * engine/workspace/workspace.h - what kernels and libraries of our own GPU work in, taken from the caching allocator around each call.
+ * engine/workspace/workspace.h - workspaces of this program's own kernels and of the libraries they call on a real GPU,
+ * allocated from the caching allocator around each call.
  *
- * For:            ops that call such a kernel: they open a room, call it, close the room. Also the one way to call these kernels.
- * Must not know:  autograd, which op asks.
- * Invariant:      in force on a device of its own, and on a run without data that repeats one; never with a target, whose workspaces are
- *                 those PyTorch would take (scratch.h). Elsewhere a room is nothing. Same operands, same bytes, device or not.
+ * For:            ops that call such a kernel: open a workspace, call the kernel, close the workspace; and functions
+ *                 that do this for the kernels that need one.
+ * Must not know:  autograd, which op calls.
+ * Invariant:      in force on a real device, and in a run without data that repeats one; never with a target, whose
+ *                 workspaces are those that PyTorch takes (scratch.h). Otherwise an open workspace is empty. The same
+ *                 operands give the same bytes, with a device or without.
  *
- * Most sizes follow from the operands' (engine/device/workspace_sizes.h). What cuDNN works in only the device can tell: it is asked once for each
- * convolution, and its answers are written down as text, a line each, which a later run without data is given:
+ * Most sizes follow from those of the operands (engine/device/workspace_sizes.h). cuDNN's are known to the device only:
+ * it is queried once per convolution, and the results are kept as text, one line each, for later runs without data:
  *
  *     gpu 90
- *     forward float32 8,3,32,32 16,3,3,3 8,16,32,32 stride 1,1 padding 1,1 dilation 1,1 groups 1 contiguous xwy: 20480 0
+ *     forward float32 8,3,32,32 16,3,3,3 8,16,32,32 stride 1,1 padding 1,1 dilation 1,1 groups 1 contiguous xwy: 20480
+ *     0
  *
- * The numbers after the colon are bytes, best way first; the next one is taken where memory for it is not to be had, as PyTorch does.
- * A convolution that the text does not have is taken to work in nothing, and its place is noted.
+ * The numbers after the colon are bytes per algorithm, fastest first. If the memory for one cannot be allocated, the
+ * next is used, as PyTorch does. A convolution that is not in the text gets no workspace, and its location is noted.
  */
 #ifndef ENG_WORKSPACE_H
 #define ENG_WORKSPACE_H
 
 #include "engine/core/engine_internal.h"
 
-/* capability: of the device that is measured; 0: `measured` says it. */
+/* capability: compute capability of the device to be measured; 0: it is in `measured`. Freed by eng_workspaces_free. */
 struct eng_workspaces *eng_workspaces_new(int capability, const char *measured);
-void eng_workspaces_free(struct eng_workspaces *rooms);
+void eng_workspaces_free(struct eng_workspaces *workspaces);
+/* Whether this context allocates such workspaces: see the invariant above. */
 bool eng_workspaces_in_force(const struct eng *e);
-/* Compute capability of the GPU whose products are multiplied. */
+/* Compute capability (90 for 9.0) of the real or simulated GPU; 0: none. */
 int eng_workspaces_capability(const struct eng *e);
 
-/* An open room. Zeroed: none. */
+/* An open workspace. Zeroed: empty. */
 struct eng_workspace {
     struct eng *e;
     struct eng_storage *scratch;
-    struct eng_storage *library; /* to be given back */
+    struct eng_storage *library; /* of cuBLAS; released when the workspace is closed */
 };
 
 /*
- * A room for the next kernel call. on_host: its result lies there, and there is none. Where memory is not to be had the context fails
- * with VS_E_OOM, and the kernel must not be called: the eng_run_ functions below see to all of it.
+ * Opens a workspace of `bytes` for the next kernel call. on_host: the kernel's result is on the host, so none is
+ * needed. If memory cannot be allocated the context fails with VS_E_OOM, and the kernel must not be called. The
+ * eng_run_ functions below do all of this.
  */
 struct eng_workspace eng_workspace_open(struct eng *e, bool on_host, uint64_t bytes);
-/* Of a product, with the workspace of cuBLAS; with a target that of cuBLASLt where is_fused, and nothing beside. */
+/* The same for a matrix product, with cuBLAS's workspace; with a target only that, or cuBLASLt's where is_fused. */
 struct eng_workspace eng_workspace_open_product(struct eng *e, bool on_host, bool is_fused,
                                                 uint64_t bytes);
-void eng_workspace_close(struct eng_workspace *room);
+void eng_workspace_close(struct eng_workspace *workspace);
 
-/* Is there anything to do for a kernel that may need a room: are there data, or a room to be taken? */
+/* Whether a kernel has to be called, or a workspace allocated for it. */
 static inline bool eng_runs(const struct eng *e)
 {
-    return !e->failed && (e->kernels || e->rooms);
+    return !e->failed && (e->kernels || e->workspaces);
 }
 
-/* The kernels of engine/device/kernels.h of these names, in their rooms; without data the rooms alone. on_host: where the result lies. */
+/*
+ * The kernels of these names in engine/device/kernels.h, called in their workspaces; without data only the workspaces
+ * are allocated. on_host: the result is on the host.
+ */
 void eng_run_reduce(struct eng *e, bool on_host, enum eng_reduce op, const struct eng_view *x,
                     const struct eng_view *out, uint32_t dims, const double *p);
 void eng_run_sort(struct eng *e, bool on_host, const struct eng_view *x, int dim, bool descending,

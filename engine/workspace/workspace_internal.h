@@ -1,7 +1,7 @@
 /*
- * engine/workspace/workspace_internal.h - between the files of rooms: what was measured of each convolution.
+ * engine/workspace/workspace_internal.h - the measured workspaces of convolutions.
  *
- * For:            engine/rooms*.c.
+ * For:            engine/workspace/workspace*.c.
  * Must not know:  ops, the allocator.
  * Invariant:      an entry stays where it is until the table is freed.
  */
@@ -13,21 +13,21 @@
 #include "engine/device/plugin.h"
 #include "engine/workspace/workspace.h"
 
-/* What a convolution is asked for by. */
+/* What identifies a convolution. */
 struct eng_conv_call {
     enum eng_conv_kind kind;
     const struct eng_view *x, *w, *y;
     const struct eng_conv2d *p;
 };
 
-/* One that was measured, best way first. */
+/* A measured convolution, with its algorithms, fastest first. */
 struct eng_measured {
     char *key;
     struct eng_conv_way ways[ENG_CONV_WAYS];
     int count;
 };
 
-/* A place, and the way that was taken there instead of the best. */
+/* A location, and the algorithm that was used there because memory for the fastest was lacking. */
 struct eng_shortage {
     uint32_t location;
     int way;
@@ -35,8 +35,8 @@ struct eng_shortage {
 
 struct eng_workspaces {
     int capability;
-    struct vs_text key;             /* of the call that is looked up */
-    struct eng_measured **measured; /* in the order they were met */
+    struct vs_text key;             /* buffer for the key of the call that is looked up */
+    struct eng_measured **measured; /* in order of their first call */
     size_t count, cap;
     struct vs_table by_key;
     uint32_t *unmeasured;
@@ -47,10 +47,10 @@ struct eng_workspaces {
 };
 
 /* NULL: not measured. */
-struct eng_measured *eng_measured_find(struct eng_workspaces *rooms,
+struct eng_measured *eng_measured_find(struct eng_workspaces *workspaces,
                                        const struct eng_conv_call *call);
-/* For a call that is not there yet; its ways are the caller's to fill in. */
-struct eng_measured *eng_measured_add(struct eng_workspaces *rooms,
+/* Adds a call that is not in the table yet; the caller fills in its algorithms. */
+struct eng_measured *eng_measured_add(struct eng_workspaces *workspaces,
                                       const struct eng_conv_call *call);
 
 #endif

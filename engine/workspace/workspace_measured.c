@@ -1,5 +1,6 @@
 /*
- * engine/workspace/workspace_measured.c - what was measured of each convolution, as a table and as text: see workspace.h for how it reads.
+ * engine/workspace/workspace_measured.c - what was measured of each convolution, as a table and as text: see
+ * workspace.h for how it reads.
  *
  * Must not know:  the allocator, devices.
  * Invariant:      reading what was written gives the same table; a line that is none is left out.
@@ -14,7 +15,7 @@
 #include "engine/device/workspace_sizes.h"
 #include "engine/workspace/workspace_internal.h"
 
-/* No device has more: what says so is damaged. */
+/* More than the memory of any device: a text with a larger number is damaged. */
 #define MOST_BYTES (UINT64_C(1) << 48)
 
 static const char *const KINDS[] = {
@@ -27,7 +28,7 @@ static void add_numbers(struct vs_text *out, const char *before, const int64_t *
         vs_text_addf(out, "%c%" PRId64, i ? ',' : ' ', numbers[i]);
 }
 
-/* All that the ways depend on: see conv_ways of struct eng_device. */
+/* The key has all that the choice of algorithm depends on: see conv_ways of struct eng_device. */
 static void key_make(const struct eng_conv_call *call, struct vs_text *out)
 {
     vs_text_clear(out);
@@ -44,47 +45,48 @@ static void key_make(const struct eng_conv_call *call, struct vs_text *out)
                  eng_workspace_is_plain(call->y) ? "y" : "");
 }
 
-static struct eng_measured *find(const struct eng_workspaces *rooms, const char *key)
+static struct eng_measured *find(const struct eng_workspaces *workspaces, const char *key)
 {
     struct vs_probe probe = vs_probe(vs_hash_text(key));
 
-    while (vs_table_next(&rooms->by_key, &probe))
-        if (strcmp(rooms->measured[probe.item]->key, key) == 0)
-            return rooms->measured[probe.item];
+    while (vs_table_next(&workspaces->by_key, &probe))
+        if (strcmp(workspaces->measured[probe.item]->key, key) == 0)
+            return workspaces->measured[probe.item];
     return NULL;
 }
 
-static struct eng_measured *add(struct eng_workspaces *rooms, const char *key, size_t len)
+static struct eng_measured *add(struct eng_workspaces *workspaces, const char *key, size_t len)
 {
     struct eng_measured *m = vs_calloc(1, sizeof(*m));
 
     m->key = vs_alloc(len + 1);
     memcpy(m->key, key, len);
     m->key[len] = '\0';
-    vs_table_add(&rooms->by_key, vs_hash_text(m->key), rooms->count);
-    rooms->measured = vs_grow(rooms->measured, rooms->count, &rooms->cap, sizeof(m));
-    rooms->measured[rooms->count++] = m;
+    vs_table_add(&workspaces->by_key, vs_hash_text(m->key), workspaces->count);
+    workspaces->measured =
+        vs_grow(workspaces->measured, workspaces->count, &workspaces->cap, sizeof(m));
+    workspaces->measured[workspaces->count++] = m;
     return m;
 }
 
-struct eng_measured *eng_measured_find(struct eng_workspaces *rooms,
+struct eng_measured *eng_measured_find(struct eng_workspaces *workspaces,
                                        const struct eng_conv_call *call)
 {
-    key_make(call, &rooms->key);
-    return find(rooms, vs_text_get(&rooms->key));
+    key_make(call, &workspaces->key);
+    return find(workspaces, vs_text_get(&workspaces->key));
 }
 
-struct eng_measured *eng_measured_add(struct eng_workspaces *rooms,
+struct eng_measured *eng_measured_add(struct eng_workspaces *workspaces,
                                       const struct eng_conv_call *call)
 {
     const char *key;
 
-    key_make(call, &rooms->key);
-    key = vs_text_get(&rooms->key);
-    return add(rooms, key, strlen(key));
+    key_make(call, &workspaces->key);
+    key = vs_text_get(&workspaces->key);
+    return add(workspaces, key, strlen(key));
 }
 
-/* "1024 512 0" up to the end of the line. */
+/* Reads "1024 512 0" up to the end of the line. */
 static int ways_read(const char *text, const char *end, struct eng_conv_way *out)
 {
     int n = 0;
@@ -101,7 +103,7 @@ static int ways_read(const char *text, const char *end, struct eng_conv_way *out
     return n;
 }
 
-static void line_read(struct eng_workspaces *rooms, const char *line, size_t len)
+static void line_read(struct eng_workspaces *workspaces, const char *line, size_t len)
 {
     const char *colon = memchr(line, ':', len);
     struct eng_conv_way ways[ENG_CONV_WAYS];
@@ -109,52 +111,52 @@ static void line_read(struct eng_workspaces *rooms, const char *line, size_t len
     int n = colon ? ways_read(colon + 1, line + len, ways) : 0;
 
     if (len > 4 && !memcmp(line, "gpu ", 4))
-        rooms->capability = atoi(line + 4);
+        workspaces->capability = atoi(line + 4);
     if (!n)
         return;
-    m = add(rooms, line, (size_t)(colon - line));
+    m = add(workspaces, line, (size_t)(colon - line));
     memcpy(m->ways, ways, sizeof(m->ways));
     m->count = n;
 }
 
 struct eng_workspaces *eng_workspaces_new(int capability, const char *measured)
 {
-    struct eng_workspaces *rooms = vs_calloc(1, sizeof(*rooms));
+    struct eng_workspaces *workspaces = vs_calloc(1, sizeof(*workspaces));
 
-    rooms->capability = capability;
+    workspaces->capability = capability;
     while (measured && *measured) {
         size_t len = strcspn(measured, "\n");
 
-        line_read(rooms, measured, len);
+        line_read(workspaces, measured, len);
         measured += len + (measured[len] == '\n');
     }
-    return rooms;
+    return workspaces;
 }
 
-void eng_workspaces_free(struct eng_workspaces *rooms)
+void eng_workspaces_free(struct eng_workspaces *workspaces)
 {
-    if (!rooms)
+    if (!workspaces)
         return;
-    for (size_t i = 0; i < rooms->count; i++) {
-        vs_free(rooms->measured[i]->key);
-        vs_free(rooms->measured[i]);
+    for (size_t i = 0; i < workspaces->count; i++) {
+        vs_free(workspaces->measured[i]->key);
+        vs_free(workspaces->measured[i]);
     }
-    vs_free(rooms->measured);
-    vs_table_release(&rooms->by_key);
-    vs_free(rooms->unmeasured);
-    vs_free(rooms->shortages);
-    vs_text_release(&rooms->shortage_text);
-    vs_text_release(&rooms->key);
-    vs_free(rooms);
+    vs_free(workspaces->measured);
+    vs_table_release(&workspaces->by_key);
+    vs_free(workspaces->unmeasured);
+    vs_free(workspaces->shortages);
+    vs_text_release(&workspaces->shortage_text);
+    vs_text_release(&workspaces->key);
+    vs_free(workspaces);
 }
 
-static char *measured_text(const struct eng_workspaces *rooms)
+static char *measured_text(const struct eng_workspaces *workspaces)
 {
     struct vs_text text = {NULL, 0, 0};
 
-    vs_text_addf(&text, "gpu %d\n", rooms->capability);
-    for (size_t i = 0; i < rooms->count; i++) {
-        const struct eng_measured *m = rooms->measured[i];
+    vs_text_addf(&text, "gpu %d\n", workspaces->capability);
+    for (size_t i = 0; i < workspaces->count; i++) {
+        const struct eng_measured *m = workspaces->measured[i];
 
         vs_text_addf(&text, "%s:", m->key);
         for (int k = 0; k < m->count; k++)
@@ -164,12 +166,12 @@ static char *measured_text(const struct eng_workspaces *rooms)
     return vs_text_take(&text);
 }
 
-static char *unmeasured_text(const struct eng_workspaces *rooms)
+static char *unmeasured_text(const struct eng_workspaces *workspaces)
 {
     struct vs_text text = {NULL, 0, 0};
 
-    for (size_t i = 0; i < rooms->unmeasured_count; i++)
-        vs_text_addf(&text, "%s%" PRIu32, i ? "," : "", rooms->unmeasured[i]);
+    for (size_t i = 0; i < workspaces->unmeasured_count; i++)
+        vs_text_addf(&text, "%s%" PRIu32, i ? "," : "", workspaces->unmeasured[i]);
     return vs_text_take(&text);
 }
 
@@ -179,11 +181,11 @@ struct eng_workspaces_notes eng_workspaces_notes_make(const struct eng *e)
 
     if (!eng_workspaces_in_force(e))
         return notes;
-    notes.measured = measured_text(e->rooms);
-    if (e->rooms->unmeasured_count)
-        notes.unmeasured = unmeasured_text(e->rooms);
-    if (e->rooms->shortage_count)
-        notes.shortages = vs_strdup(vs_text_get(&e->rooms->shortage_text));
+    notes.measured = measured_text(e->workspaces);
+    if (e->workspaces->unmeasured_count)
+        notes.unmeasured = unmeasured_text(e->workspaces);
+    if (e->workspaces->shortage_count)
+        notes.shortages = vs_strdup(vs_text_get(&e->workspaces->shortage_text));
     return notes;
 }
 

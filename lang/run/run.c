@@ -112,7 +112,7 @@ static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_err
 /* Sets the target GPU; a capacity given on the command line takes precedence over the GPU's. */
 static void target_apply(struct lang_run_state *run)
 {
-    static const char *const VERSIONS[] = {[ENG_WORKSPACE_A_CALL] = "2.15",
+    static const char *const VERSIONS[] = {[ENG_WORKSPACE_PER_CALL] = "2.15",
                                            [ENG_WORKSPACE_KEPT] = "2.9",
                                            [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
     const struct vs_toggles *toggles = &run->result->toggles;

@@ -1,5 +1,5 @@
 /*
- * tests/engine/alloc_lists.c - reading allocator lists.
+ * tests/engine/alloc_lists.c - reads the allocator lists of tests/golden/alloc.
  *
  * For:            tests/engine/alloc_lists.h.
  * Must not know:  the allocator, the format; recording/memlist.h reads it.

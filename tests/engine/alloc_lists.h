@@ -1,9 +1,9 @@
 /*
- * tests/engine/alloc_lists.h - the allocator lists of tests/golden/alloc: what real PyTorch runs recorded.
+ * tests/engine/alloc_lists.h - the allocator lists of tests/golden/alloc, recorded from real PyTorch runs.
  *
  * For:            tests that replay them. The format is described in tests/oracle/snapshot_lists.py, which writes it.
  * Must not know:  the allocator.
- * Invariant:      a list that was read holds exactly the events and the state of its snapshot.
+ * Invariant:      a list that was read has exactly the events and the state of its snapshot.
  */
 #ifndef TESTS_ENGINE_ALLOC_LISTS_H
 #define TESTS_ENGINE_ALLOC_LISTS_H

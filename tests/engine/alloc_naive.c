@@ -1,9 +1,9 @@
 /*
- * tests/engine/alloc_naive.c - a slow and plain caching allocator.
+ * tests/engine/alloc_naive.c - a slow and simple caching allocator.
  *
  * For:            tests/engine/alloc_naive.h.
  * Must not know:  engine/alloc/alloc.c.
- * Invariant:      two free neighbours of one segment exist only inside a call.
+ * Invariant:      two free neighbours of one segment exist only during a call.
  */
 #include "tests/engine/alloc_naive.h"
 
@@ -74,7 +74,7 @@ static bool collects(const struct naive *nv)
     return nv->limit != UINT64_MAX && nv->conf.gc_threshold > 0;
 }
 
-/* The block becomes free, or unmapped if it is that already; it joins its neighbours. Returns where it is then. */
+/* Makes the block free, or keeps it unmapped, and merges it with its neighbours. Returns its new index. */
 static size_t settle(struct naive *nv, size_t i, enum naive_state state)
 {
     struct naive_block *b = nv->blocks;
@@ -122,7 +122,7 @@ static uint64_t reserved(const struct naive *nv)
     return sums.reserved_bytes[0] + sums.reserved_bytes[1];
 }
 
-/* ---- giving back ---- */
+/* ---- returning memory to the driver ---- */
 
 static void free_segment(struct naive *nv, size_t i)
 {
@@ -172,7 +172,7 @@ static void unmap_inside(struct naive *nv, size_t i)
     }
 }
 
-/* Every free block that is a whole segment goes, and whole granules of expandable ones. */
+/* Returns every free block that is a whole segment, and whole granules of expandable ones. */
 static void flush(struct naive *nv)
 {
     bool is_again = true;
@@ -290,7 +290,7 @@ static bool release_oversize(struct naive *nv, const struct request *req)
     return true;
 }
 
-/* ---- taking from the driver ---- */
+/* ---- requesting memory from the driver ---- */
 
 static bool map_front(struct naive *nv, size_t *at, uint64_t bytes)
 {
@@ -318,14 +318,14 @@ static bool is_available(const struct naive_block *block)
     return block->state == NAIVE_FREE || block->state == NAIVE_UNMAPPED;
 }
 
-static bool has_room(const struct naive *nv, size_t i, uint64_t bytes)
+static bool has_capacity(const struct naive *nv, size_t i, uint64_t bytes)
 {
-    uint64_t room = 0;
+    uint64_t capacity = 0;
     size_t j = i;
 
-    while (is_neighbour(nv, i, j) && is_available(&nv->blocks[j]) && room < bytes)
-        room += nv->blocks[j++].bytes;
-    return room >= bytes;
+    while (is_neighbour(nv, i, j) && is_available(&nv->blocks[j]) && capacity < bytes)
+        capacity += nv->blocks[j++].bytes;
+    return capacity >= bytes;
 }
 
 static size_t find_location(struct naive *nv, const struct request *req)
@@ -343,7 +343,7 @@ static size_t find_location(struct naive *nv, const struct request *req)
             continue;
         if (i > 0 && is_neighbour(nv, i, i - 1) && is_available(&nv->blocks[i - 1]))
             from = i - 1;
-        if (has_room(nv, from, req->rounded))
+        if (has_capacity(nv, from, req->rounded))
             return from;
     }
     if (!nv->driver.range_reserve(nv->driver.user, bytes, &address))
@@ -381,7 +381,7 @@ static size_t grow(struct naive *nv, const struct request *req)
     return i;
 }
 
-static size_t ask_driver(struct naive *nv, const struct request *req)
+static size_t request_from_driver(struct naive *nv, const struct request *req)
 {
     struct naive_segment *segment;
     uint64_t address;
@@ -414,7 +414,7 @@ static uint64_t growable(const struct naive *nv, size_t i)
                 : 0);
 }
 
-/* The next block a search would come to after `i`: same size and higher address, or the next larger size. */
+/* The block that a search finds next after `i`: of equal size at a higher address, or of the next larger size. */
 static size_t next_in_order(const struct naive *nv, const struct request *req, size_t i)
 {
     for (size_t j = i + 1; j < nv->count; j++) {
@@ -491,14 +491,14 @@ bool naive_get(struct naive *nv, uint64_t bytes, uint64_t stream, uint64_t *out_
     if (i == NONE) {
         if (collects(nv))
             collect_garbage(nv);
-        i = ask_driver(nv, &req);
+        i = request_from_driver(nv, &req);
         if (i == NONE && release_oversize(nv, &req))
-            i = ask_driver(nv, &req);
+            i = request_from_driver(nv, &req);
     }
     if (i == NONE && nv->region_pool == 0) {
         flush(nv);
         nv->retries++;
-        i = ask_driver(nv, &req);
+        i = request_from_driver(nv, &req);
     }
     if (i == NONE) {
         nv->ooms++;

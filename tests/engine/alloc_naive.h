@@ -1,9 +1,10 @@
 /*
- * tests/engine/alloc_naive.h - the caching allocator once more, as slow and plain as possible.
+ * tests/engine/alloc_naive.h - a second implementation of the caching allocator, as slow and simple as possible.
  *
- * For:            comparing the real one with on random sequences.
- * Must not know:  engine/alloc/alloc.c: one sorted array of blocks, every search a scan, every figure a sum over that array.
- * Invariant:      blocks[] ascends by address and tiles every segment.
+ * For:            comparing the real one with it on random sequences.
+ * Must not know:  engine/alloc/alloc.c: one sorted array of blocks, every search a scan, every statistic a sum over the
+ *                 array.
+ * Invariant:      blocks[] ascends by address and covers every segment without gaps.
  */
 #ifndef TESTS_ENGINE_ALLOC_NAIVE_H
 #define TESTS_ENGINE_ALLOC_NAIVE_H
@@ -15,9 +16,9 @@ enum naive_state { NAIVE_FREE, NAIVE_USED, NAIVE_PENDING, NAIVE_UNMAPPED };
 struct naive_segment {
     uint64_t address;
     uint64_t bytes;
-    uint64_t granule; /* expandable: not 0 */
+    uint64_t granule; /* 0 unless expandable */
     uint64_t stream;
-    uint64_t pool; /* 0: the default pool, else the number of a private one */
+    uint64_t pool; /* 0: the default pool, otherwise the number of a private one */
     bool is_small;
 };
 
@@ -42,7 +43,7 @@ struct naive {
     /* in the default pools, small and large, while garbage collection is on */
     uint64_t searches[2];
     uint64_t region_pool;   /* 0: no region is open */
-    unsigned pool_users[4]; /* of private pools 1..3: with none, their memory may go back */
+    unsigned pool_users[4]; /* of private pools 1..3; without users their memory may be returned */
     uint64_t retries;
     uint64_t ooms;
     uint64_t device_allocs;
@@ -51,7 +52,7 @@ struct naive {
     uint64_t peak_requested;
 };
 
-/* A figure for the small and the large pools, all pools' sum being theirs. */
+/* A statistic of the small and of the large pools; that of all pools is their sum. */
 struct naive_sums {
     uint64_t allocation[2];
     uint64_t active[2];

@@ -2,7 +2,7 @@
  * tests/engine/op_case.c - see op_case.h.
  *
  * Must not know:  what any op computes.
- * Invariant:      a row that cannot be read ends the test, naming the row.
+ * Invariant:      a row that cannot be read fails the test, with a message that names the row.
  */
 #include "tests/engine/op_case.h"
 
@@ -80,7 +80,7 @@ static bool has_any(const char *flags, const char *any)
     return false;
 }
 
-/* Strides, and the sizes of the dense tensor behind it. */
+/* The strides, and the sizes of the dense tensor that is allocated. */
 static struct eng_tensor *laid_out(struct op_run *run, const int64_t *sizes, int ndim,
                                    enum vs_dtype dtype, const char *flags)
 {
@@ -330,7 +330,7 @@ static struct eng_arg read_value(struct op_run *run, const char **p)
     return read_number(run, p);
 }
 
-/* What a binding does: one int for a list of them. */
+/* As a binding does: one int is accepted for a list of ints. */
 static void adapt(struct op_run *run, const struct eng_param *param, struct eng_arg *arg)
 {
     int n = param->ints ? param->ints : 1;
@@ -403,7 +403,7 @@ static bool used(const struct op_run *run, uint32_t i)
     return false;
 }
 
-/* Keep the results that a gradient can come to. */
+/* Keeps the results that a gradient can flow from. */
 static void keep_outs(struct op_run *run, struct eng_ret *ret)
 {
     uint32_t n = ret->is_list ? ret->count : 1;

@@ -2,7 +2,7 @@
  * tests/engine/rig.c - see rig.h.
  *
  * Must not know:  what any test is about.
- * Invariant:      ids of strings and places are handed out from 1 in order of first use, so equal runs give equal ids.
+ * Invariant:      ids of strings and locations are assigned from 1 in order of first use, so equal runs give equal ids.
  */
 #include "tests/engine/rig.h"
 
@@ -65,7 +65,7 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
     rig->tensors++;
 }
 
-/* ---- life ---- */
+/* ---- creating and releasing ---- */
 
 static void init(struct rig *rig, bool is_meta, uint64_t capacity, const struct eng_device *device)
 {
@@ -123,7 +123,7 @@ void rig_release(struct rig *rig)
     memset(rig, 0, sizeof(*rig));
 }
 
-/* ---- what was written down ---- */
+/* ---- recorded events ---- */
 
 const char *rig_string(const struct rig *rig, uint64_t id)
 {
@@ -192,7 +192,7 @@ enum vs_status rig_take_failure(struct rig *rig, const char *text_part)
 #define PROGRAMS "tests/golden/oracle/autograd_cases.txt"
 #define LINE_MAX_BYTES 8192
 
-/* The line of `name` behind the name, into buf. */
+/* The rest of the line that begins with `name`, copied into buf. */
 static void golden_line(const char *name, char *buf)
 {
     FILE *f = fopen(PROGRAMS, "r");
@@ -285,7 +285,7 @@ double rig_formula(uint32_t key, uint32_t i)
     return (double)(rig_formula_word(key, i) >> 8) * 0x1p-23 - 1.0;
 }
 
-/* Position of element i (row-major) in the storage. */
+/* Index of element i (row-major) in the storage. */
 static uint64_t position(const struct eng_tensor *t, int64_t i)
 {
     int64_t at = (int64_t)t->offset;

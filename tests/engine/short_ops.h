@@ -1,5 +1,5 @@
 /*
- * tests/engine/short_ops.h - ops and backward in one word each, for programs written out in tests of autograd.
+ * tests/engine/short_ops.h - short names for ops and backward, for programs written out in tests of autograd.
  */
 #ifndef TESTS_ENGINE_SHORT_OPS_H
 #define TESTS_ENGINE_SHORT_OPS_H

@@ -1,8 +1,8 @@
 /*
  * tests/engine/test_gradients.c - the gradients of every op against central differences in float64, on the CPU kernels.
  *
- * Figures: with steps of 1e-6 and values around 1 the difference quotient is good to about 1e-9; a gradient must agree to 1e-6. The same rows are
- * run in the other floating dtypes and on meta, where the events must be the same ones.
+ * Tolerance: with steps of 1e-6 and values around 1 the difference quotient is accurate to about 1e-9; a gradient must
+ * agree to 1e-6. The same rows are run in the other floating dtypes and on meta, where the events must be the same.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #include "tests/engine/rig.h"
 
 #define STEP 1e-6
-/* Rows that round to float32 on the way: its last bit over this step is 6e-5. */
+/* Tolerance for rows that round to float32 on the way: its last bit divided by this step is 6e-5. */
 #define CAST_STEP 0x1p-10
 
 static char *describe(const struct op_case *oc)
@@ -35,7 +35,7 @@ static enum vs_dtype widest(const struct op_case *oc)
     return op_case_has(oc, "half") ? VS_F32 : VS_F64;
 }
 
-/* Say what failed in this row; the rows after it are still run. */
+/* Reports what failed in this row; the rows after it are still run. */
 static int complain(const struct op_case *oc, struct rig *rig, const char *what)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -48,7 +48,7 @@ static int complain(const struct op_case *oc, struct rig *rig, const char *what)
 
 /* ---- against central differences ---- */
 
-/* d loss / d element i of a leaf; NAN where the engine failed. */
+/* d loss / d element i of a leaf; NAN if the engine failed. */
 static double difference(struct rig *rig, struct op_run *run, struct eng_tensor *leaf, int64_t i)
 {
     double before = rig_value(leaf, i);
@@ -125,9 +125,9 @@ static void gradients_agree_with_central_differences(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* ---- the same whatever the layout of what comes in ---- */
+/* ---- independence of the memory layout of incoming gradients ---- */
 
-/* Gradients of all leaves one after the other, as doubles; the caller's. Zeros where there is none. */
+/* Gradients of all leaves one after the other, as doubles, owned by the caller. Zeros where there is none. */
 static double *gradients_of(const struct op_case *oc, struct rig *rig, enum vs_dtype dtype,
                             bool turned, size_t *count, int *bad)
 {
@@ -157,7 +157,7 @@ static double *gradients_of(const struct op_case *oc, struct rig *rig, enum vs_d
     return out;
 }
 
-/* Run a row twice; count 1 where the gradients differ by more than `tolerance`. */
+/* Runs a row twice; 1 if the gradients differ by more than `tolerance`, else 0. */
 static int compare_runs(const struct op_case *oc, enum vs_dtype da, bool turned_a, enum vs_dtype db,
                         bool turned_b, double tolerance)
 {
@@ -239,7 +239,7 @@ static void half_gradients_are_finite(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* ---- the fused attention kernels, made for single and half precision ---- */
+/* ---- the fused attention kernels, which exist for single and half precision ---- */
 
 static void fused_attention_agrees_with_the_composed_form(void **state)
 {
@@ -280,7 +280,7 @@ static void fused_attention_agrees_with_the_composed_form(void **state)
         rig_init(&rig, false);
         a = gradients_of(&PAIRS[i][0], &rig, VS_F32, false, &na, &bad); /* the fused kernel */
         b = gradients_of(&PAIRS[i][1], &rig, VS_F64, false, &nb,
-                         &bad); /* double is always composed */
+                         &bad); /* float64 always uses the composed ops */
         assert_int_equal(bad, 0);
         assert_int_equal(na, nb);
         for (size_t k = 0; k < na; k++) {
@@ -294,7 +294,10 @@ static void fused_attention_agrees_with_the_composed_form(void **state)
     }
 }
 
-/* The mask's gradient is made apart from the kernel's; scale * (it k) is the query's, which the kernel makes with the forward's own dropout. */
+/*
+ * The mask's gradient is not computed by the kernel; scale * (it k) is the query's, which the kernel computes with the
+ * dropout of its own forward.
+ */
 static void a_masks_gradient_under_dropout_is_what_the_querys_is_made_of(void **state)
 {
     static const struct op_case ROW = {
@@ -327,7 +330,7 @@ static void a_masks_gradient_under_dropout_is_what_the_querys_is_made_of(void **
     rig_release(&rig);
 }
 
-/* ---- meta does what cpu does ---- */
+/* ---- meta emits the events that cpu does ---- */
 
 static void record(const struct op_case *oc, enum vs_dtype dtype, struct rig *rig)
 {
@@ -388,7 +391,7 @@ static void meta_and_cpu_give_the_same_events(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* ---- no row is forgotten ---- */
+/* ---- every op has a row ---- */
 
 static void every_differentiable_op_has_a_row(void **state)
 {

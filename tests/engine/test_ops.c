@@ -1,7 +1,8 @@
 /*
- * tests/engine/test_ops.c - each op's results, gradients and memory against what PyTorch did with the same row.
+ * tests/engine/test_ops.c - each op's results, gradients and memory compared with PyTorch's for the same row.
  *
- * Figures: tests/golden/oracle/op_cases.txt, made by tests/oracle/op_cases.py (PyTorch 2.15; results in float64 on its CPU, events on CUDA).
+ * Figures: tests/golden/oracle/op_cases.txt, made by tests/oracle/op_cases.py (PyTorch 2.15; results in float64 on its
+ * CPU, events on CUDA).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +25,7 @@
 #define LINE_MAX_BYTES 16384
 #define LINES_MAX 40
 
-/* What the file says of one row. */
+/* What the file contains for one row. */
 struct expected {
     char *row; /* "id|arguments|options" */
     char *lines[LINES_MAX];
@@ -124,7 +125,7 @@ static int summary(const struct eng_tensor *t, double *out)
 static int compare_tensor(const struct expected *x, const char *line, const struct eng_tensor *t,
                           double tolerance)
 {
-    char shape[ENG_SHAPE_TEXT_MAX], squeezed[ENG_SHAPE_TEXT_MAX];
+    char shape[ENG_SHAPE_TEXT_MAX], compact[ENG_SHAPE_TEXT_MAX];
     const char *p = strchr(line, '[');
     double got[6];
     size_t len = 0;
@@ -136,11 +137,11 @@ static int compare_tensor(const struct expected *x, const char *line, const stru
     }
     for (const char *s = eng_shape_text(t, shape); *s; s++) {
         if (*s != ' ')
-            squeezed[len++] = *s;
+            compact[len++] = *s;
     }
-    squeezed[len] = '\0';
-    if (strncmp(p, squeezed, len) != 0) {
-        print_error("%s: the shape is %s, PyTorch has %s\n", x->row, squeezed, line);
+    compact[len] = '\0';
+    if (strncmp(p, compact, len) != 0) {
+        print_error("%s: the shape is %s, PyTorch has %s\n", x->row, compact, line);
         return 1;
     }
     p += len;

@@ -556,7 +556,7 @@ static void events_that_cannot_be_are_refused(void **state)
     small_begin(&s);
     segment(&s, VS_EV_SEGMENT_ALLOC, UINT64_MAX - AT - MIB, 2 * MIB);
     assert_int_equal(whatif_run(&s, NULL, 0, &err), VS_E_VALUE);
-    assert_non_null(strstr(err.text, "leave no room"));
+    assert_non_null(strstr(err.text, "leave no address space"));
     small_end(&s);
     small_begin(&s);
     rpl_trace_set_meta(s.m.trace, "start_events", "7");

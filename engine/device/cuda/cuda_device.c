@@ -42,7 +42,7 @@ static struct {
     struct chunk *chunks; /* of scratch; the last one is in use */
     size_t chunk_count;
     int scratch_depth;
-    struct eng_device_workspace room; /* what the engine brought for the next kernel */
+    struct eng_device_workspace workspace; /* what the engine brought for the next kernel */
     uint64_t workspace_used;
     void *own_library;   /* what products work in where it brought nothing */
     const void *library; /* what cuBLAS has */
@@ -147,7 +147,10 @@ bool cuda_is_device(const void *memory)
 
 /* ---- the allocator's driver ---- */
 
-/* Running out of memory is no failure of the device; what else cudaMalloc says may be one of a kernel that was queued before. */
+/*
+ * Running out of memory is no failure of the device; what else cudaMalloc says may be one of a kernel that was queued
+ * before.
+ */
 static bool malloc_try(void **out, uint64_t bytes)
 {
     cudaError_t st = gpu.api.cudaMalloc(out, bytes);
@@ -325,34 +328,34 @@ void *cuda_stage(uint64_t bytes)
 
 void *cuda_scratch(uint64_t bytes)
 {
-    char *out = (char *)gpu.room.scratch + gpu.workspace_used;
+    char *out = (char *)gpu.workspace.scratch + gpu.workspace_used;
 
-    if (!gpu.room.scratch)
+    if (!gpu.workspace.scratch)
         return cuda_stage(bytes);
-    VS_ASSERT(gpu.workspace_used + bytes <= gpu.room.scratch_bytes);
+    VS_ASSERT(gpu.workspace_used + bytes <= gpu.workspace.scratch_bytes);
     gpu.workspace_used += eng_workspace_part(bytes);
     return out;
 }
 
-static void room_set(const struct eng_device_workspace *room)
+static void workspace_set(const struct eng_device_workspace *workspace)
 {
-    gpu.room = *room;
+    gpu.workspace = *workspace;
     gpu.workspace_used = 0;
 }
 
 const struct eng_conv_way *cuda_workspace_way(void)
 {
-    return gpu.room.way;
+    return gpu.workspace.way;
 }
 
 /*
- * cuBLAS works in what the engine brought, or else in memory of the device's own; never in what it would take by itself, whose
- * size nobody knows. Work that still uses the old one lies before in the stream.
+ * cuBLAS works in what the engine brought, or else in memory of the device's own; never in what it would take by
+ * itself, whose size nobody knows. Work that still uses the old one lies before in the stream.
  */
 bool cuda_library_workspace(void)
 {
-    void *memory = gpu.room.library;
-    uint64_t bytes = gpu.room.library_bytes;
+    void *memory = gpu.workspace.library;
+    uint64_t bytes = gpu.workspace.library_bytes;
 
     if (!memory) {
         bytes = vs_cublas_workspace(gpu.info.capability, true);
@@ -598,7 +601,7 @@ enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct en
                                             .mem_info = mem_info};
     out->watch = watch;
     out->wait = wait_all;
-    out->room = room_set;
+    out->set_workspace = workspace_set;
     out->conv_ways = cuda_conv_ways;
     out->close = close_all;
     return VS_OK;

@@ -25,7 +25,7 @@ static struct eng_alloc_conf parsed(const char *text)
     return conf;
 }
 
-/* Refused with `status`, nothing changed, and the message has `part` in it. */
+/* Rejected with `status`, nothing changed, and the message contains `part`. */
 static void refused(const char *text, enum vs_status status, const char *part)
 {
     struct eng_alloc_conf conf;
@@ -106,7 +106,10 @@ static void one_division_holds_for_every_size(void **state)
         assert_int_equal(conf.roundup_divisions[i], 8);
 }
 
-/* 64 MiB is interval 6, 256 is 8: the first covers everything below too, 128 (7) stays off, '>' starts at the last one named. */
+/*
+ * 64 MiB is interval 6, 256 is 8: the first covers everything below too, 128 (7) stays off, '>' starts at the last one
+ * given.
+ */
 static void a_list_of_divisions_fills_intervals(void **state)
 {
     static const uint32_t expected[ENG_ROUNDUP_INTERVALS] = {2, 2, 2, 2, 2, 2, 2, 0,
@@ -117,7 +120,7 @@ static void a_list_of_divisions_fills_intervals(void **state)
     assert_memory_equal(conf.roundup_divisions, expected, sizeof(expected));
     conf = parsed("roundup_power2_divisions:[1048576:16],max_split_size_mb:30");
     assert_int_equal(conf.roundup_divisions[0],
-                     16); /* the first entry reaches down from the last interval */
+                     16); /* the first entry covers all intervals below the last one */
     assert_int_equal(conf.roundup_divisions[15], 16);
     assert_int_equal(conf.max_split_bytes, 30 * MIB);
     conf = parsed("roundup_power2_divisions:[1:0,2:1]");

@@ -1,5 +1,5 @@
 /*
- * tests/engine/alloc/test_driver.c - the driver without a device, and the ordered sets below it.
+ * tests/engine/alloc/test_driver.c - the simulated driver, and the ordered sets that it uses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void segments_are_placed_back_to_back(void **state)
     eng_sim_driver_free(sim);
 }
 
-/* Four of 10 MiB, the second and third returned: a hole of 20, of which 4 and then 16 are used before anything at the end. */
+/* Four of 10 MiB, the second and third freed: a hole of 20, of which 4 and then 16 are used before the end. */
 static void returned_ranges_join_and_are_used_first(void **state)
 {
     struct eng_sim_driver *sim =
@@ -61,7 +61,7 @@ static void returned_ranges_join_and_are_used_first(void **state)
     assert_int_equal(grant(&driver, 4 * MIB), at[1]);
     assert_int_equal(grant(&driver, 16 * MIB), at[1] + 4 * MIB);
     assert_int_equal(grant(&driver, 2 * MIB), 64 * MIB);
-    driver.segment_free(driver.user, 64 * MIB, 2 * MIB); /* at the end: the end moves back */
+    driver.segment_free(driver.user, 64 * MIB, 2 * MIB); /* at the end, which is lowered */
     driver.segment_free(driver.user, 42 * MIB, 22 * MIB);
     assert_int_equal(grant(&driver, 30 * MIB), 42 * MIB);
     eng_sim_driver_free(sim);
@@ -143,7 +143,7 @@ static void reserved_address_space_costs_nothing(void **state)
 
 #define NODES 500
 
-/* Keys (i % 5, i % 7, i), put in and taken out in a scattered order, against a plain scan. */
+/* Keys (i % 5, i % 7, i), inserted and removed in a scattered order, compared with a plain scan. */
 static struct eng_set_key key_of(size_t i)
 {
     return (struct eng_set_key){{i % 5, i % 7, i}};
@@ -202,7 +202,8 @@ static void a_set_is_ordered_whatever_goes_in_and_out(void **state)
     (void)state;
     for (size_t step = 0; step < 4 * NODES; step++) {
         const size_t i =
-            step * 7919 % NODES; /* 7919 is prime: every node comes, far from the last */
+            step * 7919 %
+            NODES; /* 7919 is prime: every node is used, each far from the one before */
         const bool wants_in = step < NODES || step * 31 % 3 == 0;
 
         if (wants_in && !is_in[i])

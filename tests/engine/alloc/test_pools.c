@@ -1,6 +1,6 @@
 /*
- * tests/engine/alloc/test_pools.c - blocks other streams used, private pools, expandable segments at their edges, settings
- * changed while running.
+ * tests/engine/alloc/test_pools.c - blocks used by other streams, private pools, limits of expandable segments,
+ * settings changed while running.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +110,7 @@ static void its_own_stream_is_no_other_stream(void **state)
     struct eng_block *block;
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
+    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
     block = get(&rig, 30 * MIB);
     eng_alloc_record_stream(rig.alloc, block, 0);
     eng_alloc_put(rig.alloc, block);
@@ -118,7 +118,7 @@ static void its_own_stream_is_no_other_stream(void **state)
     rig_release(&rig);
 }
 
-/* Used on streams 1 and 2: both have to come by; what was put after the word does not profit from it. */
+/* Used on streams 1 and 2: both have to be reached; a block freed after stream_reached is not completed by it. */
 static void a_block_waits_for_every_stream_that_used_it(void **state)
 {
     struct rig rig;
@@ -126,7 +126,7 @@ static void a_block_waits_for_every_stream_that_used_it(void **state)
     struct eng_block *second;
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
+    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
     first = get(&rig, 30 * MIB);
     second = get(&rig, 40 * MIB);
     eng_alloc_record_stream(rig.alloc, first, 1);
@@ -139,7 +139,7 @@ static void a_block_waits_for_every_stream_that_used_it(void **state)
     assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED], 0);
     eng_alloc_stream_reached(rig.alloc, 1);
     assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED],
-                     0); /* noticed by the next allocation */
+                     0); /* processed by the next allocation */
     get(&rig, 512);
     assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED], 1);
     assert_int_equal(eng_block_state(second), ENG_BLOCK_PENDING_FREE);
@@ -155,7 +155,7 @@ static void one_block_can_be_completed_out_of_turn(void **state)
     struct eng_block *b[3];
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
+    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
     for (int i = 0; i < 3; i++)
         b[i] = get(&rig, 30 * MIB);
     for (int i = 0; i < 3; i++) {
@@ -166,7 +166,7 @@ static void one_block_can_be_completed_out_of_turn(void **state)
     }
     eng_alloc_put_complete(rig.alloc, b[1]);
     assert_u64(now(rig.stats->active), 2);
-    get(&rig, 30 * MIB); /* completes b[0], whose stream was there; takes its segment or b[1]'s */
+    get(&rig, 30 * MIB); /* completes b[0], whose stream was reached; uses its segment or b[1]'s */
     assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED], 2);
     assert_int_equal(eng_block_state(b[2]), ENG_BLOCK_PENDING_FREE);
     assert_u64(now(rig.stats->reserved_bytes), 90 * MIB);
@@ -179,7 +179,7 @@ static void emptying_the_cache_waits_for_the_device(void **state)
     struct eng_block *block;
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
+    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
     block = get(&rig, 30 * MIB);
     eng_alloc_record_stream(rig.alloc, block, 1);
     eng_alloc_put(rig.alloc, block);
@@ -189,14 +189,14 @@ static void emptying_the_cache_waits_for_the_device(void **state)
     rig_release(&rig);
 }
 
-/* A block that still waits keeps its neighbours apart. */
+/* A pending block is not merged, and separates its neighbours. */
 static void a_waiting_block_does_not_merge(void **state)
 {
     struct rig rig;
     struct eng_block *b[3];
 
     (void)state;
-    rig_init(&rig, GIB, "", ENG_EVENTS_WHEN_TOLD);
+    rig_init(&rig, GIB, "", ENG_EVENTS_EXPLICIT);
     for (int i = 0; i < 3; i++)
         b[i] = get(&rig, 512);
     eng_alloc_record_stream(rig.alloc, b[1], 1);
@@ -254,7 +254,7 @@ static void a_private_pools_memory_stays_until_nobody_uses_it(void **state)
     assert_u64(now(rig.stats->reserved_bytes), 30 * MIB);
     eng_alloc_empty_cache(rig.alloc);
     assert_u64(now(rig.stats->reserved_bytes), 0);
-    /* an empty pool that is still used survives a flush */
+    /* an empty pool that still has users is kept by a flush */
     eng_alloc_pool_begin(rig.alloc, user, ENG_ANY_STREAM);
     eng_alloc_pool_end(rig.alloc, user);
     eng_alloc_empty_cache(rig.alloc);
@@ -278,7 +278,7 @@ static void a_region_can_be_for_one_stream(void **state)
     rig_release(&rig);
 }
 
-/* Inside a region: no waiting, no flush; the block that another stream used gets its event when the region is over. */
+/* Inside a region: no waiting, no flush; the event of a block used by another stream is recorded after the region. */
 static void a_region_neither_flushes_nor_waits(void **state)
 {
     struct rig rig;
@@ -294,7 +294,7 @@ static void a_region_neither_flushes_nor_waits(void **state)
     eng_alloc_put(rig.alloc, shared);
     assert_int_equal(eng_alloc_get(rig.alloc, 30 * MIB, 0, &block, NULL), VS_E_OOM);
     assert_u64(rig.stats->num_alloc_retries, 0);
-    assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED], 1); /* the 60 MiB's */
+    assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED], 1); /* of the 60 MiB block */
     eng_alloc_pool_end(rig.alloc, graph);
     get(&rig, 90 * MIB);
     assert_int_equal(rig.counts[ENG_ALLOC_EV_FREE_COMPLETED], 2);
@@ -324,8 +324,9 @@ static void an_oom_counts_what_private_pools_keep(void **state)
 /* ---- expandable segments ---- */
 
 /*
- * 100 MiB device, 3 x 20 MiB, the second returned (a hole), the third free. 90 MiB: the hole is mapped again (60 reserved), then
- * 50 more would be 60: refused. The flush takes all 40 free MiB back in one piece, and the last attempt needs 100: out of memory.
+ * 100 MiB device, 3 x 20 MiB, the second unmapped (a hole), the third free. 90 MiB: the hole is mapped again (60
+ * reserved), then 50 more would be needed: refused. The flush unmaps all 40 free MiB in one range, and the last attempt
+ * needs 100: out of memory.
  */
 static void a_growth_that_fails_half_way_leaves_free_memory(void **state)
 {
@@ -350,7 +351,7 @@ static void a_growth_that_fails_half_way_leaves_free_memory(void **state)
     rig_release(&rig);
 }
 
-/* The last block of an area goes: its address space too, and a new one begins elsewhere. */
+/* When the last block of an area is unmapped its address space is released, and a new area has another address. */
 static void an_empty_expandable_segment_vanishes(void **state)
 {
     struct rig rig;
@@ -369,7 +370,7 @@ static void an_empty_expandable_segment_vanishes(void **state)
     rig_release(&rig);
 }
 
-/* A reserve of a quarter of 400 MiB: 100 MiB an area. Two requests of 60 need two; one of 110 has no place at all. */
+/* A reserve of a quarter of 400 MiB: 100 MiB per area. Two requests of 60 need two areas; 110 fits in none. */
 static void a_smaller_reserve_makes_more_segments(void **state)
 {
     struct rig rig;
@@ -389,7 +390,7 @@ static void a_smaller_reserve_makes_more_segments(void **state)
     rig_release(&rig);
 }
 
-/* Switched off: what is left of an expandable segment is not used any more. On again: it is. */
+/* Turned off: the rest of an expandable segment is no longer used. Turned on again: it is. */
 static void expandable_blocks_rest_while_the_setting_is_off(void **state)
 {
     struct rig rig;

@@ -1,8 +1,8 @@
 /*
- * tests/engine/alloc/test_random.c - the caching allocator against a slow and plain one, on random sequences.
+ * tests/engine/alloc/test_random.c - the caching allocator compared with a slow and simple one, on random sequences.
  *
- * After every call the address must be the same; every few calls every block, and every statistic against the sum that defines it.
- * The device is small, so that it runs full all the time.
+ * After every call the addresses must be equal; every few calls every block, and every statistic with the sum that
+ * defines it. The device is small, so that it is full most of the time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ struct scenario {
     const char *conf;
     uint64_t device_bytes;
     uint64_t streams;
-    unsigned share_percent;  /* puts of blocks that another stream used */
+    unsigned share_percent;  /* of the frees: blocks that another stream used */
     unsigned region_percent; /* calls that open or close a private pool's region */
 };
 
@@ -48,7 +48,7 @@ struct rig {
     uint64_t ooms;
 };
 
-/* xorshift64*: any sequence will do, as long as it is the same every time. */
+/* xorshift64*: the same sequence in every run. */
 static uint64_t draw(struct rig *rig, uint64_t below)
 {
     rig->random ^= rig->random >> 12;
@@ -57,7 +57,7 @@ static uint64_t draw(struct rig *rig, uint64_t below)
     return (rig->random * UINT64_C(2685821657736338717) >> 11) % below;
 }
 
-/* Sizes around every boundary: 512 B, 1 MiB, 10 MiB, whole MiB, and anything between. */
+/* Sizes around every threshold: 512 B, 1 MiB, 10 MiB, whole MiB, and anything between. */
 static uint64_t draw_bytes(struct rig *rig)
 {
     static const uint64_t edges[] = {
@@ -190,7 +190,9 @@ static void call_put(struct rig *rig)
     naive_put(&rig->nv, pair.address);
 }
 
-/* Opens or closes a region, or ends a use that outlived its region (as a CUDA graph outlives its capture). */
+/*
+ * Opens or closes a region, or removes a user that remained after its region (as a CUDA graph does after its capture).
+ */
 static void call_region(struct rig *rig)
 {
     const uint64_t number = 1 + draw(rig, 3);
@@ -246,7 +248,7 @@ static void run_once(const struct scenario *sc, uint64_t seed)
     check_statistics(&rig);
     check_blocks(&rig);
     if (sc->device_bytes < 4096 * MIB)
-        assert_true(rig.nv.retries > 0); /* the device did run full */
+        assert_true(rig.nv.retries > 0); /* the device was full at least once */
     eng_alloc_free(rig.alloc);
     naive_release(&rig.nv);
     for (int i = 0; i < 2; i++)

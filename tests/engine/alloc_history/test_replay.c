@@ -1,9 +1,9 @@
 /*
- * tests/engine/alloc_history/test_replay.c - the allocator against what real PyTorch runs recorded.
+ * tests/engine/alloc_history/test_replay.c - the allocator compared with recordings of real PyTorch runs.
  *
- * Each row of tests/golden/alloc/facts.tsv is one device of one published memory snapshot. Its trace is rewound to the state it
- * began with and replayed; every address, every segment event and the state at the end must be the recorded ones, and the
- * figures must be those of the table, which was computed without this allocator.
+ * Each row of tests/golden/alloc/facts.tsv is one device of one published memory snapshot. Its trace is rewound to the
+ * state in which it began and replayed; every address, every segment event and the state at the end must be the
+ * recorded ones, and the figures must be those of the table, which was computed without this allocator.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static uint64_t peak(const struct eng_alloc_stat stat[ENG_STAT_POOLS])
     return stat[ENG_STAT_ALL].peak;
 }
 
-/* What holds at any time; `free_bytes` is what the state's inactive blocks have together. */
+/* Checks that hold at any time; `free_bytes` is the sum of the state's inactive blocks. */
 static void check_identities(const struct eng_alloc_stats *s, const struct eng_record_state *state)
 {
     uint64_t free_bytes = 0;
@@ -75,7 +75,7 @@ static void check_identities(const struct eng_alloc_stats *s, const struct eng_r
         same("free = split + whole", free_bytes, now(s->inactive_split_bytes) + whole_bytes);
 }
 
-/* Every block in use is its request rounded, in large pools plus at most 1 MiB too little to split off. */
+/* Every block in use has its rounded request, in large pools plus at most 1 MiB that was too small to be split off. */
 static void check_rounding(const struct eng_record *list)
 {
     for (size_t i = 0; i < list->final.segment_count; i++) {
@@ -161,7 +161,7 @@ static void a_snapshot_of_nothing_is_replayed(void **unused)
     a_recorded_run_is_replayed_without_a_difference(&state);
 }
 
-/* One segment; the first block is asked for with 3 MiB, the second is the rest. */
+/* One segment; 3 MiB are requested of the first block, the second is the rest. */
 static void small_state(struct eng_record_state *state)
 {
     struct eng_record_segment *seg = eng_record_state_add_segment(state);
@@ -173,7 +173,7 @@ static void small_state(struct eng_record_state *state)
     eng_record_state_add_block(state, (struct eng_record_block){.bytes = 17825792});
 }
 
-/* A free whose alloc is older than the trace: the block comes back with its rounded size. */
+/* A free without its alloc in the trace: at the start the block has its rounded size. */
 static void a_block_freed_in_the_trace_was_there_at_the_start(void **unused)
 {
     const struct eng_record_event events[] = {
@@ -198,7 +198,7 @@ static void a_block_freed_in_the_trace_was_there_at_the_start(void **unused)
     eng_record_state_release(&final);
 }
 
-/* 16.5 MiB asked for of 17 MiB: the 0.5 MiB behind it are too small to be a block and belong to it. */
+/* 16.5 MiB requested of 17 MiB: the 0.5 MiB after them are too small for a block and belong to it. */
 static void what_is_too_small_to_split_off_belongs_to_the_block(void **unused)
 {
     const struct eng_record_event events[] = {
@@ -221,10 +221,10 @@ static void what_is_too_small_to_split_off_belongs_to_the_block(void **unused)
 }
 
 /*
- * 5 MiB were asked for at 3 MiB; later, while they live, something is allocated at 8.5 MiB: so the block had 5.5 MiB, although
- * what lay behind was free at the start.
+ * 5 MiB were requested at 3 MiB; later, while the block is in use, something is allocated at 8.5 MiB: so the block had
+ * 5.5 MiB, although the memory after it was free at the start.
  */
-static void a_later_neighbour_tells_how_far_a_block_reached(void **unused)
+static void a_later_neighbour_shows_how_far_a_block_reached(void **unused)
 {
     const struct eng_record_event events[] = {
         {.kind = ENG_ALLOC_EV_ALLOC, .address = 0x10880000, .bytes = 2097152},
@@ -308,7 +308,7 @@ static void a_state_that_cannot_be_is_refused(void **unused)
     eng_record_state_release(&state);
 }
 
-/* Replay one event from small_state; the first difference is named. */
+/* Replays one event from small_state; the error names the first difference. */
 static void a_trace_that_is_not_the_allocators_is_noticed(void **unused)
 {
     static const struct eng_record_event wrong[] = {
@@ -352,7 +352,7 @@ static uint64_t draw(uint64_t *seed, uint64_t below)
     return (*seed >> 33) % below;
 }
 
-/* One event becomes another, moves, vanishes, or gets a figure from elsewhere in the trace or from nowhere. */
+/* One event becomes another, moves, is removed, or gets a figure from elsewhere in the trace or an invalid one. */
 static void spoil(struct eng_record *list, uint64_t *seed)
 {
     struct eng_record_event *event = &list->events[draw(seed, list->event_count)];
@@ -439,7 +439,9 @@ static void a_spoiled_trace_is_refused_or_noticed(void **unused)
     (void)unused;
     for (uint64_t seed = 0; seed < 600; seed++)
         spoil_and_replay(names[seed % 3], seed * 2654435761U, &refused, &noticed);
-    /* the rest was spoiled where nothing depends on it: a stream's number in a snapshot, an event replaced by itself, … */
+    /*
+     * the other changes have no effect: a stream's number in a snapshot, an event replaced by itself, and so on
+     */
     assert_in_range(refused, 300, 600);
     assert_in_range(noticed, 20, 300);
 }
@@ -465,7 +467,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_of_nothing_is_replayed),
         cmocka_unit_test(a_block_freed_in_the_trace_was_there_at_the_start),
         cmocka_unit_test(what_is_too_small_to_split_off_belongs_to_the_block),
-        cmocka_unit_test(a_later_neighbour_tells_how_far_a_block_reached),
+        cmocka_unit_test(a_later_neighbour_shows_how_far_a_block_reached),
         cmocka_unit_test(events_that_do_not_lead_to_the_state_are_refused),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_trace_that_is_not_the_allocators_is_noticed),

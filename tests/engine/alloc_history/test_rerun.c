@@ -1,8 +1,9 @@
 /*
- * tests/engine/alloc_history/test_rerun.c - recorded requests run again: random programs on devices that run full, under many settings.
+ * tests/engine/alloc_history/test_rerun.c - recorded requests run again: random programs on devices that become full,
+ * with many settings.
  *
- * A program is run through the allocator on a simulated device, and recorded as PyTorch would. Run again under its own settings every
- * event has to come out; under others, what its totals must be.
+ * A program is run through the allocator on a simulated device and recorded as PyTorch would. Run again with its own
+ * settings it must give every event; with others, the totals that follow from the requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,13 +36,13 @@ static const char *const CONFS[] = {
 };
 #define CONF_COUNT (sizeof(CONFS) / sizeof(CONFS[0]))
 
-/* place: of the call that is being made; each call has its own. has_waits: blocks wait for other streams, too. */
+/* location: of the running call; each call has its own. has_waits: blocks are used by other streams, too. */
 struct program {
     struct eng_record_event *events;
     size_t count, cap;
     uint32_t location;
     uint64_t seed;
-    uint64_t requested; /* bytes that could be had */
+    uint64_t requested; /* bytes */
     bool has_waits;
 };
 
@@ -69,7 +70,7 @@ static void on_event(void *user, const struct eng_alloc_event *event)
                                                       event->kind, p->location};
 }
 
-/* Mostly small ones, some of a few MiB, now and then a large one. */
+/* Mostly small sizes, some of a few MiB, rarely a large one. */
 static uint64_t size_of(struct program *p)
 {
     switch (below(p, 4)) {
@@ -84,7 +85,7 @@ static uint64_t size_of(struct program *p)
     }
 }
 
-/* Run `CALLS` random calls on a device of `capacity` bytes and record them. */
+/* Runs `CALLS` random calls on a device of `capacity` bytes and records them. */
 static void program_run(struct program *p, const struct eng_alloc_conf *conf, uint64_t capacity,
                         unsigned streams)
 {
@@ -94,7 +95,7 @@ static void program_run(struct program *p, const struct eng_alloc_conf *conf, ui
         eng_alloc_new(&(struct eng_alloc_options){.driver = eng_sim_driver_get(sim),
                                                   .conf = conf,
                                                   .listener = {p, on_event},
-                                                  .events = ENG_EVENTS_WHEN_TOLD});
+                                                  .events = ENG_EVENTS_EXPLICIT});
     struct eng_block *lives[LIVES_MAX];
     struct eng_block *waiting[LIVES_MAX];
     size_t live = 0, waits = 0;
@@ -126,7 +127,7 @@ static void program_run(struct program *p, const struct eng_alloc_conf *conf, ui
             eng_alloc_put(alloc, lives[k]);
             lives[k] = lives[--live];
         } else if (what < 98) {
-            /* all that waits is over, in the order it came */
+            /* all pending blocks are completed, in their order */
             for (size_t k = 0; k < waits; k++)
                 if (eng_block_state(waiting[k]) == ENG_BLOCK_PENDING_FREE)
                     eng_alloc_put_complete(alloc, waiting[k]);
@@ -139,7 +140,7 @@ static void program_run(struct program *p, const struct eng_alloc_conf *conf, ui
     eng_sim_driver_free(sim);
 }
 
-/* Run the record again; how many of its events came out as they are. */
+/* Runs the record again; returns how many of its events are unchanged. */
 static size_t rerun(const struct program *p, const struct eng_alloc_conf *recorded,
                     const struct eng_alloc_conf *conf, uint64_t capacity,
                     struct eng_alloc_stats *out)
@@ -178,8 +179,8 @@ static void its_own_settings_give_the_recorded_events(void **state)
         const char *settings = CONFS[seed / 2 % CONF_COUNT];
         struct program p = {.seed = seed, .has_waits = seed % 2};
         /*
-         * Whether a flush waited for a stream, or that was over just before, a recording does not always tell; nor where on a small
-         * device an expandable segment came to its end. These have all the memory they want.
+         * A recording does not always show whether a flush waited for a stream or the stream had finished just before;
+         * nor where, on a small device, an expandable segment reached its end. These rows have enough memory.
          */
         const bool is_large = p.has_waits || !strncmp(settings, "expandable", 10);
         const uint64_t capacity = is_large ? UINT64_C(1) << 40 : (200 + seed % 7 * 150) * MIB;
@@ -201,7 +202,7 @@ static void its_own_settings_give_the_recorded_events(void **state)
     assert_true(ooms > 100 && flushes > 200);
 }
 
-/* On a device that refuses nothing all requests are served: what was asked for does not depend on the settings. */
+/* On a device that refuses nothing all requests are served: the requested bytes do not depend on the settings. */
 static void other_settings_serve_the_same_requests(void **state)
 {
     (void)state;

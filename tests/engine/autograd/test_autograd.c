@@ -1,5 +1,6 @@
 /*
- * tests/engine/autograd/test_autograd.c - the backward run: what is kept, joined, accumulated and freed, and when. Numbers are worked out beside the tests.
+ * tests/engine/autograd/test_autograd.c - the backward run: what is kept, summed, accumulated and freed, and when.
+ * Expected values are computed in the comments.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -38,7 +39,7 @@ static void a_gradient_of_the_leafs_layout_is_taken_over(void **state)
     rig_clear(&rig);
     eng_slot_set(&y, sum(rig.e, y));
     rig_backward(&rig, y);
-    /* the sum, the root, 3 * root for two elements; nothing for .grad itself */
+    /* the sum, the root, 3 * root for two elements; nothing for .grad */
     assert_int_equal(rig_count(&rig, VS_EV_ALLOC), 3);
     assert_int_equal(rig_count(&rig, VS_EV_HOLD), 1);
     assert_int_equal(x->grad->refs, 1);
@@ -111,7 +112,7 @@ static void a_second_gradient_is_added_in_place(void **state)
 
 /* ---- order ---- */
 
-/* Names of the nodes as they began, separated by spaces; ops that their formulas call are left out. */
+/* Names of the nodes in the order in which they ran, separated by spaces, without the ops of their formulas. */
 static const char *node_order(const struct rig *rig, char *buf, size_t size)
 {
     size_t used = 0;
@@ -222,7 +223,7 @@ static void grad_gives_gradients_and_accumulates_nowhere(void **state)
     rig_release(&rig);
 }
 
-static void grad_leaves_nodes_that_nobody_asks_for_untouched(void **state)
+static void grad_leaves_unrequested_nodes_untouched(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -237,7 +238,7 @@ static void grad_leaves_nodes_that_nobody_asks_for_untouched(void **state)
     eng_grad(rig.e, &loss, NULL, 1, &b, 1, false, &g);
     eng_unref(g);
     eng_slot_set(&loss, sum(rig.e, b));
-    rig_backward(&rig, loss); /* sin and exp have not run: they still can */
+    rig_backward(&rig, loss); /* sin and exp have not run, so they still can */
     assert_non_null(x->grad);
     eng_unref(loss);
     eng_unref(b);
@@ -259,7 +260,7 @@ static void a_deep_graph_runs_and_is_freed_without_recursion(void **state)
         T *x, *a;
 
         rig_init(&rig, true);
-        rig.e->observer = NULL; /* a million events would only cost time */
+        rig.e->observer = NULL; /* a million events would only take time */
         x = rig_leaf(&rig, 1, SIZES, 1);
         a = eng_ref(x);
         for (int i = 0; i < DEPTH; i++)
@@ -399,7 +400,7 @@ static void a_custom_function_of_nothing_that_requires_grad_makes_no_node(void *
     rig_release(&rig);
 }
 
-/* ---- views written to ---- */
+/* ---- in-place writes to views ---- */
 
 static void writing_to_a_view_reaches_base_and_every_later_use(void **state)
 {
@@ -419,7 +420,7 @@ static void writing_to_a_view_reaches_base_and_every_later_use(void **state)
     loss = eng_mul(rig.e, row, row); /* row of the view: sum of (10 x1 y)^2 */
     eng_slot_set(&loss, sum(rig.e, loss));
     rig_backward(&rig, loss);
-    /* d/dx1 = 2 * 150 * 10 * 5, d/dy = 2 * 150 * 30; x0 has no part in it */
+    /* d/dx1 = 2 * 150 * 10 * 5, d/dy = 2 * 150 * 30; x0 does not contribute */
     check_values(x->grad, (double[]){0, 0, 15000, 28800});
     check_values(y->grad, (double[]){9000, 19200});
     eng_unref(loss);
@@ -440,7 +441,7 @@ int main(void)
         cmocka_unit_test(what_was_made_later_runs_first_and_leaves_as_soon_as_they_can),
         cmocka_unit_test(saved_tensors_go_when_their_node_has_run),
         cmocka_unit_test(grad_gives_gradients_and_accumulates_nowhere),
-        cmocka_unit_test(grad_leaves_nodes_that_nobody_asks_for_untouched),
+        cmocka_unit_test(grad_leaves_unrequested_nodes_untouched),
         cmocka_unit_test(a_deep_graph_runs_and_is_freed_without_recursion),
         cmocka_unit_test(a_custom_node_saves_runs_and_is_freed_once),
         cmocka_unit_test(an_input_given_back_by_a_custom_function_is_a_tensor_of_its_own),

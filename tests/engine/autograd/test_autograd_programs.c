@@ -1,8 +1,8 @@
 /*
- * tests/engine/autograd/test_autograd_programs.c - small programs take and give back memory as under PyTorch.
+ * tests/engine/autograd/test_autograd_programs.c - small programs allocate and free memory as under PyTorch.
  *
- * Their events are PyTorch 2.15's, from tests/golden/oracle/autograd_cases.txt (tests/oracle/autograd_cases.py has the same programs in
- * Python).
+ * Their events are PyTorch 2.15's, from tests/golden/oracle/autograd_cases.txt (tests/oracle/autograd_cases.py has the
+ * same programs in Python).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/engine/autograd/test_autograd_refused.c - what autograd refuses, and by which words: freed graphs, overwritten tensors, leafs, wrong shapes.
+ * tests/engine/autograd/test_autograd_refused.c - what autograd refuses, and with which messages: freed graphs,
+ * overwritten tensors, leaves, wrong shapes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,7 +191,7 @@ static void a_gradient_of_a_wrong_shape_is_refused(void **state)
     args[2] = eng_at(index);
     args[3] = eng_at(src);
     out = eng_call1(rig.e, ENG_OP_scatter,
-                    args); /* reads a part of src: its gradient has the index's shape */
+                    args); /* reads a part of src, so its gradient has the index's shape */
     eng_slot_set(&out, sum(rig.e, out));
     backward(rig.e, out);
     assert_int_equal(rig_take_failure(&rig, "got [3, 1], expected a shape compatible with [3, 2]"),

@@ -1,5 +1,5 @@
 /*
- * tests/engine/autograd/test_ready.c - the order in which leaves get their gradients, and leaves that get two.
+ * tests/engine/autograd/test_ready.c - the order in which leaves receive their gradients, and leaves that receive two.
  */
 #include <setjmp.h>
 #include <stdarg.h>

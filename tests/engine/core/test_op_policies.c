@@ -1,8 +1,9 @@
 /*
- * tests/engine/core/test_op_policies.c - what autocast makes of each op's results, and what autograd keeps of it, against PyTorch.
+ * tests/engine/core/test_op_policies.c - the effect of autocast on each op's results, and what autograd saves of it,
+ * compared with PyTorch.
  *
- * Figures: tests/golden/oracle/op_policies.txt, made by tests/oracle/op_policies.py (PyTorch 2.15) from the rows of op_cases.def; its header
- * says how a line is read.
+ * Figures: tests/golden/oracle/op_policies.txt, made by tests/oracle/op_policies.py (PyTorch 2.15) from the rows of
+ * op_cases.def; its header describes the format of a line.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -110,7 +111,7 @@ static void dtypes_text(const struct op_run *run, char *out, size_t size)
 
 /* ---- a line ---- */
 
-/* "f32 f16 out … saved …" of ours; "f32 f16 error" where the engine refuses. */
+/* Our line: "f32 f16 out … saved …"; "f32 f16 error" if the engine refuses. */
 static void our_line(const struct op_case *oc, bool half, bool region, char *out, size_t size)
 {
     char dtypes[TEXT_MAX / 4], saved[TEXT_MAX / 2];
@@ -139,7 +140,7 @@ static void our_line(const struct op_case *oc, bool half, bool region, char *out
     rig_release(&rig);
 }
 
-/* Of a refusal only that it is one is compared. */
+/* Of a refusal only its existence is compared. */
 static int compare_line(const struct op_case *oc, const char *row, char *theirs)
 {
     char *error = strstr(theirs, " error ");
@@ -193,7 +194,7 @@ static void results_and_saved_tensors_are_those_of_pytorch(void **state)
     page_count_check("op_policies.txt", lines, lines);
 }
 
-/* ---- no row is forgotten ---- */
+/* ---- every op has a row ---- */
 
 static bool has_case(enum eng_op_id id)
 {
@@ -204,7 +205,9 @@ static bool has_case(enum eng_op_id id)
     return false;
 }
 
-/* A row without a derivative saves nothing and is left alone by autocast; every other one has a call that PyTorch has been asked about. */
+/*
+ * An op without a derivative saves nothing and autocast ignores it; every other one has a call recorded from PyTorch.
+ */
 static void every_row_of_the_table_has_a_case(void **state)
 {
     int missing = 0;

@@ -1,8 +1,8 @@
 /*
- * tests/engine/workspace/test_workspace.c - what a GPU of our own works in, on a run without data that repeats it.
+ * tests/engine/workspace/test_workspace.c - workspaces of a real GPU, in a run without data that repeats its run.
  *
- * Whole runs are in tests/facts/test_cuda_device.c; here is the text that stands in traces, whoever wrote it, and the sizes that follow
- * from shapes.
+ * Whole runs are in tests/facts/test_cuda_device.c; here are the text that is stored in traces, also a damaged one, and
+ * the sizes that follow from shapes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static struct eng_view image(const int64_t *sizes)
     return v;
 }
 
-/* Opens the rooms of one convolution; returns the bytes allocated at most. */
+/* Opens the workspaces of one convolution; returns the bytes allocated at most. */
 static uint64_t bytes_of_conv(struct eng *e)
 {
     struct eng_view x = image(X), w = image(W), y = image(Y);
@@ -70,7 +70,7 @@ static void what_was_written_is_read_again(void **state)
     eng_free(e);
 }
 
-/* A trace may come from anybody. */
+/* A trace can come from an untrusted source. */
 static void lines_that_are_none_are_left_out(void **state)
 {
     struct eng *e =
@@ -94,7 +94,7 @@ static void a_convolution_that_is_not_there_works_in_nothing(void **state)
     eng_free(e);
 }
 
-/* 3 MiB are free: a segment for 5 MiB is 20 MiB, one for 3 MiB too; 1,000 bytes lie in one of 2 MiB. */
+/* 3 MiB are free: a segment for 5 MiB is 20 MiB, one for 3 MiB too; 1,000 bytes are in one of 2 MiB. */
 static void the_first_way_that_fits_is_taken(void **state)
 {
     static const char text[] = "gpu 86\nforward float32 2,3,8,8 4,3,3,3 2,4,8,8 stride 1,1 padding "
@@ -124,13 +124,13 @@ static void sizes_follow_from_shapes(void **state)
     /* 100,000 elements in pieces of 16,384 are 7, a double each */
     assert_int_equal(eng_workspace_reduce(ENG_R_SUM, &x, &one), 56);
     assert_int_equal(eng_workspace_reduce(ENG_R_VAR, &x, &one), 0);
-    /* 2*4*512 rows of 512 scores, a float and a half each, are 12 MiB; of rows of 8,192 scores 64 MiB hold 1,365 */
+    /* 2*4*512 rows of 512 scores, a float and a half each, are 12 MiB; of rows of 8,192 scores 64 MiB contain 1,365 */
     assert_int_equal(eng_workspace_sdpa(&q, &q), 12 << 20);
     assert_int_equal(eng_workspace_sdpa(&long_q, &long_q), 1365 * 8192 * 6);
     /* backward has two of each: of 8 heads of 512 * 512 scores; of one head at least, of 8,192 * 8,192 */
     assert_int_equal(eng_workspace_sdpa_backward(&q, &q), 24 << 20);
     assert_int_equal(eng_workspace_sdpa_backward(&long_q, &long_q), 768 << 20);
-    /* columns are read as they lie, every other element is not: 35 floats, 256 bytes a piece */
+    /* columns are read in place, every other element is not: 35 floats, 256 bytes per part */
     assert_int_equal(eng_workspace_operand(&turned), 0);
     assert_int_equal(eng_workspace_operand(&odd), 256);
 }
@@ -145,5 +145,5 @@ int main(void)
         cmocka_unit_test(sizes_follow_from_shapes),
     };
 
-    return cmocka_run_group_tests_name("engine/rooms", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("engine/workspaces", tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /*
- * tests/engine/device/twin/cuda_twin.c - a GPU made of host memory: what the kernels of engine/device/cuda need to run where there is none.
+ * tests/engine/device/twin/cuda_twin.c - a GPU made of host memory: what the kernels of engine/device/cuda need to run
+ * where there is none.
  *
- * For:            the tests of the CPU's kernels, run once more over the table of the CUDA device, and whole runs through the plug-in that
- *                 twin_plugin.c makes of it. Launches are loops (cuda_launch.cuh), each begun somewhere else.
+ * For:            the tests of the CPU's kernels, run once more over the table of the CUDA device, and whole runs
+ *                 through the plug-in that twin_plugin.c makes of it. Launches are loops (cuda_launch.cuh), each begun
+ *                 somewhere else.
  * Must not know:  any kernel. Products and convolutions, which libraries do on a GPU, are those of the host.
- * Invariant:      before a device is open all memory counts as the device's; then only its segments and scratch do, and everything
- *                 else has to be staged.
+ * Invariant:      before a device is open all memory counts as the device's; then only its segments and scratch do,
+ *                 and everything else has to be staged.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +44,7 @@ static struct {
     struct piece segments[MOST_SEGMENTS];
     size_t segment_count;
     bool is_strict; /* what a kernel works in has to be brought */
-    struct eng_device_workspace room;
+    struct eng_device_workspace workspace;
     uint64_t workspace_used;
     uint64_t products;
     uint64_t convolutions;
@@ -78,7 +80,7 @@ static void say_launches(void)
 void twin_close(void)
 {
     say_launches();
-    VS_ASSERT(!twin.room.scratch && !twin.room.library && !twin.room.way);
+    VS_ASSERT(!twin.workspace.scratch && !twin.workspace.library && !twin.workspace.way);
     VS_ASSERT(twin.segment_count == 0 && twin.depth == 0 && twin.flag == 0);
     twin.is_open = false;
 }
@@ -108,7 +110,7 @@ bool cuda_is_device(const void *memory)
     return false;
 }
 
-/* An expandable segment is mapped in pieces, and a room may lie over several. */
+/* An expandable segment is mapped in pieces, and a workspace may extend over several. */
 static bool is_in_segment(const void *memory, uint64_t bytes)
 {
     const char *at = memory;
@@ -123,22 +125,22 @@ static bool is_in_segment(const void *memory, uint64_t bytes)
     return at >= end;
 }
 
-/* What lies in a room before it is used is nobody's business: no kernel may count on it. */
+/* What lies in a workspace before it is used is arbitrary: no kernel may rely on it. */
 static void soil(void *memory, uint64_t bytes)
 {
     memset(memory, 0xA5, bytes < SOILED ? bytes : SOILED);
 }
 
-void twin_room(const struct eng_device_workspace *room)
+void twin_set_workspace(const struct eng_device_workspace *workspace)
 {
-    VS_ASSERT(!room->scratch || is_in_segment(room->scratch, room->scratch_bytes));
-    VS_ASSERT(!room->library || is_in_segment(room->library, room->library_bytes));
-    twin.room = *room;
+    VS_ASSERT(!workspace->scratch || is_in_segment(workspace->scratch, workspace->scratch_bytes));
+    VS_ASSERT(!workspace->library || is_in_segment(workspace->library, workspace->library_bytes));
+    twin.workspace = *workspace;
     twin.workspace_used = 0;
-    if (room->scratch)
-        soil(room->scratch, room->scratch_bytes);
-    if (room->library)
-        soil(room->library, room->library_bytes);
+    if (workspace->scratch)
+        soil(workspace->scratch, workspace->scratch_bytes);
+    if (workspace->library)
+        soil(workspace->library, workspace->library_bytes);
 }
 
 bool twin_memory_add(uint64_t address, uint64_t bytes)
@@ -167,13 +169,13 @@ void twin_memory_remove(uint64_t address, uint64_t bytes)
 
 void *cuda_scratch(uint64_t bytes)
 {
-    char *out = (char *)twin.room.scratch + twin.workspace_used;
+    char *out = (char *)twin.workspace.scratch + twin.workspace_used;
 
-    if (!twin.room.scratch) {
+    if (!twin.workspace.scratch) {
         VS_ASSERT(!twin.is_strict || !bytes);
         return cuda_stage(bytes);
     }
-    VS_ASSERT(twin.workspace_used + bytes <= twin.room.scratch_bytes);
+    VS_ASSERT(twin.workspace_used + bytes <= twin.workspace.scratch_bytes);
     twin.workspace_used += eng_workspace_part(bytes);
     return out;
 }
@@ -241,8 +243,9 @@ void cuda_matmul(const struct eng_view *a, const struct eng_view *b, const struc
     if (twin.is_open && cuda_is_device(a->data) && cuda_is_device(b->data) &&
         cuda_is_device(c->data) && eng_workspace_numel(c)) {
         VS_ASSERT(!twin.is_strict ||
-                  twin.room.library_bytes == vs_cublas_workspace(TWIN_CAPABILITY, true));
-        VS_ASSERT(twin.workspace_used + eng_workspace_matmul(a, b, c) <= twin.room.scratch_bytes ||
+                  twin.workspace.library_bytes == vs_cublas_workspace(TWIN_CAPABILITY, true));
+        VS_ASSERT(twin.workspace_used + eng_workspace_matmul(a, b, c) <=
+                      twin.workspace.scratch_bytes ||
                   !twin.is_strict);
     }
     twin.products++;
@@ -318,22 +321,23 @@ int twin_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const stru
     return n;
 }
 
-/* The room is that of one of the ways. */
+/* The workspace is that of one of the ways. */
 static void check_conv(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                        const struct eng_view *y, const struct eng_conv2d *p)
 {
     struct eng_conv_way ways[ENG_CONV_WAYS];
-    const struct eng_conv_way *told = twin.room.way;
+    const struct eng_conv_way *chosen = twin.workspace.way;
     int n, i = 0;
 
     if (!twin.is_open || !twin.is_strict || !eng_workspace_numel(x) || !eng_workspace_numel(w) ||
         !eng_workspace_numel(y))
         return;
     n = twin_conv_ways(kind, x, w, y, p, ways);
-    VS_ASSERT(told);
-    while (i < n && ways[i].number != told->number)
+    VS_ASSERT(chosen);
+    while (i < n && ways[i].number != chosen->number)
         i++;
-    VS_ASSERT(i < n && told->bytes == ways[i].bytes && twin.room.scratch_bytes == told->bytes);
+    VS_ASSERT(i < n && chosen->bytes == ways[i].bytes &&
+              twin.workspace.scratch_bytes == chosen->bytes);
 }
 
 void cuda_conv2d(const struct eng_view *x, const struct eng_view *w, const struct eng_view *bias,

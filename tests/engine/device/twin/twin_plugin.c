@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/twin/twin_plugin.c - the plug-in that `record --device cuda` finds where VRAMSCOPE_PLUGINS names its folder.
+ * tests/engine/device/twin/twin_plugin.c - the plug-in that `record --device cuda` finds where VRAMSCOPE_PLUGINS names
+ * its folder.
  *
  * For:            tests of whole runs on a device of its own, without a GPU.
  * Must not know:  kernels.
@@ -165,7 +166,7 @@ static enum vs_status open_twin(const struct eng_kernels *host, struct eng_devic
     out->info.free_bytes = TOTAL;
     out->watch = watch;
     out->wait = wait_none;
-    out->room = twin_room;
+    out->set_workspace = twin_set_workspace;
     out->conv_ways = twin_conv_ways;
     out->close = close_twin;
     twin_open();
