@@ -1,9 +1,8 @@
 /*
- * store/chunk.c - the events of an open trace, decoded chunk by chunk.
+ * store/chunk.c - see chunk_internal.h.
  *
- * For:            store/chunk_internal.h says.
- * Must not know:  strings, places, what the tensors' blocks mean.
- * Invariant:      what is given out was decoded whole: every event of its chunk was there exactly once.
+ * Must not know:  strings, locations, the meaning of tensor records.
+ * Invariant:      events are only returned from a chunk that decoded completely: each of its events exactly once.
  */
 #include "store/chunk_internal.h"
 
@@ -13,7 +12,7 @@
 #include "base/mem.h"
 #include "store/codec.h"
 
-/* A chunk as the list knows it: number in the file, first event, how many, and a sum over how many of which kind. */
+/* An entry of the list: number in the file, first event, event count, and a hash of the event counts per kind. */
 struct chunk {
     uint64_t idx;
     uint64_t first_seq;
@@ -23,7 +22,7 @@ struct chunk {
 
 /*
  * list                 in order of first_seq, without gaps
- * events, event_count  the chunk list[current], decoded; current is SIZE_MAX where there is none
+ * events, event_count  the decoded chunk list[current]; current is SIZE_MAX if there is none
  */
 struct sto_chunks {
     const struct sto_db *db;
@@ -48,7 +47,7 @@ static enum vs_status fail_damaged(const struct sto_chunks *c, uint64_t seq, con
                    c->db->path, what, seq);
 }
 
-/* The chunks from where the list ends. */
+/* Read the chunks that follow the end of the list. */
 static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
 {
     uint64_t next_seq = sto_chunks_event_count(c) + 1;
@@ -140,7 +139,7 @@ uint64_t sto_chunks_event_count(const struct sto_chunks *c)
 
 enum vs_status sto_chunks_refresh(struct sto_chunks *c, struct vs_error *err)
 {
-    /* the last one may have grown */
+    /* the last chunk may have grown */
     if (c->list_count && c->current >= c->list_count - 1)
         c->current = SIZE_MAX;
     if (c->list_count)
@@ -169,7 +168,10 @@ static const uint8_t *bytes_keep(struct vs_arena *bytes, const void *from, size_
     return to;
 }
 
-/* Fill a column from the current row of column_stmt. Its bytes live in `bytes`, as the row does not. */
+/*
+ * Fill a column from the current row of column_stmt. Its bytes are copied to `bytes`, because the row is only valid
+ * until the next step.
+ */
 static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_column *col)
 {
     const void *dict = sqlite3_column_blob(stmt, 7);
@@ -190,7 +192,10 @@ static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_c
     col->data = bytes_keep(bytes, data, col->data_bytes);
 }
 
-/* The columns of the block with id `block_id`, into `block`. In a damaged file rows come that were not asked for. */
+/*
+ * Read the columns of the block with id `block_id` into `block`. In a damaged file the query may return unexpected
+ * rows.
+ */
 static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
                                    struct sto_block *block, struct vs_error *err)
 {
@@ -217,7 +222,7 @@ static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
     return st;
 }
 
-/* The blocks of a chunk as they are in the file now. *event_count is how many events they have together. */
+/* Read the blocks of a chunk as they are in the file now. *event_count is their total number of events. */
 static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chunk,
                                   struct sto_block *blocks, size_t *block_count,
                                   uint64_t *event_count, struct vs_error *err)
@@ -261,8 +266,11 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
 }
 
 /*
- * Chunk number `at` of the list. whole: room for its events, for who wants all of them; they are not copied then, and *in_place says that they
- * are there. NULL, or where the chunk has grown in the file: they go where they stay for the next request.
+ * Decode chunk number `at` of the list.
+ *
+ * whole     where to decode its events to, if the caller wants all of them, with space for the listed count; *in_place
+ *           is true if they were decoded there
+ *           NULL, or the chunk has grown in the file: the events are kept in c->events for later requests
  */
 static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_event *whole,
                                    bool *in_place, struct vs_error *err)
@@ -280,7 +288,8 @@ static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_ev
         return st;
     st = blocks_load(c, chunk, blocks, &block_count, &count, err);
     if (st) {
-        sqlite3_exec(c->db->handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is told */
+        sqlite3_exec(c->db->handle, "ROLLBACK", NULL, NULL,
+                     NULL); /* report the first failure, not this one */
         return st;
     }
     st = sto_db_exec(c->db, "COMMIT", err);
@@ -301,7 +310,7 @@ static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_ev
     return VS_OK;
 }
 
-/* Number in the list of the chunk that holds event `seq`. */
+/* Index in the list of the chunk that contains event `seq`. */
 static size_t chunk_find(const struct sto_chunks *c, uint64_t seq)
 {
     size_t low = 0;
@@ -351,7 +360,7 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
     return VS_OK;
 }
 
-/* One block as it is in the file now. */
+/* Read one block as it is in the file now. */
 static enum vs_status block_load(struct sto_chunks *c, int64_t block_id, struct sto_block *block,
                                  struct vs_error *err)
 {
@@ -380,14 +389,17 @@ enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, siz
 
     VS_ASSERT(count <= STO_CHUNK_EVENTS_MAX);
     vs_arena_clear(c->bytes);
-    /* a recorder at work may write the block anew between two statements; the caller may have a transaction of its own */
+    /*
+     * a savepoint, because a running recorder may rewrite the block between two statements, and the caller may be in a
+     * transaction
+     */
     st = sto_db_exec(c->db, "SAVEPOINT block", err);
     if (st)
         return st;
     st = block_load(c, block_id, &block, err);
     if (st) {
         sqlite3_exec(c->db->handle, "RELEASE block", NULL, NULL,
-                     NULL); /* the first failure is told */
+                     NULL); /* report the first failure, not this one */
         return st;
     }
     st = sto_db_exec(c->db, "RELEASE block", err);

@@ -1,9 +1,9 @@
 /*
- * store/codec.c - columns back to events, and the codec's memory.
+ * store/codec.c - decodes columns to events, and owns the codec's memory.
  *
- * For:            store/codec.h says.
+ * For:            see store/codec.h.
  * Must not know:  SQLite, files.
- * Invariant:      nothing here trusts the bytes it decodes: every index is checked against the length it came with.
+ * Invariant:      the decoded bytes are not trusted: every index is checked against the length of its array.
  */
 #include "store/codec.h"
 
@@ -64,7 +64,9 @@ bool sto_codec_width_is_legal(uint32_t width)
     return width <= STO_WIDTH_SHORT_MAX || width == STO_WIDTH_MAX;
 }
 
-/* Words of few bytes are most of a trace: loaded at once, and pushed together, they cost a nanosecond each. */
+/*
+ * Most of a trace is words of few bytes. They are loaded at once and their bits shifted together, in about 1 ns each.
+ */
 static inline uint64_t word_1(const uint8_t *in)
 {
     return in[0] & 0x7f;
@@ -96,7 +98,7 @@ static inline uint64_t word_5(const uint8_t *in)
     return word_4(in) | (uint64_t)(in[4] & 0x7f) << 4 * STO_GROUP_BITS;
 }
 
-/* A word of any legal width but 0. */
+/* Decode a word of any legal width except 0. */
 static inline uint64_t word_get(const uint8_t *in, uint32_t width)
 {
     uint64_t word = 0;
@@ -119,7 +121,7 @@ static inline uint64_t word_get(const uint8_t *in, uint32_t width)
     }
 }
 
-/* The column whose data hold the codes or words of `col`; NULL where the lengths are not what they must be. */
+/* The column whose data contain the codes or words of `col`; NULL if the lengths are inconsistent. */
 static const struct sto_column *column_source(const struct sto_block *block,
                                               const struct sto_column *col)
 {
@@ -138,13 +140,13 @@ static const struct sto_column *column_source(const struct sto_block *block,
     return from;
 }
 
-/* Events are put together so many at a time: what they are made of stays in the first cache. */
+/* Events are decoded in tiles of this many, so that their column values stay in the L1 cache. */
 #define TILE 256
 
 /*
  * A column being decoded.
  *
- * data    words, or codes where there is a dictionary; NULL: the number is 0
+ * data    words, or codes if there is a dictionary; NULL: all numbers are 0
  * dict    base + unit * word of each entry
  */
 struct column_in {
@@ -154,13 +156,16 @@ struct column_in {
     uint64_t dict_count;
 };
 
-/* base + unit * word, wrapping: a damaged column gives odd values, never undefined behaviour. */
+/* base + unit * word in wrapping arithmetic: a damaged column gives wrong values but no undefined behaviour. */
 static inline int64_t column_word(const struct sto_column *col, uint64_t word)
 {
     return (int64_t)((uint64_t)col->base + (uint64_t)col->unit * word);
 }
 
-/* Ready to take the values of a stored column. dict_reserve: for STO_CHUNK_EVENTS_MAX entries. False where it is damaged. */
+/*
+ * Prepare to decode a stored column. dict_reserve: memory for STO_CHUNK_EVENTS_MAX entries. False if the column is
+ * damaged.
+ */
 static bool column_open(const struct sto_block *block, const struct sto_column *col,
                         int64_t *dict_reserve, struct column_in *in)
 {
@@ -172,7 +177,7 @@ static bool column_open(const struct sto_block *block, const struct sto_column *
     if (!col->dict)
         return true;
     in->dict_count = col->dict_bytes / col->dict_width;
-    /* codes that are larger than any chunk needs find no entry either */
+    /* codes are less than the size of a chunk; entries beyond that cannot be referenced */
     if (in->dict_count > STO_CHUNK_EVENTS_MAX)
         in->dict_count = STO_CHUNK_EVENTS_MAX;
     for (size_t i = 0; i < in->dict_count; i++)
@@ -182,7 +187,7 @@ static bool column_open(const struct sto_block *block, const struct sto_column *
     return true;
 }
 
-/* The words themselves. */
+/* Decode words without applying base and unit. */
 static void words_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
     uint32_t width = in->col->width;
@@ -212,7 +217,10 @@ static void words_take(const struct column_in *in, size_t first, size_t count, i
     }
 }
 
-/* base + unit * word; most units are 1, and a multiplication of 64 bits is what keeps a loop from being made of wide instructions. */
+/*
+ * Compute base + unit * word. Most units are 1, which is a separate loop: a 64-bit multiplication prevents
+ * vectorisation.
+ */
 static void words_scale(const struct sto_column *col, size_t count, int64_t *out)
 {
     uint64_t base = (uint64_t)col->base;
@@ -226,7 +234,7 @@ static void words_scale(const struct sto_column *col, size_t count, int64_t *out
     }
 }
 
-/* Each word is the number of an entry in the dictionary. False: there is no such entry. */
+/* Look up each word in the dictionary. False: there is no such entry. */
 static bool codes_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
     words_take(in, first, count, out);
@@ -238,7 +246,7 @@ static bool codes_take(const struct column_in *in, size_t first, size_t count, i
     return true;
 }
 
-/* Values first … first + count - 1 of the column. False where it is damaged. */
+/* Decode values first … first + count - 1 of the column. False if it is damaged. */
 static bool column_take(const struct column_in *in, size_t first, size_t count, int64_t *out)
 {
     uint64_t step = (uint64_t)in->col->step;
@@ -258,7 +266,7 @@ static bool column_take(const struct column_in *in, size_t first, size_t count, 
     return true;
 }
 
-/* The events of a tile, from their values, to where they are in the chunk. */
+/* Assemble the events of a tile from their values, each at its index in the chunk. */
 static bool tile_put(const int64_t (*v)[TILE], size_t count, uint32_t kind, struct vs_event *events,
                      bool *is_filled, size_t capacity)
 {

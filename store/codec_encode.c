@@ -1,9 +1,9 @@
 /*
- * store/codec_encode.c - events to columns.
+ * store/codec_encode.c - encodes events to columns.
  *
- * For:            store/codec.h says.
+ * For:            see store/codec.h.
  * Must not know:  SQLite, files.
- * Invariant:      of the forms a column can have the shortest of those tried is taken; each gives the same values back.
+ * Invariant:      a column is stored in the shortest form of those tried; each form decodes to the same values.
  */
 #include "store/codec.h"
 
@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "store/codec_internal.h"
 
-/* Values beyond this are stored as they are, so that no sum of the others can overflow in SQL's signed arithmetic. */
+/* Columns with values beyond this are stored as they are, so that no sum overflows in SQL's signed arithmetic. */
 #define PLAIN_LIMIT (INT64_C(1) << 60)
 
-/* The shortest width that holds `word`; 0 for 0. */
+/* The smallest width that holds `word`; 0 for 0. */
 static uint32_t word_width(uint64_t word)
 {
     uint32_t width;
@@ -34,7 +34,7 @@ static void word_put(uint8_t *out, uint64_t word, uint32_t width)
     }
 }
 
-/* `count` words at `out`, for the widths that occur all the time with the loop unrolled. */
+/* Write `count` words at `out`. The loop is unrolled for the frequent widths. */
 static void words_put(uint8_t *out, const uint64_t *words, size_t count, uint32_t width)
 {
     switch (width) {
@@ -84,7 +84,7 @@ static uint8_t *bytes_take(struct sto_codec *codec, size_t count)
     return at;
 }
 
-/* Lowest and highest of v[i] - step * i, and all bits in which two of them differ from the first. */
+/* Minimum and maximum of v[i] - step * i, and the bits in which any of them differs from the first. */
 struct span {
     int64_t min;
     int64_t max;
@@ -124,7 +124,7 @@ static bool is_level(const int64_t *v, size_t n)
 {
     uint64_t bits = 0;
 
-    if (v[n / 2] != v[0] || v[n - 1] != v[0]) /* mostly told at once */
+    if (v[n / 2] != v[0] || v[n - 1] != v[0]) /* usually decides */
         return false;
     for (size_t i = 1; i < n; i++)
         bits |= (uint64_t)v[i] ^ (uint64_t)v[0];
@@ -138,13 +138,13 @@ static uint32_t span_width(const struct span *s)
     return range == 0 ? 0 : word_width(range >> __builtin_ctzll(s->bits));
 }
 
-/* Fields that tend to grow with time: numbers of events, blocks, tensors and nodes, and the clock. */
+/* Fields that usually increase with time: event numbers, ids of blocks, tensors and nodes, and time. */
 static bool may_climb(enum sto_field field)
 {
     return field != STO_FIELD_LOCATION && field != STO_FIELD_D && field != STO_FIELD_AUX;
 }
 
-/* What is left of the values when the line is taken away. */
+/* Subtract base and step * i from the values. */
 static void words_fill(struct sto_codec *codec, const int64_t *v, size_t n, int shift,
                        const struct sto_column *col)
 {
@@ -162,8 +162,9 @@ static void words_fill(struct sto_codec *codec, const int64_t *v, size_t n, int 
 }
 
 /*
- * Fill base, step, unit and width of `col`, and codec->words. Values far out, where a sum might overflow, are kept as
- * they are; otherwise a straight line through the first and the last value is tried against a level one.
+ * Compute base, step, unit and width of `col`, and codec->words. Very large values, whose sum might overflow, are
+ * stored as they are. Otherwise the straight line through the first and the last value is compared with a constant
+ * base.
  */
 static void words_split(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
                         struct sto_column *col)
@@ -202,8 +203,12 @@ static void words_split(struct sto_codec *codec, enum sto_field field, const int
 }
 
 /*
- * Number the distinct words of codec->words in order of appearance: codec->codes, codec->dict_words. Returns how
- * many there are, or 0 as soon as it is clear that a dictionary would not be shorter than the words.
+ * Number the distinct words of codec->words in order of appearance: codec->codes, codec->dict_words. Returns their
+ * number, or 0 as soon as a dictionary cannot be shorter than the words.
+ *
+ * This is a hash table of its own rather than base/table.h because it is built anew for each column of each block:
+ * incrementing codec->stamp clears it in constant time, where vs_table_clear() writes all its slots. A slot holds the
+ * word itself, so that a lookup reads one cache line.
  */
 static uint32_t dict_build(struct sto_codec *codec, size_t n, uint32_t width)
 {
@@ -215,7 +220,7 @@ static uint32_t dict_build(struct sto_codec *codec, size_t n, uint32_t width)
         mask *= 2;
     mask--;
     codec->stamp++;
-    /* count * width + n * (bytes a code) < n * width, with one byte a code: refined when there are more than 128 */
+    /* count * width + n * (bytes per code) < n * width, with one byte per code: corrected at 128 entries */
     count_max = (uint32_t)(n * (width - 1) / width);
     for (size_t i = 0; i < n; i++) {
         uint64_t word = codec->words[i];
@@ -248,8 +253,8 @@ static void dict_put(struct sto_codec *codec, uint32_t count, struct sto_column 
 }
 
 /*
- * True, and the column written as a dictionary alone, where equal codes of `from` always come with equal words and
- * the dictionary is shorter than codes of its own would be.
+ * If equal codes of `from` always have equal words, and a dictionary is shorter than separate codes, write the column
+ * as a dictionary only, and return true.
  */
 static bool column_put_shared(struct sto_codec *codec, const struct sto_code_source *from, size_t n,
                               struct sto_column *col)
@@ -276,7 +281,10 @@ static bool column_put_shared(struct sto_codec *codec, const struct sto_code_sou
     return true;
 }
 
-/* Let other columns of the block use the codes of this one: its dictionary's, or its words where they are short. */
+/*
+ * Make the codes of this column available to other columns of the block: its dictionary indices, or its words if they
+ * are short.
+ */
 static void source_keep(struct sto_codec *codec, struct sto_code_source *source,
                         enum sto_field field, size_t n, const struct sto_column *col,
                         uint32_t dict_count)
@@ -327,7 +335,7 @@ static void column_encode(struct sto_codec *codec, enum sto_field field, const i
     col->is_stored = col->width > 0 || col->base != 0 || col->step != 0;
     if (col->width == 0)
         return;
-    /* Numbers of events and times hardly repeat. */
+    /* Event numbers and times rarely repeat, so no dictionary is tried. */
     if (field != STO_FIELD_SEQ && field != STO_FIELD_TIME) {
         if (column_put_shared(codec, &codec->by_location, n, col) ||
             column_put_shared(codec, &codec->by_b, n, col))
@@ -342,7 +350,7 @@ static void column_encode(struct sto_codec *codec, enum sto_field field, const i
         source_keep(codec, &codec->by_b, field, n, col, dict_count);
 }
 
-/* Put an event into row `at` of codec->values. */
+/* Store the fields of an event as row `at` of codec->values. */
 static void values_put(struct sto_codec *codec, size_t at, size_t seq, const struct vs_event *e)
 {
     codec->values[STO_FIELD_SEQ][at] = (int64_t)seq;
@@ -356,7 +364,7 @@ static void values_put(struct sto_codec *codec, size_t at, size_t seq, const str
     codec->values[STO_FIELD_AUX][at] = e->raw.aux;
 }
 
-/* The events' numbers in codec->order, those of each kind side by side; starts[k] is where those of kind k begin. */
+/* Write the indices of the events to codec->order, grouped by kind; the group of kind k begins at starts[k]. */
 static void events_sort(struct sto_codec *codec, const struct vs_event *events, size_t count,
                         size_t *starts)
 {

@@ -1,22 +1,22 @@
 /*
- * store/codec_internal.h - what the two halves of the codec share: its memory.
+ * store/codec_internal.h - the memory that the encoder and the decoder share.
  *
  * For:            store/codec.c, store/codec_encode.c.
  * Must not know:  SQLite, files.
- * Invariant:      values has room for a whole chunk in each field.
+ * Invariant:      each array of `values` has space for a whole chunk.
  */
 #ifndef STO_CODEC_INTERNAL_H
 #define STO_CODEC_INTERNAL_H
 
 #include "store/codec.h"
 
-/* Wider than this is STO_WIDTH_MAX. */
+/* A number that needs more bytes is stored in STO_WIDTH_MAX. */
 #define STO_WIDTH_SHORT_MAX 5
 
-/* Two bytes number all entries that a dictionary of a chunk can have. */
+/* Two bytes can number all entries that the dictionary of a chunk can have. */
 #define STO_CODE_WIDTH_MAX 2
 
-/* A word that a dictionary has: taken where stamp is the codec's. */
+/* A word of the dictionary being built. The slot is used if `stamp` equals the codec's. */
 struct sto_dict_slot {
     uint64_t word;
     uint32_t stamp;
@@ -25,7 +25,10 @@ struct sto_dict_slot {
 
 #define STO_DICT_SLOTS ((size_t)2 * STO_CHUNK_EVENTS_MAX)
 
-/* Codes that other columns may share: one an event, below `count`; count 0: there are none. */
+/*
+ * Dictionary indices that other columns of the block may share: one per event, each less than `count`. count 0: not
+ * available.
+ */
 struct sto_code_source {
     enum sto_field field;
     uint32_t width;
@@ -34,11 +37,12 @@ struct sto_code_source {
 };
 
 /*
- * values  one array a field, of the events of one kind; when decoding, the entries of its dictionary
- * order   the numbers of a chunk's events, those of a kind side by side
- * words   what is left of a column's values without base, step and unit
- * codes   a column's words as numbers of dictionary entries; by_location, by_b: those that later columns may share
- * bytes   where encoded columns lie; at most STO_WIDTH_MAX bytes of data and as many of dictionary an event and field
+ * values  one array per field, for the events of one kind; while decoding, the entries of the field's dictionary
+ * order   the indices of the chunk's events, grouped by kind
+ * words   the column's words: what remains of its values without base, step and unit
+ * codes   the column's words as dictionary indices; by_location, by_b: indices that later columns may share
+ * bytes   the encoded columns: at most STO_WIDTH_MAX bytes of data and as many of dictionary per event and field
+ * slots   hash table of dict_build(), which clears it by incrementing `stamp`
  */
 struct sto_codec {
     int64_t *values[STO_FIELD_COUNT];

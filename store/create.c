@@ -1,9 +1,7 @@
 /*
- * store/create.c - an empty trace at a path.
+ * store/create.c - see create.h.
  *
- * For:            store/create.h says.
  * Must not know:  rows.
- * Invariant:      as in the header.
  */
 #include "store/create.h"
 
@@ -25,12 +23,13 @@ struct view {
 };
 
 /*
- * `image`, a trace with all tables and no view, and `views`: tools/empty_trace.c prints them when vramscope is built.
+ * `image`, a trace file with all tables and without views, and `views`. tools/empty_trace.c generates them at build
+ * time.
  */
 #include "empty_trace.inc"
 
-/* Names tried before giving up: others may be at work on the same path. */
-#define TEMP_TRIES 100
+/* Number of temporary names tried: other processes may be creating the same path. */
+#define TEMP_NAMES_MAX 100
 
 static char *text_join(const char *a, const char *b)
 {
@@ -67,12 +66,12 @@ static enum vs_status path_check(const char *path, bool is_forced, struct vs_err
     return VS_OK;
 }
 
-/* In the words of sto_db_fail. */
+/* The same messages as sto_db_fail(). */
 static enum vs_status fail_write(const char *path, struct vs_error *err)
 {
     if (errno == ENOSPC || errno == EDQUOT)
-        return vs_fail(err, VS_E_IO, "%s: the disk is full; make room, or write to another disk",
-                       path);
+        return vs_fail(err, VS_E_IO,
+                       "%s: the disk is full; free some space, or write to another disk", path);
     return vs_fail(err, VS_E_IO,
                    "%s: no more can be written to it: %s; files may not be larger here (`ulimit "
                    "-f`), or the disk fails; write to another place",
@@ -94,10 +93,13 @@ static bool write_all(int fd, const unsigned char *bytes, size_t len)
     return true;
 }
 
-/* A file of our own beside `path` that holds the image, with the rights that a new file gets. *out is NULL where none is left behind. */
+/*
+ * Create a temporary file in the folder of `path` that contains the image, with the permissions of a new file. *out is
+ * NULL if no file was left behind.
+ */
 static enum vs_status temp_create(const char *path, char **out, struct vs_error *err)
 {
-    for (int i = 0; i < TEMP_TRIES; i++) {
+    for (int i = 0; i < TEMP_NAMES_MAX; i++) {
         char end[48];
         char *temp;
         int fd;
@@ -119,7 +121,7 @@ static enum vs_status temp_create(const char *path, char **out, struct vs_error 
     return fail_errno(path, err);
 }
 
-/* Journals of a file that was here once would be taken for ours. */
+/* Remove journals that an earlier file of this name left: SQLite would apply them to the new one. */
 static void journals_remove(const char *path)
 {
     static const char *const ends[] = {"-journal", "-wal", "-shm"};
@@ -142,7 +144,8 @@ static enum vs_status temp_rename(const char *temp, const char *path, bool is_fo
         rc = rename(temp, path);
     } else {
         rc = renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE);
-        if (rc != 0 && (errno == EINVAL || errno == ENOSYS)) { /* a file system without that flag */
+        if (rc != 0 &&
+            (errno == EINVAL || errno == ENOSYS)) { /* the file system does not support the flag */
             rc = link(temp, path);
             if (rc == 0)
                 unlink(temp);
@@ -188,7 +191,7 @@ enum vs_status sto_create_views(const struct sto_db *db, struct vs_error *err)
     enum vs_status st = sto_db_number(db, "PRAGMA user_version", &version, err);
 
     if (st || version != STO_MIGRATE_BEGUN)
-        return st; /* someone else was here first */
+        return st; /* another process created it first */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
     st = sto_db_prepare(db, "INSERT INTO sqlite_schema VALUES ('view', ?1, ?1, 0, ?2)", &stmt, err);
@@ -215,6 +218,7 @@ enum vs_status sto_create_finish(const struct sto_db *db, struct vs_error *err)
     if (!st)
         st = sto_db_exec(db, "COMMIT", err);
     if (st)
-        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is told */
+        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL,
+                     NULL); /* report the first failure, not this one */
     return st;
 }

@@ -1,9 +1,8 @@
 /*
- * store/db.c - SQLite's calls with our errors.
+ * store/db.c - see db_internal.h.
  *
- * For:            store/db_internal.h says.
- * Must not know:  what the tables hold.
- * Invariant:      every failure of SQLite passes through sto_db_fail.
+ * Must not know:  the contents of tables.
+ * Invariant:      every failure of SQLite passes through sto_db_fail().
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +15,7 @@
 
 #define BUSY_TIMEOUT_MS 60000
 
-/* Of SQLite's file header: where the page size and the number of pages stand, both big-endian. */
+/* Offsets in SQLite's file header of the page size and the page count, both big-endian. */
 #define HEADER_BYTES 100
 #define HEADER_PAGE_SIZE_AT 16
 #define HEADER_PAGE_COUNT_AT 28
@@ -26,7 +25,7 @@ enum vs_status sto_db_open(struct sto_db *db, const char *path, bool is_writable
 {
     int flags = is_writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
 
-    /* SQLite gives names such as ":memory:" and "file:x" a meaning of their own, but not with a folder before them. */
+    /* SQLite interprets names such as ":memory:" and "file:x" specially, unless a folder precedes them. */
     char *name = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
     int rc;
 
@@ -61,7 +60,7 @@ static uint32_t big_endian(const unsigned char *at, int bytes)
     return n;
 }
 
-/* How long the file's own header says it is; 0 where that cannot be read. */
+/* The length of the file according to its header, in bytes; 0 if that cannot be read. */
 static uint64_t header_file_bytes(const struct sto_db *db)
 {
     unsigned char head[HEADER_BYTES];
@@ -107,9 +106,10 @@ enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
     int cause = sqlite3_system_errno(db->handle);
 
     if (code == SQLITE_FULL || cause == ENOSPC || cause == EDQUOT)
-        return vs_fail(err, VS_E_IO, "%s: the disk is full; make room, or write to another disk",
-                       db->path);
-    if (cause == EFBIG || (code == SQLITE_IOERR_WRITE && !cause)) /* undoing may have cleared it */
+        return vs_fail(err, VS_E_IO,
+                       "%s: the disk is full; free some space, or write to another disk", db->path);
+    if (cause == EFBIG ||
+        (code == SQLITE_IOERR_WRITE && !cause)) /* a rollback may have cleared it */
         return vs_fail(err, VS_E_IO,
                        "%s: no more can be written to it: the disk fails, or files may not be "
                        "larger here (`ulimit -f`); write to another place",

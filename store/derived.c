@@ -1,8 +1,8 @@
 /*
  * store/derived.c - see derived.h.
  *
- * Must not know:  what is in a part.
- * Invariant:      a writer's transaction is open from its begin to its end, and nothing reaches the file before that.
+ * Must not know:  the contents of a part.
+ * Invariant:      a writer's transaction is open from its begin to its end; the file is not changed before the end.
  */
 #include "store/derived.h"
 
@@ -18,7 +18,7 @@ struct sto_derived_writer {
     sqlite3_stmt *put;
 };
 
-/* The blob is read into the caller's memory directly: no copy of the larger parts stays with SQLite. */
+/* Read the blob directly into the caller's memory, so that SQLite keeps no copy. */
 enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **bytes, size_t *len,
                                size_t *cap, struct vs_error *err)
 {
@@ -101,6 +101,6 @@ enum vs_status sto_derived_end(struct sto_derived_writer *w, bool is_kept, struc
         return VS_OK;
     if (is_kept)
         st = sto_db_exec(&w->db, "COMMIT", err);
-    writer_free(w); /* what was not committed is undone */
+    writer_free(w); /* rolls back what was not committed */
     return st;
 }

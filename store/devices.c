@@ -1,7 +1,7 @@
 /*
  * store/devices.c - see devices_internal.h.
  *
- * Must not know:  how events are kept.
+ * Must not know:  how events are stored.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -76,9 +76,9 @@ static uint64_t length(const struct sto_device *device)
     return device->last_seq - device->first_seq;
 }
 
-/* ---- which one is read ---- */
+/* ---- selecting a device ---- */
 
-/* The longer one of device `a` (SIZE_MAX: none) and the one whose part event `seq` is in. */
+/* The device with more events: device `a` (SIZE_MAX: none) or the one that event `seq` belongs to. */
 static size_t longer(const struct sto_devices *d, size_t a, uint64_t seq)
 {
     for (size_t i = 0; i < d->count; i++)
@@ -87,7 +87,7 @@ static size_t longer(const struct sto_devices *d, size_t a, uint64_t seq)
     return a;
 }
 
-/* The same, of all events of `count` from `first` on at which a device ran out of memory. */
+/* The same for all out-of-memory events among the `count` events from `first` on. */
 static enum vs_status longer_of_chunk(const struct sto_devices *d, struct sto_chunks *chunks,
                                       uint64_t first, size_t count, size_t *found,
                                       struct vs_error *err)
@@ -102,7 +102,10 @@ static enum vs_status longer_of_chunk(const struct sto_devices *d, struct sto_ch
     return st;
 }
 
-/* *found: of those that ran out of memory the one with the most events; SIZE_MAX: none did. Only chunks with such an event are read. */
+/*
+ * Set *found to the device with the most events among those that ran out of memory; SIZE_MAX if none did. Reads only
+ * chunks that contain such an event.
+ */
 static enum vs_status ran_out_find(const struct sto_devices *d, const struct sto_db *db,
                                    struct sto_chunks *chunks, size_t *found, struct vs_error *err)
 {
@@ -143,7 +146,7 @@ static size_t longest(const struct sto_devices *d)
     return found;
 }
 
-/* Who asks for none wants to see what ran out of memory, or else where most happened. */
+/* Without a device number, select the one that ran out of memory, or else the one with the most events. */
 static enum vs_status choose(struct sto_devices *d, const struct sto_db *db,
                              struct sto_chunks *chunks, struct vs_error *err)
 {

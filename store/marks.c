@@ -1,8 +1,8 @@
 /*
  * store/marks.c - see marks.h.
  *
- * Must not know:  keys of a terminal.
- * Invariant:      a change is one transaction of a connection of its own.
+ * Must not know:  keys of the terminal.
+ * Invariant:      each change is one transaction of a separate connection.
  */
 #include "store/marks.h"
 
@@ -40,7 +40,7 @@ static enum vs_status fail(const struct sto_db *db, const char *path, struct vs_
     return sto_db_fail(db, err);
 }
 
-/* One statement is one transaction. */
+/* One statement, so one transaction. */
 enum vs_status sto_mark_set(const char *path, const char *key, uint64_t seq, const char *note,
                             struct vs_error *err)
 {

@@ -1,9 +1,8 @@
 /*
- * store/migrate.c - versions of the trace format.
+ * store/migrate.c - see migrate.h.
  *
- * For:            store/migrate.h says.
  * Must not know:  rows.
- * Invariant:      a step that was once released is never changed; a change of the format is a new step at the end.
+ * Invariant:      a released step is never changed: a change of the format is a new step at the end.
  */
 #include "store/migrate.h"
 
@@ -16,7 +15,7 @@ static const struct sto_migrate_step all_steps[] = {
     {4, sto_schema_work},   {5, sto_schema_stacks},
 };
 
-/* Since this version a file can be read as it is: what came later only stands beside its events. */
+/* Files from this version on can be read without an upgrade: later versions only added tables. */
 #define OLDEST_READABLE 1
 
 #define STEP_COUNT (sizeof(all_steps) / sizeof(all_steps[0]))
@@ -72,7 +71,7 @@ static enum vs_status step_apply(const struct sto_db *db, const struct sto_migra
         st = sto_db_exec(db, "COMMIT", err);
     if (st)
         sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL,
-                     NULL); /* the first failure is the one to tell */
+                     NULL); /* the first failure is the one to report */
     return st;
 }
 

@@ -1,10 +1,9 @@
 /*
- * store/phases.c - steps and phases, as events come.
+ * store/phases.c - see phases.h.
  *
- * For:            store/phases.h says.
  * Must not know:  SQLite, files.
- * Invariant:      allocated, requested and reserved are what the events so far add up to. A trace that frees more than
- *                 it allocated (an imported one that began in the middle) counts from 0, never below.
+ * Invariant:      allocated, requested and reserved are the sums over the events so far. In a trace that frees more
+ *                 than it allocated (an imported one that began in the middle) they stop at 0.
  */
 #include "store/phases.h"
 

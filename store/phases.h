@@ -1,12 +1,13 @@
 /*
- * store/phases.h - steps and phases of a trace, with the bytes at the end and at the peak of each, kept as events come.
+ * store/phases.h - the steps and phase intervals of a trace, with allocated bytes at the end and peak of each, updated
+ * event by event.
  *
  * For:            store/writer.c.
  * Must not know:  SQLite, files.
- * Invariant:      the stretches of phases lie end to end: every event belongs to exactly one; so do the steps.
+ * Invariant:      phase intervals are consecutive: every event belongs to exactly one. The same holds for steps.
  *
- * A phase event begins a stretch, and so does a step event; where a phase event follows a step event directly, both
- * belong to the stretch of the new phase. Events before the first phase or step event count as setup, step -1.
+ * A phase event begins an interval, and so does a step event. If a phase event directly follows a step event, both
+ * belong to the interval of the new phase. Events before the first phase or step event belong to setup, step -1.
  */
 #ifndef STO_PHASES_H
 #define STO_PHASES_H
@@ -18,12 +19,12 @@
 #include "store/reader.h"
 
 /*
- * Zero-initialise, then sto_phases_init.
+ * Zero-initialise, then call sto_phases_init().
  *
- * stat       the stretch that is going on
- * step       the step that is going on (its loss is not kept here)
- * is_bare    the stretch holds nothing but the step event that began it
- * allocated, requested, reserved  bytes right now
+ * stat       the current phase interval
+ * step       the current step (without its loss)
+ * is_bare    the current interval contains only the step event that began it
+ * allocated, requested, reserved  bytes after the last event
  */
 struct sto_phases {
     struct sto_phase_stat stat;
@@ -34,7 +35,7 @@ struct sto_phases {
     uint64_t reserved;
 };
 
-/* What an event put an end to. The ended stretch or step is in `stat`, `step` of struct sto_phases_ended. */
+/* What an event ended. The interval or step that ended is in `stat` or `step` of struct sto_phases_ended. */
 struct sto_phases_ended {
     bool has_stat;
     bool has_step;
@@ -42,16 +43,16 @@ struct sto_phases_ended {
     struct sto_step step;
 };
 
-/* first_seq: number of the first event; 1, or that of a device behind others. */
+/* first_seq: number of the first event: 1, or the first event of a device that follows others. */
 void sto_phases_init(struct sto_phases *p, uint64_t first_seq);
 
-/* Does an event of this kind end a stretch or a step? For all others sto_phases_count is enough. */
+/* Whether an event of this kind ends an interval or a step. For other kinds call sto_phases_count(). */
 bool sto_phases_is_border(enum vs_event_kind kind);
 
-/* Take in event number `seq` (from 1, ascending by 1) of a kind that is no border. */
+/* Process event number `seq` (ascending by 1), which is neither a phase nor a step event. */
 void sto_phases_count(struct sto_phases *p, uint64_t seq, const struct vs_event *event);
 
-/* Take in event number `seq`, a phase or a step event. What it ended is in *out. */
+/* Process event number `seq`, a phase or step event. *out receives what it ended. */
 void sto_phases_border(struct sto_phases *p, uint64_t seq, const struct vs_event *event,
                        struct sto_phases_ended *out);
 

@@ -1,8 +1,8 @@
 /*
  * store/query.c - see query.h.
  *
- * Must not know:  what the statement asks for.
- * Invariant:      the connection can only read.
+ * Must not know:  the meaning of the statement.
+ * Invariant:      the connection is read-only.
  */
 #include "store/query.h"
 
@@ -13,7 +13,7 @@
 #include "store/devices_internal.h"
 #include "store/reader.h"
 
-/* The one statement of `sql`, which may only read. */
+/* Prepare the single statement of `sql`, which must be read-only. */
 static enum vs_status statement_get(const struct sto_db *db, const char *sql, sqlite3_stmt **out,
                                     struct vs_error *err)
 {
@@ -88,11 +88,11 @@ enum vs_status sto_query(const char *path, const char *sql, const struct sto_que
     char *file = NULL;
     enum vs_status st;
 
-    /* the reader says what is wrong with a file, and brings an old one up to date */
+    /* the reader reports what is wrong with a file, and upgrades an old one */
     st = sto_reader_open(path, &reader, err);
     if (st)
         return st;
-    (void)sto_devices_split(path, &file); /* the tables have the events of all devices */
+    (void)sto_devices_split(path, &file); /* the tables contain the events of all devices */
     st = sto_db_open(&db, file, false, err);
     if (!st)
         st = sto_db_exec(&db, "PRAGMA query_only = 1", err);

@@ -1,8 +1,8 @@
 /*
- * store/query.h - one SQL statement on a trace, row by row.
+ * store/query.h - runs one SQL statement on a trace, row by row.
  *
- * For:            `vramscope sql`, where no sqlite3 shell is at hand.
- * Must not know:  how rows are shown.
+ * For:            `vramscope sql`, for machines without a sqlite3 shell.
+ * Must not know:  how rows are displayed.
  * Invariant:      the trace is never changed: a statement that would write is refused before it runs.
  */
 #ifndef STO_QUERY_H
@@ -22,7 +22,7 @@ enum sto_value_kind {
     STO_VALUE_BLOB,
 };
 
-/* A field. text: as SQLite writes it, NUL-terminated, "" for NULL; of a blob its bytes, `len` of them. */
+/* A field of a row. text: as SQLite formats it, NUL-terminated, "" for NULL; for a blob its `len` bytes. */
 struct sto_value {
     enum sto_value_kind kind;
     int64_t integer;
@@ -32,8 +32,8 @@ struct sto_value {
 };
 
 /*
- * columns  called once, before the first row, with the names
- * row      called for each row; the values are only valid during the call
+ * columns  called once with the column names, before the first row
+ * row      called for each row; the values are valid during the call
  */
 struct sto_query_sink {
     void *user;
@@ -44,8 +44,8 @@ struct sto_query_sink {
 /*
  * Run `sql` on the trace at `path`.
  *
- * VS_E_USAGE: not exactly one statement, not valid SQL, or one that writes; the text is SQLite's. Errors of the file: those of
- * sto_reader_open. Rows that were given before a failure stand.
+ * VS_E_USAGE: not exactly one statement, invalid SQL, or a statement that writes; the text is SQLite's. Errors of the
+ * file: see sto_reader_open(). Rows that were delivered before a failure remain valid output.
  */
 VS_MUST_USE enum vs_status sto_query(const char *path, const char *sql,
                                      const struct sto_query_sink *sink, struct vs_error *err);

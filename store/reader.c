@@ -1,9 +1,8 @@
 /*
- * store/reader.c - reads a trace.
+ * store/reader.c - see reader.h.
  *
- * For:            store/reader.h says.
- * Must not know:  what the events mean.
- * Invariant:      no transaction outlives a call, so that a recorder at work is never kept from its commits.
+ * Must not know:  the meaning of events.
+ * Invariant:      no transaction outlives a call, so that a running recorder is never blocked.
  */
 #include "store/reader.h"
 
@@ -38,7 +37,7 @@ static enum vs_status path_check(const char *path, struct vs_error *err)
     return VS_OK;
 }
 
-/* Open for reading; for writing only where a journal is to be undone or an older format brought up to date. */
+/* Open read-only; read-write only if a journal must be rolled back or an older format upgraded. */
 static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err)
 {
     struct vs_error first = VS_ERROR_INIT;
@@ -63,7 +62,7 @@ static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err
         st = sto_migrate_update(&r->db, err);
     if (st != VS_E_IO || !sto_migrate_is_readable(version))
         return st;
-    /* it may not be written; as it is it can be read, too */
+    /* not writable, but readable without an upgrade */
     if (r->db.handle)
         sto_db_close(&r->db);
     return sto_db_open(&r->db, r->path, false, err);
@@ -71,7 +70,7 @@ static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err
 
 /* ---- devices ---- */
 
-/* Of the steps only those of the device that is read stay, counted from its first event. */
+/* Keep only the steps of the selected device, and number their events from its first one. */
 static void steps_choose(struct sto_reader *r)
 {
     const struct sto_device *device = sto_devices_now(&r->devices);
@@ -274,7 +273,7 @@ const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i)
     return (const struct sto_step *)r->steps.rows + i;
 }
 
-/* Nobody records several devices: what has them was imported as a whole. */
+/* A trace of several devices was imported as a whole, so it does not grow. */
 enum vs_status sto_reader_refresh(struct sto_reader *r, struct vs_error *err)
 {
     return sto_devices_now(&r->devices) ? VS_OK : sto_reader_load(r, err);

@@ -1,15 +1,15 @@
 /*
- * store/reader.h - reads a trace: what was recorded, and any range of its events, fast.
+ * store/reader.h - reads a trace: its metadata and any range of its events.
  *
- * For:            replay/, exporters, cli.
- * Must not know:  what the events mean to a user.
- * Invariant:      the file is never changed, but for bringing one of an older version up to date and for undoing what
- *                 a killed recorder left half done. Events come out exactly as they went into the writer.
+ * For:            replay/, export/, cli/.
+ * Must not know:  the meaning of events.
+ * Invariant:      the file is never changed, except to upgrade an older format and to roll back a transaction of a
+ *                 killed recorder. Events are returned exactly as they were written.
  *
- * Strings and pointers are borrowed and live until sto_reader_close; those to rows (steps, places, toggles, sources) until the next
- * refresh. A reader sees the trace as it was when opened, or at the last refresh. What an open costs does not grow with the events, but
- * for their list of chunks and the steps.
- * One reader is used by one thread at a time; several readers of one file are fine.
+ * Strings and pointers are borrowed and valid until sto_reader_close(); pointers to rows (steps, locations, toggles,
+ * sources) until the next refresh. A reader sees the trace as of its opening or last refresh. The cost of opening does
+ * not depend on the number of events, except for the list of chunks and the steps. A reader must be used by one thread
+ * at a time; several readers of one file are allowed.
  */
 #ifndef STO_READER_H
 #define STO_READER_H
@@ -36,10 +36,10 @@ struct sto_source {
 };
 
 /*
- * A training step. `step` is -1 for the setup before the first one.
+ * A training step. `step` is -1 for the set-up before the first one.
  *
  * first_seq, last_seq  its events, both included
- * loss                 NaN where none was given
+ * loss                 NaN if none was recorded
  */
 struct sto_step {
     int64_t step;
@@ -48,7 +48,7 @@ struct sto_step {
     double loss;
 };
 
-/* A device's part of a trace that has several: its events, and how many blocks are numbered before its own. */
+/* One device of a trace with several: its range of events, and the number of blocks numbered before its own. */
 struct sto_device {
     uint64_t number;
     uint64_t first_seq;
@@ -57,10 +57,10 @@ struct sto_device {
 };
 
 /*
- * A stretch of a step in one phase, in order of first_seq (a step with accumulation has several of the same phase).
- * Bytes at its end and at their highest inside it; `allocated` counts block bytes, `requested` the bytes asked for,
- * `reserved` segments. peak_seq is the first event at which allocated_peak was reached (first_seq where it was
- * never exceeded after the start).
+ * An interval of a step in one phase, in order of first_seq (a step with gradient accumulation has several of the same
+ * phase). Bytes at its end and at its peak: `allocated` counts block bytes, `requested` requested bytes, `reserved`
+ * segments. peak_seq is the first event at which allocated_peak was reached (first_seq if it was never exceeded after
+ * the start).
  */
 struct sto_phase_stat {
     int64_t step;
@@ -79,60 +79,68 @@ struct sto_phase_stat {
 /*
  * Open the trace at `path`.
  *
- * VS_E_NOT_FOUND: no file there, or no such device in it. VS_E_IO: cannot be read. VS_E_FORMAT: not a trace. VS_E_VERSION: of a newer format
- * than this program knows. VS_E_DAMAGED: cut off or broken. The message names the file and says what to do.
- * The caller owns *out until sto_reader_close; *out is NULL on failure.
+ * VS_E_NOT_FOUND: the file does not exist, or has no such device. VS_E_IO: it cannot be read. VS_E_FORMAT: it is not a
+ * trace. VS_E_VERSION: its format is newer than this program supports. VS_E_DAMAGED: it is truncated or damaged. The
+ * message names the file and says what to do. The caller owns *out until sto_reader_close(); *out is NULL on failure.
  */
 VS_MUST_USE enum vs_status sto_reader_open(const char *path, struct sto_reader **out,
                                            struct vs_error *err);
 void sto_reader_close(struct sto_reader *r);
 
 /*
- * A trace of several devices is read as if it had only one of them, whose events and blocks are then numbered from 1: that of `PATH@N`
- * where the path ends so and no file is called that, else of those that ran out of memory the one with the most events, and of all where none did. 0: it has
- * one, and does not say which.
+ * The devices of a trace. A trace of several devices is read as if it contained only one of them, whose events and
+ * blocks are numbered from 1. This is device N if the path ends in `@N` and no file has that name; otherwise the one
+ * with the most events among those that ran out of memory, or among all if none did. 0: the trace has one device and
+ * does not name it.
  */
 size_t sto_reader_device_count(const struct sto_reader *r);
-/* In the order of their events; which one is read. */
+/* Devices in order of their events; the one that is read. */
 const struct sto_device *sto_reader_device_at(const struct sto_reader *r, size_t i);
 size_t sto_reader_device_now(const struct sto_reader *r);
 
 /*
- * Take in what a recorder has committed since. Events, strings, places, tensors, steps and what is told in meta may then be more; none
- * changes, but for the end of the last step. Errors as sto_reader_open; the reader is then of no more use than to be closed.
+ * Read what a recorder has committed since. There may be more events, strings, locations, tensors, steps and meta rows;
+ * existing ones do not change, except for the end of the last step. Errors: see sto_reader_open(); after an error the
+ * reader can only be closed.
  */
 VS_MUST_USE enum vs_status sto_reader_refresh(struct sto_reader *r, struct vs_error *err);
 
-/* A number that other events would hardly have: of their count, how they are cut into chunks, and how many of which kind are in each. */
+/*
+ * A number that is almost certainly different for other events, computed from their count, the chunk boundaries and the
+ * number of events of each kind per chunk.
+ */
 uint64_t sto_reader_fingerprint(const struct sto_reader *r);
 
-/* The path it was opened with. */
+/* The path that was opened. */
 const char *sto_reader_path(const struct sto_reader *r);
 
-/* False where the recorder was killed, stopped early, or is still at work. */
+/* False if the recorder was killed, stopped early or is still running. */
 bool sto_reader_is_complete(const struct sto_reader *r);
 
-/* The value of a meta key; NULL where there is none. Where there are several devices, of `key@N` before that of `key`. */
+/*
+ * The value of a meta key; NULL if missing. In a trace of several devices, the value of `key@N` is preferred to that of
+ * `key`.
+ */
 const char *sto_reader_meta(const struct sto_reader *r, const char *key);
 
-/* Toggles in the order they were added; 0 <= i < count. */
+/* Toggles in the order in which they were added; 0 <= i < count. */
 size_t sto_reader_toggle_count(const struct sto_reader *r);
 const struct sto_toggle *sto_reader_toggle_at(const struct sto_reader *r, size_t i);
 
-/* Source files in the order they were added: the net file first. An imported trace has none. */
+/* Source files in the order in which they were added; the net file is the first. An imported trace has none. */
 size_t sto_reader_source_count(const struct sto_reader *r);
 const struct sto_source *sto_reader_source_at(const struct sto_reader *r, size_t i);
 
 /*
- * Strings and places by id; ids run from 1 to count. Id 0, or one that the trace does not have, is the empty string,
- * and the place whose members are all 0. Never NULL.
+ * Strings and locations by id; ids are 1 to count. Id 0 and ids that are not in the trace return the empty string, or a
+ * location with all members 0. Never NULL.
  */
 uint32_t sto_reader_string_count(const struct sto_reader *r);
 const char *sto_reader_string(const struct sto_reader *r, uint32_t id);
 uint32_t sto_reader_location_count(const struct sto_reader *r);
 const struct vs_location *sto_reader_location(const struct sto_reader *r, uint32_t id);
 
-/* The tensor with id `id`; VS_E_NOT_FOUND where the trace does not have it. ids run from 1 to about count. O(1). */
+/* The tensor with id `id`; VS_E_NOT_FOUND if the trace does not have it. Ids range from 1 to about the count. O(1). */
 uint32_t sto_reader_tensor_count(const struct sto_reader *r);
 VS_MUST_USE enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id,
                                              struct vs_tensor_desc *out, struct vs_error *err);
@@ -141,15 +149,15 @@ VS_MUST_USE enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id,
 size_t sto_reader_step_count(const struct sto_reader *r);
 const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i);
 
-/* How many events the trace holds. They are numbered 1 … count. */
+/* Number of events in the trace. They are numbered 1 … count. */
 uint64_t sto_reader_event_count(const struct sto_reader *r);
 
 /*
- * Events first_seq … first_seq + count - 1 into out[0 … count - 1].
+ * Read events first_seq … first_seq + count - 1 into out[0 … count - 1].
  *
- * The range lies inside 1 … sto_reader_event_count(r) (asserted). Sequential reading is fast for any `count`, also 1:
- * the part of the file that was read last stays decoded. A jump costs decoding some thousand events, well below 1 ms.
- * VS_E_DAMAGED, VS_E_IO: the file cannot be read there; `out` is then undefined.
+ * The range must lie inside 1 … sto_reader_event_count(r) (asserted). Sequential reading is fast for any `count`, even
+ * 1: the chunk that was read last stays decoded. A random access decodes some thousand events, in less than 1 ms.
+ * VS_E_DAMAGED, VS_E_IO: the events cannot be read; `out` is undefined then.
  */
 VS_MUST_USE enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_t count,
                                              struct vs_event *out, struct vs_error *err);

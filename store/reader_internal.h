@@ -1,9 +1,9 @@
 /*
- * store/reader_internal.h - what a reader has in memory, and its connection for the other files of store/ that read beside it.
+ * store/reader_internal.h - the state of a reader, and its connection for other files of store/.
  *
- * For:            store/reader.c, store/reader_load.c; of the connection store/derived.c, store/marks.c.
+ * For:            store/reader.c, store/reader_load.c; the connection: store/derived.c, store/marks.c.
  * Must not know:  events.
- * Invariant:      whoever uses the connection leaves no transaction open.
+ * Invariant:      a user of the connection leaves no transaction open.
  */
 #ifndef STO_READER_INTERNAL_H
 #define STO_READER_INTERNAL_H
@@ -21,7 +21,7 @@ struct sto_meta_row {
     const char *value;
 };
 
-/* A vector of rows of one kind; `rows` is cast by those who know. */
+/* A vector of rows; the type of a row is known to its users, which cast `rows`. */
 struct sto_rows {
     void *rows;
     size_t count;
@@ -45,10 +45,10 @@ struct sto_reader {
     struct sto_tensors *tensors;
 };
 
-/* Everything that is not there yet; the caller is not inside a transaction. */
+/* Load all rows that are not loaded yet. The caller must not be in a transaction. */
 VS_MUST_USE enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error *err);
 
-/* Borrowed; open for reading only, or for both. */
+/* The connection, borrowed; opened read-only or read-write. */
 const struct sto_db *sto_reader_db(const struct sto_reader *r);
 
 #endif

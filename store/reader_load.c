@@ -1,9 +1,9 @@
 /*
- * store/reader_load.c - takes the rows of a trace's small tables into memory.
+ * store/reader_load.c - loads the rows of a trace's small tables into memory.
  *
  * For:            store/reader.c.
- * Must not know:  what the events mean.
- * Invariant:      no transaction outlives a call, so that a recorder at work is never kept from its commits.
+ * Must not know:  the meaning of events.
+ * Invariant:      no transaction outlives a call, so that a running recorder is never blocked.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void *row_add(struct sto_rows *rows, size_t size)
     return row;
 }
 
-/* Row number `id - 1`, with empty ones before it where ids are missing. NULL where the id cannot be right. */
+/* Row number `id - 1`, preceded by empty rows for missing ids. NULL if the id is implausible. */
 static void *row_at_id(struct sto_rows *rows, sqlite3_int64 id, size_t size)
 {
     if (id < 1 || id > UINT32_MAX || (uint64_t)id > rows->count + (UINT32_C(1) << 20))
@@ -51,7 +51,7 @@ static uint32_t column_u32(sqlite3_stmt *stmt, int column)
     return (uint32_t)sqlite3_column_int64(stmt, column);
 }
 
-/* The text of a column; `old` where that says the same already. */
+/* The text of a column; `old` if that is equal. */
 static const char *text_keep_new(struct sto_reader *r, sqlite3_stmt *stmt, int column,
                                  const char *old)
 {
@@ -60,7 +60,7 @@ static const char *text_keep_new(struct sto_reader *r, sqlite3_stmt *stmt, int c
     return old && text && strcmp(old, text) == 0 ? old : text_keep(r, stmt, column);
 }
 
-/* Of rows that begin with their key: the one whose key is in column 0, a new one where there is none. */
+/* In rows that begin with their key: the row with the key of column 0, a new one if there is none. */
 static void *row_of_key(struct sto_reader *r, struct sto_rows *rows, size_t size,
                         sqlite3_stmt *stmt)
 {
@@ -155,7 +155,10 @@ static bool shape_take(struct sto_reader *r, sqlite3_stmt *stmt)
     return true;
 }
 
-/* Give every row of `sql`, whose parameter, where it has one, is `known`, to `take`, which says whether it was sound. */
+/*
+ * Pass every row of `sql` to `take`, which returns whether it was valid. `known` is bound to the parameter of the
+ * statement, if it has one.
+ */
 static enum vs_status rows_load(struct sto_reader *r, const char *sql, uint64_t known,
                                 bool (*take)(struct sto_reader *, sqlite3_stmt *),
                                 struct vs_error *err)
@@ -201,7 +204,7 @@ static uint64_t known_shapes(const struct sto_reader *r)
     return r->shapes.count;
 }
 
-/* First event of the last step: it may have grown. */
+/* First event of the last known step, which may have grown. */
 static uint64_t known_steps(const struct sto_reader *r)
 {
     const struct sto_step *rows = r->steps.rows;
@@ -209,7 +212,9 @@ static uint64_t known_steps(const struct sto_reader *r)
     return r->steps.count ? rows[r->steps.count - 1].first_seq : 0;
 }
 
-/* What is read at the open, and, as far as it is new, at each refresh: known() is what the parameter of the statement stands for. */
+/*
+ * The tables read at opening and, from `known` on, at each refresh: known() is the value of the statement's parameter.
+ */
 static const struct {
     const char *sql;
     uint64_t (*known)(const struct sto_reader *r);
@@ -247,6 +252,7 @@ enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error *err)
     if (!st)
         st = sto_db_exec(&r->db, "COMMIT", err);
     if (st)
-        sqlite3_exec(r->db.handle, "ROLLBACK", NULL, NULL, NULL); /* the first failure is told */
+        sqlite3_exec(r->db.handle, "ROLLBACK", NULL, NULL,
+                     NULL); /* report the first failure, not this one */
     return st;
 }

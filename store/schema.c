@@ -1,9 +1,8 @@
 /*
- * store/schema.c - the tables of a trace, with the meaning and unit of every column.
+ * store/schema.c - see schema.h: the tables, with the meaning and unit of every column.
  *
- * For:            store/schema.h says.
  * Must not know:  how rows are written or read.
- * Invariant:      docs/formats/trace-format.md names every table and column that stands here; a test compares.
+ * Invariant:      docs/formats/trace-format.md names every table and column defined here; a test compares them.
  */
 #include "store/schema.h"
 
@@ -16,7 +15,7 @@
 static const char *const tables[] = {
     /* clang-format off */
     "CREATE TABLE meta (\n"
-    "    key   TEXT PRIMARY KEY, -- what is told, e.g. net, device, created, complete; see docs/formats/trace-format.md\n"
+    "    key   TEXT PRIMARY KEY, -- name of the entry, e.g. net, device, created, complete; see docs/formats/trace-format.md\n"
     "    value TEXT NOT NULL     -- its value; numbers in decimal, times as 2025-01-31T12:00:00Z\n"
     ") WITHOUT ROWID",
 
@@ -95,8 +94,8 @@ static const char *const tables[] = {
     "    phase          INTEGER NOT NULL,    -- phase.id\n"
     "    allocated_end  INTEGER NOT NULL,    -- bytes of all live blocks after its last event\n"
     "    allocated_peak INTEGER NOT NULL,    -- the most bytes of live blocks inside it\n"
-    "    requested_end  INTEGER NOT NULL,    -- bytes asked for by all live blocks after its last event\n"
-    "    requested_peak INTEGER NOT NULL,    -- the most bytes asked for inside it\n"
+    "    requested_end  INTEGER NOT NULL,    -- bytes requested by all live blocks after its last event\n"
+    "    requested_peak INTEGER NOT NULL,    -- highest number of requested bytes inside it\n"
     "    reserved_end   INTEGER NOT NULL,    -- bytes of all segments after its last event\n"
     "    reserved_peak  INTEGER NOT NULL,    -- the most bytes of segments inside it\n"
     "    peak_seq       INTEGER NOT NULL     -- first event after which allocated_peak was reached\n"
@@ -143,7 +142,7 @@ static const char *const beside_tables[] = {
     /* clang-format on */
 };
 
-/* Since version 3. */
+/* Since version 3: devices. */
 static const char *const device_tables[] = {
     /* clang-format off */
     "CREATE TABLE IF NOT EXISTS device (\n"
@@ -155,7 +154,7 @@ static const char *const device_tables[] = {
     /* clang-format on */
 };
 
-/* Since version 4: what a GPU did. */
+/* Since version 4: GPU work. */
 static const char *const work_tables[] = {
     /* clang-format off */
     "CREATE TABLE task (\n"
@@ -207,7 +206,7 @@ static const char *const stack_tables[] = {
     /* clang-format on */
 };
 
-/* A name table's rows. text is NULL where the table has no such column. */
+/* A row of a table of names. `text` is NULL if the table has no such column. */
 struct name_row {
     int id;
     const char *name;
@@ -309,7 +308,10 @@ enum vs_status sto_schema_create(const struct sto_db *db, struct vs_error *err)
 
     for (size_t i = 0; !st && i < sizeof(tables) / sizeof(tables[0]); i++)
         st = sto_db_exec(db, tables[i], err);
-    /* the views are those of sto_schema_devices; to make them here as well was a third of what a new file cost */
+    /*
+     * without the views: sto_schema_devices() creates them; creating them twice took a third of the time of creating a
+     * file
+     */
     return st ? st : name_tables_fill(db, err);
 }
 
@@ -340,7 +342,7 @@ enum vs_status sto_schema_stacks(const struct sto_db *db, struct vs_error *err)
     return st;
 }
 
-/* The view of events tells the device since then. */
+/* Recreates the view of events, which has the device since this version. */
 enum vs_status sto_schema_devices(const struct sto_db *db, struct vs_error *err)
 {
     enum vs_status st = VS_OK;

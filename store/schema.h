@@ -1,9 +1,9 @@
 /*
  * store/schema.h - the tables of a trace.
  *
- * For:            store/migrate.c (creates them), tests (check that every column says what it is).
+ * For:            store/migrate.c (creates them), tests (check that every column has a comment).
  * Must not know:  how rows are written or read.
- * Invariant:      every column has a comment that stays in the file: `.schema` in the sqlite3 shell shows it.
+ * Invariant:      every column has a comment that is kept in the file: `.schema` in the sqlite3 shell shows it.
  */
 #ifndef STO_SCHEMA_H
 #define STO_SCHEMA_H
@@ -14,22 +14,25 @@
 #include "base/error.h"
 #include "store/db_internal.h"
 
-/* "VRAM" as a big-endian number: SQLite's application_id, by which file(1) and we know a trace. */
+/* SQLite's application_id, "VRAM" as a big-endian number, by which file(1) and this program recognise a trace. */
 #define STO_APPLICATION_ID 0x5652414d
 
-/* Create all tables and views in an empty database, and fill those that hold names. The caller has a transaction. */
+/* Create all tables and views in an empty database, and fill the tables of names. Call inside a transaction. */
 VS_MUST_USE enum vs_status sto_schema_create(const struct sto_db *db, struct vs_error *err);
 
-/* Create the tables that stand beside the events: what is derived from them, and marks. The caller has a transaction. */
+/* Version 2: tables for derived data and marks. Call inside a transaction. */
 VS_MUST_USE enum vs_status sto_schema_beside(const struct sto_db *db, struct vs_error *err);
 
-/* Version 3: traces of several devices. */
+/* Version 3: traces of several devices. Call inside a transaction. */
 VS_MUST_USE enum vs_status sto_schema_devices(const struct sto_db *db, struct vs_error *err);
 
-/* Version 4: what a GPU did for each op, and memory taken behind the allocator's back. The caller has a transaction. */
+/*
+ * Version 4: work of a GPU for each op, and device memory that was not allocated through the caching allocator. Call
+ * inside a transaction.
+ */
 VS_MUST_USE enum vs_status sto_schema_work(const struct sto_db *db, struct vs_error *err);
 
-/* Version 5: call stacks of events. The caller has a transaction. */
+/* Version 5: call stacks of events. Call inside a transaction. */
 VS_MUST_USE enum vs_status sto_schema_stacks(const struct sto_db *db, struct vs_error *err);
 
 #endif

@@ -1,9 +1,7 @@
 /*
- * store/shape.c - shapes by number, and as text.
+ * store/shape.c - see shape.h.
  *
- * For:            store/shape.h says.
  * Must not know:  SQLite.
- * Invariant:      equal shapes have equal numbers.
  */
 #include "store/shape.h"
 
@@ -57,7 +55,7 @@ uint32_t sto_shapes_intern(struct sto_shapes *shapes, const struct vs_tensor_des
     uint64_t hash;
 
     VS_ASSERT(desc->ndim <= VS_MAX_DIMS);
-    memset(out, 0, sizeof(*out)); /* the padding too: shapes are compared as bytes */
+    memset(out, 0, sizeof(*out)); /* including the padding: shapes are compared as bytes */
     out->dtype = desc->dtype;
     out->ndim = desc->ndim;
     memcpy(out->sizes, desc->sizes, desc->ndim * sizeof(desc->sizes[0]));

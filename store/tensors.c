@@ -2,7 +2,7 @@
  * store/tensors.c - see tensors_internal.h.
  *
  * Must not know:  shapes, names.
- * Invariant:      rows[id - 1] is empty until the block that has it is read.
+ * Invariant:      rows[id - 1] is empty until the block that contains it is read.
  */
 #include "store/tensors_internal.h"
 
@@ -12,10 +12,10 @@
 #include "base/mem.h"
 #include "store/codec.h"
 
-/* A gap in the ids larger than this is damage: the rows are indexed by id. */
+/* A larger gap between ids means a damaged file: the rows are indexed by id. */
 #define ID_GAP_MAX (UINT32_C(1) << 20)
 
-/* A block of tensors: ids first_id … first_id + count - 1, or, where is_sparse, any. */
+/* A block of tensors: ids first_id … first_id + count - 1, or any ids if is_sparse. */
 struct block {
     int64_t id;
     size_t count;
@@ -42,7 +42,7 @@ static enum vs_status damaged(const struct sto_tensors *t, const char *what, str
                    what);
 }
 
-/* There are ids up to `last`; room for them comes with rows_fit. */
+/* Extend the range of ids to `last`; rows_fit() allocates their rows. */
 static bool rows_reserve(struct sto_tensors *t, uint64_t last)
 {
     if (last > UINT32_MAX || last > t->row_count + ID_GAP_MAX)
@@ -52,7 +52,7 @@ static bool rows_reserve(struct sto_tensors *t, uint64_t last)
     return true;
 }
 
-/* Room for all rows there are. Fresh ones are zero pages, which cost nothing until they are written. */
+/* Allocate the rows of all ids. New rows are zero pages, which take no memory until they are written. */
 static void rows_fit(struct sto_tensors *t)
 {
     struct sto_tensor_row *rows;
@@ -93,7 +93,7 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
     return st;
 }
 
-/* A row of the statement: id, count, and of the column of ids base, step, width (NULL: all are 0). */
+/* Take a row of the statement: id, count, and base, step and width of the column of ids (NULL: all ids are 0). */
 static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, struct vs_error *err)
 {
     sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
@@ -119,7 +119,7 @@ static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, stru
     return VS_OK;
 }
 
-/* List the blocks from `from` on. */
+/* List the blocks with ids from `from` on. */
 static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs_error *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -143,7 +143,7 @@ static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs
     return st;
 }
 
-/* Make room for what is listed; what cannot be found by its id is read at once. */
+/* Allocate rows for the listed blocks, and read those blocks whose tensors cannot be located by id. */
 static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
 {
     enum vs_status st = VS_OK;
@@ -195,7 +195,7 @@ enum vs_status sto_tensors_refresh(struct sto_tensors *t, struct vs_error *err)
     int64_t from = 0;
     enum vs_status st;
 
-    /* the last one may have grown */
+    /* the last block may have grown */
     if (t->block_count)
         from = t->blocks[--t->block_count].id;
     st = blocks_list(t, from, err);
@@ -207,7 +207,7 @@ uint32_t sto_tensors_count(const struct sto_tensors *t)
     return (uint32_t)t->row_count;
 }
 
-/* The block whose ids count up through `id`; NULL: none. */
+/* The block whose range of ids contains `id`; NULL if there is none. */
 static struct block *block_of(struct sto_tensors *t, uint32_t id)
 {
     size_t low = 0;

@@ -1,13 +1,13 @@
 /*
- * store/view.c - the text of the views.
+ * store/view.c - the SQL text of the views.
  *
- * For:            store/view.h says.
+ * For:            see store/view.h.
  * Must not know:  connections, files.
- * Invariant:      only what every SQLite since 3.35 has.
+ * Invariant:      uses only features of SQLite 3.35.
  *
- * `cell` decodes the columns of store/codec.h. unicode() gives the value of a byte below 128, but NULL for 0.
- * Reading several columns costs only those: each is its own LEFT JOIN by rowid, which SQLite leaves out when unused,
- * and the whole is flattened into the query around it.
+ * `cell` decodes the columns of store/codec.h. unicode() returns the value of a byte below 128, but NULL for 0. A query
+ * pays only for the columns it reads: each is a LEFT JOIN by rowid, which SQLite omits when it is unused, and the view
+ * is flattened into the query around it.
  */
 #include "store/view.h"
 
@@ -26,11 +26,12 @@ static const char *const field_names[STO_FIELD_COUNT] = {
 };
 
 /*
- * The number of `width` bytes (0 to STO_WIDTH_MAX) that starts at byte `at` (from 0) of the blob `data`, all three SQL expressions. Each byte
- * is asked for only where the width has it, inside the question for the one before; those between the two largest widths share one question,
- * because SQLite's parser refuses to nest deeply. In SQL `|` and `<<` bind equally, hence the parentheses.
+ * Append an expression for the number of `width` bytes (0 to STO_WIDTH_MAX) at byte offset `at` of the blob `data`; all
+ * three are SQL expressions. Each byte is read only if the width includes it, in a condition nested inside that of the
+ * previous byte. The bytes between the two largest widths share one condition, because SQLite's parser limits the
+ * nesting. In SQL `|` and `<<` have equal precedence, hence the parentheses.
  *
- * The text is read by SQLite whenever a trace is opened, so its length counts.
+ * SQLite parses the text whenever a trace is opened, so it is kept short.
  */
 static void number_append(sqlite3_str *sql, const char *data, const char *at, const char *width)
 {
@@ -55,7 +56,7 @@ static bool has_dict(int field)
     return field != STO_FIELD_SEQ && field != STO_FIELD_TIME;
 }
 
-/* Where the numbers of dictionary entries of field `f` stand: in its own data, or in those of place or of b. */
+/* The column that contains the dictionary indices of field `f`: its own data, or those of the location or of b. */
 static void codes_name(int f, char *out, int size)
 {
     if (f == STO_FIELD_LOCATION)
@@ -69,7 +70,7 @@ static void codes_name(int f, char *out, int size)
             STO_FIELD_LOCATION, STO_FIELD_LOCATION, STO_FIELD_B);
 }
 
-/* One row an event, with the columns it comes from, and the numbers of its dictionary entries (two bytes at most). */
+/* One row per event, with the columns that describe it and its dictionary indices (at most two bytes). */
 static void inner_append(sqlite3_str *sql)
 {
     static const char byte[] = "ifnull(unicode(substr(%s, (hi.i * 128 + lo.i) * %d + %d, 1)), 0)";
@@ -133,7 +134,7 @@ static void cell_append(sqlite3_str *sql)
     sqlite3_str_appendall(sql, ");\n");
 }
 
-/* What each field means for which kinds: the structs of struct vs_event (base/event.h), as SQL. */
+/* The meaning of each field for each kind: the structs of struct vs_event (base/event.h), as SQL. */
 #define TEXT_OF(id) "(SELECT text FROM string WHERE string.id = " id ")"
 #define NAME_OF(table, id) "(SELECT name FROM " table " WHERE " table ".id = " id ")"
 #define FOR(kinds, value) "CASE WHEN k.name IN (" kinds ") THEN " value " END"

@@ -1,16 +1,19 @@
 /*
- * store/view.h - the views that turn compact tables into plain rows, in SQL that any SQLite runs.
+ * store/view.h - SQL views that decode the compact tables into plain rows, usable in any SQLite.
  *
  * For:            store/migrate.c, which creates them.
  * Must not know:  connections, files.
- * Invariant:      what the view event_number gives is what store/codec.c decodes (tests/store/test_view.c compares).
+ * Invariant:      the view event_number returns what store/codec.c decodes (tests/store/test_view.c compares them).
  */
 #ifndef STO_VIEW_H
 #define STO_VIEW_H
 
 #include "base/attr.h"
 
-/* The statements that create all views. The caller frees the text with sqlite3_free; dies where memory is gone. */
+/*
+ * The SQL statements that create all views. The caller frees the text with sqlite3_free(). Calls vs_die() if memory is
+ * exhausted.
+ */
 char *sto_view_sql(void) VS_MUST_USE;
 
 #endif

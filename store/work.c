@@ -2,7 +2,7 @@
  * store/work.c - see work.h.
  *
  * Must not know:  CUPTI, ops.
- * Invariant:      statements are prepared where they are used: this is written a few times a second, and mostly not at all.
+ * Invariant:      statements are prepared at each use: rows are written a few times per second at most.
  */
 #include "store/work.h"
 
@@ -36,7 +36,7 @@ static uint64_t column_u64(sqlite3_stmt *stmt, int at)
 
 /* ---- writing ---- */
 
-/* Puts row i of `rows` into the parameters. */
+/* Bind row i of `rows` to the parameters. */
 typedef void bind_fn(sqlite3_stmt *stmt, const void *rows, size_t i);
 
 static enum vs_status insert(struct sto_writer *w, const char *sql, bind_fn *bind, const void *rows,
@@ -115,7 +115,7 @@ enum vs_status sto_writer_foreign(struct sto_writer *w, const struct sto_foreign
 
 /* ---- reading ---- */
 
-/* Hands a row on. VS_E_DAMAGED: it cannot be one of ours. */
+/* Pass a row to the callback. VS_E_DAMAGED: the row is invalid. */
 typedef enum vs_status take_fn(const struct sto_db *db, sqlite3_stmt *stmt, void (*each)(void),
                                void *user, struct vs_error *err);
 

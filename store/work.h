@@ -1,9 +1,9 @@
 /*
- * store/work.h - what a GPU did for the ops of a trace, and memory that was taken behind the allocator's back: written and read.
+ * store/work.h - writes and reads the GPU work of a trace's ops, and device memory not allocated by PyTorch.
  *
  * For:            tracer/cupti/ writes it, replay/trace/work.c reads it.
- * Must not know:  where it was measured.
- * Invariant:      it stands beside the events: a trace without it is whole.
+ * Must not know:  how it was measured.
+ * Invariant:      a trace without these rows is valid and complete.
  */
 #ifndef STO_WORK_H
 #define STO_WORK_H
@@ -16,12 +16,12 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
-/* Numbers as in sto_task_kind_name, whose texts stand in the file. */
+/* The numbers are stored in the file, with the names that sto_task_kind_name() returns. */
 enum sto_task_kind { STO_TASK_KERNEL, STO_TASK_COPY, STO_TASK_FILL, STO_TASK_KIND_COUNT };
 
 const char *sto_task_kind_name(enum sto_task_kind kind);
 
-/* Something that a device runs: a kernel by its symbol, a copy by its direction. id: 1 … STO_TASKS_MAX - 1. */
+/* A kind of device work: a kernel, identified by its symbol, or a copy, by its direction. id: 1 … STO_TASKS_MAX - 1. */
 #define STO_TASKS_MAX 65536u
 struct sto_task {
     uint32_t id;
@@ -30,9 +30,9 @@ struct sto_task {
 };
 
 /*
- * How often a task ran for one op, how long in all, and how many bytes it copied or filled.
+ * How often a task ran for one op, its total duration, and the number of bytes it copied or filled.
  *
- * op_seq  number of the op_begin event inside of which it was queued, the innermost; 0: of none
+ * op_seq  number of the innermost op_begin event inside which it was queued; 0: outside any op
  */
 struct sto_work {
     uint64_t op_seq;
@@ -43,8 +43,8 @@ struct sto_work {
 };
 
 /*
- * Memory of the device that the allocator did not ask for, by the function that was called, the library that called it (empty: not known) and
- * the op inside of which that was (0: none).
+ * Device memory that the caching allocator did not request: the function that was called, the library that called it
+ * (empty: unknown) and the op inside which this happened (0: none).
  */
 struct sto_foreign {
     const char *api;
@@ -56,7 +56,10 @@ struct sto_foreign {
     uint64_t free_bytes;
 };
 
-/* Errors of these: as all of store/writer.h. A task is given once, before work of it is read. Work of an op may come in parts: what was given before is added to. */
+/*
+ * Errors of these functions: as in store/writer.h. A task must be written once, before work that refers to it is read.
+ * Work of one op may be written in parts, which are added up.
+ */
 VS_MUST_USE enum vs_status sto_writer_tasks(struct sto_writer *w, const struct sto_task *tasks,
                                             size_t count, struct vs_error *err);
 VS_MUST_USE enum vs_status sto_writer_work(struct sto_writer *w, const struct sto_work *work,
@@ -66,8 +69,9 @@ VS_MUST_USE enum vs_status sto_writer_foreign(struct sto_writer *w,
                                               struct vs_error *err);
 
 /*
- * Call `each` for every row: tasks in order of their ids, work by op and task, foreign memory the most bytes first. Nothing where the file is
- * of a version without them. Strings are borrowed for the call. Errors: the file cannot be read; VS_E_DAMAGED: a task of an unknown kind.
+ * Call `each` for every row: tasks in order of id, work by op and task, foreign memory in descending order of bytes.
+ * Does nothing if the file's format version has no such tables. Strings are valid during the call. Errors: the file
+ * cannot be read; VS_E_DAMAGED: a task of an unknown kind.
  */
 typedef void sto_task_fn(void *user, const struct sto_task *task);
 typedef void sto_work_fn(void *user, const struct sto_work *work);

@@ -1,10 +1,9 @@
 /*
- * store/writer.c - writes a trace.
+ * store/writer.c - see writer.h.
  *
- * For:            store/writer.h says.
  * Must not know:  threads.
- * Invariant:      a transaction is always open, from sto_writer_open to the commit in sto_writer_close. The chunk that
- *                 is being filled is written at every commit, over what the commit before wrote of it.
+ * Invariant:      a transaction is open from sto_writer_open() to the commit in sto_writer_close(). Every commit writes
+ *                 the incomplete last chunk, replacing what the previous commit wrote of it.
  */
 #include "store/writer.h"
 
@@ -22,7 +21,7 @@
 #include "store/shape.h"
 #include "store/writer_internal.h"
 
-/* A commit happens by itself when this much is waiting for one: it is all in memory. */
+/* Uncommitted data are in memory: this much causes a commit. */
 #define PENDING_BYTES_MAX (64u << 20)
 
 /* clang-format off */
@@ -51,12 +50,12 @@ static const char *const statement_sql[ST_COUNT] = {
 };
 
 /*
- * event_count    events given, those in `chunk` included
+ * event_count    number of events written, including those in `chunk`
  * chunk          the last chunk_count of them, which do not fill a chunk yet
  * chunk_idx      number of that chunk
  * tensors, tensor_count, tensor_idx  the same for tensors; see STO_KIND_TENSOR
  * pending_bytes  encoded since the last commit
- * failure        the first; VS_OK as long as there was none
+ * failure        the first failure; VS_OK if there was none
  */
 struct sto_writer {
     struct sto_db db;
@@ -72,7 +71,7 @@ struct sto_writer {
     size_t tensor_count;
     uint64_t tensor_idx;
     uint64_t event_count;
-    struct sto_device device; /* first_seq 0: there is only one, and no row says so */
+    struct sto_device device; /* first_seq 0: the trace has one device, and no row for it */
     size_t pending_bytes;
     struct vs_error failure;
 };
@@ -84,7 +83,7 @@ static enum vs_status keep_failure(struct sto_writer *w, enum vs_status st, stru
     return st;
 }
 
-static enum vs_status told_again(const struct sto_writer *w, struct vs_error *err)
+static enum vs_status failure_repeat(const struct sto_writer *w, struct vs_error *err)
 {
     *err = w->failure;
     return w->failure.status;
@@ -97,7 +96,7 @@ const struct sto_db *sto_writer_db(const struct sto_writer *w)
 
 enum vs_status sto_writer_failure(const struct sto_writer *w, struct vs_error *err)
 {
-    return w->failure.status ? told_again(w, err) : VS_OK;
+    return w->failure.status ? failure_repeat(w, err) : VS_OK;
 }
 
 enum vs_status sto_writer_keep(struct sto_writer *w, enum vs_status st, struct vs_error *err)
@@ -110,7 +109,7 @@ static void bind_text(sqlite3_stmt *stmt, int at, const char *text)
     sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-/* All our numbers are below 2^63, but for addresses and counters that a stranger's file may bring: kept as signed. */
+/* Numbers are below 2^63, except for addresses and counters of imported files: these are stored as signed. */
 static void bind_u64(sqlite3_stmt *stmt, int at, uint64_t n)
 {
     sqlite3_bind_int64(stmt, at, (sqlite3_int64)n);
@@ -137,8 +136,8 @@ static void writer_free(struct sto_writer *w)
 }
 
 /*
- * The journal is one that is deleted at each commit, and pages go to the file at a commit only: so the file alone is a
- * valid database at any moment but inside a commit, and then the journal beside it brings back the one before.
+ * SQLite deletes its rollback journal at each commit, and writes pages to the file only at a commit. So the file alone
+ * is a valid database except during a commit, when the journal beside it restores the previous state.
  */
 static enum vs_status connection_prepare(struct sto_writer *w, struct vs_error *err)
 {
@@ -212,7 +211,7 @@ enum vs_status sto_writer_meta_set(struct sto_writer *w, const char *key, const 
                                    struct vs_error *err)
 {
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_text(w->statements[ST_META], 1, key);
     bind_text(w->statements[ST_META], 2, value);
     return run(w, ST_META, err);
@@ -222,7 +221,7 @@ enum vs_status sto_writer_source_add(struct sto_writer *w, const char *name, con
                                      struct vs_error *err)
 {
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_text(w->statements[ST_SOURCE], 1, name);
     bind_text(w->statements[ST_SOURCE], 2, text);
     return run(w, ST_SOURCE, err);
@@ -232,7 +231,7 @@ enum vs_status sto_writer_toggle_add(struct sto_writer *w, const char *name, con
                                      bool is_default, struct vs_error *err)
 {
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_text(w->statements[ST_TOGGLE], 1, name);
     bind_text(w->statements[ST_TOGGLE], 2, value);
     sqlite3_bind_int(w->statements[ST_TOGGLE], 3, is_default);
@@ -243,7 +242,7 @@ enum vs_status sto_writer_string(struct sto_writer *w, uint32_t id, const char *
                                  struct vs_error *err)
 {
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_u64(w->statements[ST_STRING], 1, id);
     bind_text(w->statements[ST_STRING], 2, text);
     return run(w, ST_STRING, err);
@@ -256,7 +255,7 @@ enum vs_status sto_writer_frame(struct sto_writer *w, uint32_t stack, uint32_t d
 
     VS_ASSERT(depth < STO_FRAMES_MAX);
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_u64(stmt, 1, (uint64_t)stack * STO_FRAMES_MAX + depth);
     bind_u64(stmt, 2, func);
     bind_u64(stmt, 3, line);
@@ -266,7 +265,7 @@ enum vs_status sto_writer_frame(struct sto_writer *w, uint32_t stack, uint32_t d
 enum vs_status sto_writer_stack(struct sto_writer *w, uint32_t stack, struct vs_error *err)
 {
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_u64(w->statements[ST_STACK], 1, sto_writer_event_count(w) + 1);
     bind_u64(w->statements[ST_STACK], 2, stack);
     return run(w, ST_STACK, err);
@@ -278,7 +277,7 @@ enum vs_status sto_writer_location(struct sto_writer *w, uint32_t id,
     sqlite3_stmt *stmt = w->statements[ST_LOCATION];
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_u64(stmt, 1, id);
     bind_u64(stmt, 2, location->phase);
     bind_u64(stmt, 3, location->module);
@@ -354,7 +353,7 @@ static enum vs_status column_write(struct sto_writer *w, uint64_t id, const stru
     return run(w, ST_COLUMN, err);
 }
 
-/* `idx` is the number of the block's chunk, `first_seq` the chunk's first event. */
+/* Write a block; `idx` is the number of its chunk, `first_seq` the first event of the chunk. */
 static enum vs_status block_write(struct sto_writer *w, uint64_t idx, uint64_t first_seq,
                                   const struct sto_block *block, struct vs_error *err)
 {
@@ -373,7 +372,7 @@ static enum vs_status block_write(struct sto_writer *w, uint64_t idx, uint64_t f
     return st;
 }
 
-/* Write the chunk as far as it goes, over what was written of it before. It stays. */
+/* Write the incomplete chunk, replacing what was written of it before. Its events stay in memory. */
 static enum vs_status chunk_write(struct sto_writer *w, struct vs_error *err)
 {
     struct sto_block blocks[VS_EVENT_KIND_COUNT];
@@ -400,7 +399,7 @@ static enum vs_status chunk_finish(struct sto_writer *w, struct vs_error *err)
     return st;
 }
 
-/* As chunk_write, for the tensors. */
+/* As chunk_write(), for tensors. */
 static enum vs_status tensors_write(struct sto_writer *w, struct vs_error *err)
 {
     struct sto_block block;
@@ -420,7 +419,7 @@ enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_de
     enum vs_status st = VS_OK;
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     VS_ASSERT(desc->id > 0);
     shape_id = sto_shapes_intern(w->shapes, desc, &shape, &is_new);
     if (is_new)
@@ -458,7 +457,7 @@ enum vs_status sto_writer_events(struct sto_writer *w, const struct vs_event *ev
     enum vs_status st = VS_OK;
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     for (size_t i = 0; !st && i < count; i++) {
         const struct vs_event *event = &events[i];
 
@@ -475,7 +474,7 @@ enum vs_status sto_writer_events(struct sto_writer *w, const struct vs_event *ev
     return st;
 }
 
-/* What is known of the device, stretch and step that are going on, as far as they go. */
+/* Write the rows of the current device, phase interval and step as they are so far. */
 static enum vs_status going_on_write(struct sto_writer *w, struct vs_error *err)
 {
     sqlite3_stmt *stmt = w->statements[ST_DEVICE];
@@ -500,7 +499,7 @@ enum vs_status sto_writer_device(struct sto_writer *w, uint64_t number, uint64_t
     enum vs_status st;
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     VS_ASSERT(w->device.first_seq || !w->event_count);
     VS_ASSERT(!w->device.first_seq || w->device.first_seq <= w->event_count);
     st = going_on_write(w, err);
@@ -516,7 +515,7 @@ enum vs_status sto_writer_step(struct sto_writer *w, int64_t step, double loss,
     sqlite3_stmt *stmt = w->statements[ST_LOSS];
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     if (step == w->phases.step.step) {
         w->phases.step.loss = loss;
         return VS_OK;
@@ -535,7 +534,7 @@ enum vs_status sto_writer_mark(struct sto_writer *w, const char *key, uint64_t s
     sqlite3_stmt *stmt = w->statements[ST_MARK];
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     bind_text(stmt, 1, key);
     bind_u64(stmt, 2, seq);
     bind_text(stmt, 3, note);
@@ -548,7 +547,7 @@ enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)
     enum vs_status st;
 
     if (w->failure.status)
-        return told_again(w, err);
+        return failure_repeat(w, err);
     st = chunk_write(w, err);
     if (!st)
         st = tensors_write(w, err);
@@ -575,7 +574,7 @@ enum vs_status sto_writer_close(struct sto_writer *w, bool complete, struct vs_e
     if (!w)
         return VS_OK;
     if (w->failure.status) {
-        st = told_again(w, err);
+        st = failure_repeat(w, err);
         goto out;
     }
     st = sto_writer_meta_set(w, "complete", complete ? "1" : "0", err);

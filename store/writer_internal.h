@@ -1,9 +1,9 @@
 /*
- * store/writer_internal.h - the connection of a writer, for the other files of store/ that write beside the events.
+ * store/writer_internal.h - the connection of a writer, for other files of store/ that write rows.
  *
  * For:            store/work.c, store/writer_places.c.
  * Must not know:  events.
- * Invariant:      the transaction that the writer has open stays open; a failure is the writer's.
+ * Invariant:      a user of the connection keeps the writer's transaction open, and reports its failures to the writer.
  */
 #ifndef STO_WRITER_INTERNAL_H
 #define STO_WRITER_INTERNAL_H
@@ -13,9 +13,9 @@
 
 /* Borrowed. */
 const struct sto_db *sto_writer_db(const struct sto_writer *w);
-/* The writer's first failure, told again; VS_OK: there was none. */
+/* Return the writer's first failure in *err; VS_OK if there was none. */
 enum vs_status sto_writer_failure(const struct sto_writer *w, struct vs_error *err);
-/* Keeps a failure as the writer's, where it is its first; returns st. */
+/* Record a failure as the writer's, if it is the first one. Returns st. */
 enum vs_status sto_writer_keep(struct sto_writer *w, enum vs_status st, struct vs_error *err);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * store/writer_places.c - many places at once.
+ * store/writer_places.c - writes many locations at once.
  *
  * For:            store/writer.h.
  * Must not know:  events.
- * Invariant:      the rows are those that sto_writer_location writes.
+ * Invariant:      the rows are those that sto_writer_location() writes.
  */
 #include "store/writer.h"
 
 #include "store/db_internal.h"
 #include "store/writer_internal.h"
 
-/* So many rows a statement inserts: some of what SQLite does for a statement it then does once. */
+/* Rows per INSERT statement: SQLite has a fixed cost per statement. */
 #define ROWS 32
 
 static enum vs_status statement_prepare(const struct sto_db *db, sqlite3_stmt **out,

@@ -243,7 +243,7 @@ static void train_step(struct build *b, uint64_t number, double loss_value)
     ok(sto_writer_step(b->w, (int64_t)number, loss_value, &err), &err);
 }
 
-/* Each op ran one kernel, told of in two parts; two copies to the device were of no op. */
+/* Each op ran one kernel, recorded in two parts; two copies to the device belong to no op. */
 static void work_write(struct build *b)
 {
     static const struct sto_task tasks[] = {{1, STO_TASK_KERNEL, "gemm"},

@@ -1,5 +1,5 @@
 /*
- * tests/store/small_trace.h - a trace of two steps of a net of two layers, small enough to know by heart.
+ * tests/store/small_trace.h - a trace of two steps of a net of two layers, small enough to check by hand.
  *
  * The net (line numbers as in the source kept in the trace) leaks: every step's loss is appended to a list.
  * Block bytes: fc1.weight 4096, fc2.weight 1024, a batch 2048, fc1's and relu's results 8192 each, fc2's result 512,

@@ -45,7 +45,7 @@ static void rows_are_the_same(const struct sto_db *db, const char *table, const 
         fail_msg("%s is not what the schema makes", table);
 }
 
-/* Holds the file against a database in memory that the schema is made in, statement by statement. */
+/* Compares the file with an in-memory database in which the schema is created statement by statement. */
 static void is_what_the_schema_makes(const char *path)
 {
     struct sto_db db = {NULL, "memory"};

@@ -305,7 +305,7 @@ static void parts_that_are_missing_are_noticed(void **state)
 }
 
 /* A limit on the size of files stands in for a disk that fills up: the same call fails, with EFBIG. */
-static void a_full_disk_is_told_and_the_file_holds_the_last_commit(void **state)
+static void a_full_disk_is_reported_and_the_file_holds_the_last_commit(void **state)
 {
     char path[PATH_SIZE];
     struct rlimit old;
@@ -391,7 +391,7 @@ int main(void)
         cmocka_unit_test(a_trace_that_is_cut_off_is_refused_wherever_it_is_cut),
         cmocka_unit_test(a_trace_with_wrong_bytes_never_takes_the_reader_along),
         cmocka_unit_test(parts_that_are_missing_are_noticed),
-        cmocka_unit_test(a_full_disk_is_told_and_the_file_holds_the_last_commit),
+        cmocka_unit_test(a_full_disk_is_reported_and_the_file_holds_the_last_commit),
         cmocka_unit_test(a_disk_that_is_full_from_the_start_leaves_no_file),
     };
 
