@@ -48,8 +48,8 @@ struct answer {
 };
 
 /*
- * trace: as recorded, costs: its times; memory: of the what-if; set: of --set, is_set: there is one; capacity: of --capacity, or as
- * recorded
+ * trace: as recorded, costs: its times; memory: of the what-if; set: of --set, is_set: there is one; capacity: of
+ * --capacity, or as recorded
  */
 struct session {
     struct rpl_trace *trace;
@@ -112,7 +112,7 @@ static int64_t delta_of(const struct session *s, const struct answer *answer)
     return (int64_t)(answer->sum.peak.allocated - s->baseline.peak.allocated);
 }
 
-/* What a change is held against: the run as it is, to its end also where memory ran out on the way. */
+/* What a change is compared with: the recorded toggles, run to the end even if memory ran out in the recording. */
 static uint64_t base_of(const struct session *s, const struct wif_sweep *sweep)
 {
     return s->is_set || s->baseline.oom.event ? sweep->items[0].run.peak

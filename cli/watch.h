@@ -1,5 +1,5 @@
 /*
- * cli/watch.h - CUPTI beside a recording on a GPU: whether it is there, what it is told, what is said where it is missing.
+ * cli/watch.h - CUPTI during a recording on a GPU: starting it, stopping it, and warnings if it is missing.
  *
  * For:            the record command.
  * Must not know:  CUPTI; tracer/cupti/ does.
@@ -24,8 +24,8 @@ struct cli_watch {
 };
 
 /*
- * Starts watching. `option` is what --cupti says: auto, on, off, or NULL, which is auto; device: NULL where the run is not on a GPU, else borrowed
- * until the close. Of `auto` it is said on stderr what is missing, and the run goes on.
+ * Starts watching. `option` is what --cupti says: auto, on, off, or NULL, which is auto; device: NULL where the run is
+ * not on a GPU, else borrowed until the close. Of `auto` it is said on stderr what is missing, and the run goes on.
  *
  * VS_E_USAGE: another value. VS_E_UNSUPPORTED: `on`, and there is no GPU or no CUPTI.
  */

@@ -2,7 +2,7 @@
  * export/gzip.c - see gzip.h.
  *
  * Must not know:  what is written.
- * Invariant:      nothing is left in zlib's hands that its output has no room for.
+ * Invariant:      all output of zlib is written, also if it fills the buffer several times.
  */
 #include "export/gzip.h"
 

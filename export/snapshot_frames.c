@@ -4,8 +4,9 @@
  * Must not know:  opcodes.
  * Invariant:      `vramscope import` reads the same function, line and op out of it.
  *
- * Ops and backward nodes have the names of the C++ functions that run them, as stacks of PyTorch show them, so that what tells the two
- * apart there does so here. Modules and phases have frames of their own: the viewer shows them, and flame graphs group by them.
+ * Ops and backward nodes have the names of the C++ functions that run them, as stacks of PyTorch show them, so that
+ * what tells the two apart there does so here. Modules and phases have frames of their own: the viewer shows them, and
+ * flame graphs group by them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +126,7 @@ static void frame_put(struct snapshot *s, struct exp_pickle_list *list, const ch
     exp_pickle_dict_end(&s->p);
 }
 
-/* Of C++, where nobody knows the file. */
+/* A C++ frame, whose file is not known. */
 static void native_put(struct snapshot *s, struct exp_pickle_list *list, const char *before,
                        const char *word, size_t len, const char *after)
 {

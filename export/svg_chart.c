@@ -108,7 +108,9 @@ static bool holds(const struct svg_chart *chart, const struct band *band, size_t
            y_of(chart, band->low[i]) >= y + LABEL_PX / 2 + 1;
 }
 
-/* The category's name inside its area, around its thickest column, where there is a stretch of columns that holds it. */
+/*
+ * The category's name inside its area, around its thickest column, where there is a stretch of columns that holds it.
+ */
 static void band_label(const struct svg_chart *chart, const struct band *band)
 {
     const char *name = vs_category_name((enum vs_category)band->category);
@@ -132,7 +134,10 @@ static void band_label(const struct svg_chart *chart, const struct band *band)
                      "vs-on", "middle", name, SIZE_MAX);
 }
 
-/* The group whose units are a column and a byte; a number in a transform may have an exponent, but not every reader knows. */
+/*
+ * The group whose units are a column and a byte; a number in a transform may have an exponent, but not every reader
+ * knows.
+ */
 static void bytes_begin(const struct svg_chart *chart)
 {
     char text[128];
@@ -202,7 +207,7 @@ static size_t column_of(const struct svg_run *run, uint64_t seq)
     return i;
 }
 
-/* A triangle on the highest column, and what is there. The text stands on the side that has more room. */
+/* A triangle on the highest column, and a label on the side with more space. */
 static void peak_put(const struct svg_chart *chart)
 {
     double x = x_of(chart, (double)column_of(&chart->run, chart->run.peak.max_seq) + 0.5);

@@ -2,7 +2,8 @@
  * export/svg_page.c - the timeline of a trace as a drawing that stands alone in a report or a pull request.
  *
  * Must not know:  how the plot is drawn (export/svg_chart.c).
- * Invariant:      nothing is fetched, nothing runs; the same trace gives the same bytes. What is said by colour is said in words, too.
+ * Invariant:      nothing is fetched, nothing runs; the same trace gives the same bytes. What is said by colour is
+ *                 said in words, too.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -387,7 +388,7 @@ static enum vs_status run_fill(struct svg_run *run, struct rpl_index *index, siz
     return st || !top ? st : rpl_timeline_range(index, top, top, &run->peak, err);
 }
 
-/* Room above the highest for the mark and its text. */
+/* Space above the peak for the mark and its label. */
 static void top_find(struct svg_chart *chart)
 {
     uint64_t most = 1;

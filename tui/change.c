@@ -232,7 +232,7 @@ void tui_change_show(struct tui_app *app, bool is_shown)
 
     if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
         return;
-    /* a peak stays the peak, and where memory ran out the worst moment: that is what one compares */
+    /* a peak stays the peak, and the event at which memory ran out stays that event, as these are compared */
     if (app->at == from->top.event || (from->oom && app->at == from->oom))
         at = to->oom && app->at == from->oom ? to->oom : to->top.event;
     else

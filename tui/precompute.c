@@ -19,7 +19,7 @@
 
 /* Two of each toggle: the next value and the one before. */
 #define CANDIDATES ((size_t)VS_TOGGLE_COUNT * 2)
-/* A recording whose runs are so large that not even so many would be kept is not run ahead. */
+/* Nothing is precomputed for a recording whose runs are so large that fewer than this would fit into the cache. */
 #define RUNS_MIN 4
 /* So far a cursor goes between two looks at the keys. */
 #define SEEK_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
@@ -97,7 +97,7 @@ static bool is_equal(const struct vs_toggles *a, const struct vs_toggles *b)
 }
 
 /* Does this key flip just that? */
-static bool asks_for(const struct making *m, const struct tui_input *input)
+static bool requests(const struct making *m, const struct tui_input *input)
 {
     const struct tui_app *app = m->app;
     struct tui_pending pending = app->pending;
@@ -118,7 +118,7 @@ static bool asks_for(const struct making *m, const struct tui_input *input)
 }
 
 /* rpl_progress_fn; user: struct making. */
-static bool told(void *user, uint64_t done, uint64_t total)
+static bool on_progress(void *user, uint64_t done, uint64_t total)
 {
     struct making *m = user;
     struct tui_input input;
@@ -127,7 +127,7 @@ static bool told(void *user, uint64_t done, uint64_t total)
         return tui_waiting_show(&m->waiting, done, total);
     if (!m->app->typed || !m->app->typed(&input))
         return true;
-    if (!asks_for(m, &input))
+    if (!requests(m, &input))
         return false;
     m->is_awaited = true;
     tui_waiting_init(&m->waiting, m->app, TUI_RUNNING);
@@ -139,8 +139,8 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     struct tui_precompute *precompute = &app->precompute;
     struct making m = {.app = app, .toggle = toggle, .set = set};
     struct vs_error err = VS_ERROR_INIT;
-    enum vs_status st =
-        wif_cache_make(tui_change_cache(app), set, wif_capacity(app->base.trace), told, &m, &err);
+    enum vs_status st = wif_cache_make(tui_change_cache(app), set, wif_capacity(app->base.trace),
+                                       on_progress, &m, &err);
 
     precompute->is_made = st != VS_E_STOPPED;
     if (!m.is_awaited)
@@ -155,7 +155,7 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     tui_app_show(app);
 }
 
-/* Towards the state right after the worst moment, where a flip leads whoever looks at it. True: that took time. */
+/* Seeks towards the state right after the peak, where a switched toggle leads. True: that took time. */
 static bool seek(const struct tui_app *app, const struct wif_result *answer)
 {
     uint64_t at = app->base.oom && rpl_index_oom(answer->index)
@@ -202,7 +202,7 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
 
 /* ---- all of them ---- */
 
-/* Who holds two traces against each other asks what if where the panel is. */
+/* With two traces, what-ifs are requested in the panel only. */
 static bool is_asked(const struct tui_app *app)
 {
     return !app->change.name || tui_change_count(app) > 0 ||

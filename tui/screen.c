@@ -15,7 +15,7 @@
 #include "tui/change.h"
 #include "tui/term/surface_text.h"
 
-/* In a header of fewer cells the name is all there is room for. */
+/* In a header of fewer cells only the name fits. */
 #define NAME_ALONE_W 24
 
 /* Cells of one of the ways that a sequence may go on. */
@@ -37,7 +37,7 @@ static void add_line(const struct tui_app *app, const struct rpl_here *here, str
     size_t len;
     const char *line = rpl_trace_source_line(tui_app_run(app)->trace, here->line, &len);
 
-    /* a line number says nothing where nobody knows of which file: an imported trace has that in the name of its function */
+    /* a line number says nothing without its file: an imported trace has that in the name of its function */
     if (here->line && !rpl_trace_source_text(tui_app_run(app)->trace))
         vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
     else if (here->line)
@@ -258,7 +258,7 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
                      rpl_trace_device_count(app->base.trace));
     if (rpl_trace_meta(app->base.trace, "partial"))
         vs_text_add(&text, "  imported in part");
-    /* the name gives way to the moment, down to a third of the room; its end says which device */
+    /* the name is cut in favour of the current event, down to a third of the width; its end says which device */
     least = from <= NAME_ALONE_W ? from - 1 : (from - 1) / 3;
     name_w = from - 1 - tui_text_width(vs_text_get(&text));
     name_w = name_w < least ? least : name_w;

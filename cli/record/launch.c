@@ -31,7 +31,7 @@ static void signals_wanted(sigset_t *set)
         sigaddset(set, WANTED[i]);
 }
 
-/* In the child. What fails is told through `channel`, which a program that runs has closed. */
+/* In the child. A failure is reported through `channel`, which is closed when the program runs. */
 VS_NORETURN static void child_run(const struct cli_launch *launch, const sigset_t *mask,
                                   const struct sigaction *on_child, int channel)
 {

@@ -3,11 +3,11 @@
  *
  * For:            `vramscope record` of a program.
  * Must not know:  what is recorded.
- * Invariant:      the program sees what it would see without us: it stays in our process group and so in the shell's job, and has the
- *                 signal mask and dispositions that we were started with.
+ * Invariant:      the program sees what it would see without us: it stays in our process group and so in the shell's
+ *                 job, and has the signal mask and dispositions that we were started with.
  *
- * A signal that only we were sent (kill, a scheduler) is passed on; one from the terminal has reached the program by itself. Where the
- * program is stopped from the terminal, we stop with it, and it goes on when we do.
+ * A signal that only we were sent (kill, a scheduler) is passed on; one from the terminal has reached the program by
+ * itself. Where the program is stopped from the terminal, we stop with it, and it goes on when we do.
  */
 #ifndef CLI_LAUNCH_H
 #define CLI_LAUNCH_H
@@ -41,7 +41,7 @@ struct cli_launch_end {
 };
 
 /*
- * Is there such a program, and may it be run? As far as can be told without running it. Errors as those of cli_launch_run.
+ * Check whether the program exists and may be executed, without running it. Errors as those of cli_launch_run.
  */
 VS_MUST_USE enum vs_status cli_launch_check(const struct cli_launch *launch,
                                             struct cli_launch_end *out, struct vs_error *err);
@@ -49,7 +49,8 @@ VS_MUST_USE enum vs_status cli_launch_check(const struct cli_launch *launch,
 /*
  * Run it to its end. Signals that would end us stay blocked afterwards, so that what is left to do is done.
  *
- * VS_E_NOT_FOUND: there is no such program; VS_E_IO: it cannot be run. out->status is then 127 or 126, as a shell has it.
+ * VS_E_NOT_FOUND: there is no such program; VS_E_IO: it cannot be run. out->status is then 127 or 126, as a shell has
+ * it.
  */
 VS_MUST_USE enum vs_status cli_launch_run(const struct cli_launch *launch,
                                           struct cli_launch_end *out, struct vs_error *err);

@@ -3,7 +3,7 @@
  *
  * For:            surface_curses.c, and the key that changes the theme.
  * Must not know:  terminals, views.
- * Invariant:      the theme `mono` has no colour at all; what it shows is told apart by letters and marks.
+ * Invariant:      the theme `mono` has no colour at all; letters and marks distinguish what it shows.
  */
 #ifndef TUI_THEME_H
 #define TUI_THEME_H
@@ -28,8 +28,8 @@ const char *tui_theme_name(enum tui_theme theme);
 VS_MUST_USE enum vs_status tui_theme_find(const char *name, enum tui_theme *out,
                                           struct vs_error *err);
 /*
- * The theme to begin with: `no_color` and `colorfgbg` are the variables of these names, or NULL; NO_COLOR counts where it is not
- * empty, COLORFGBG says of some terminals which ground they have.
+ * The theme to begin with: `no_color` and `colorfgbg` are the variables of these names, or NULL; NO_COLOR counts where
+ * it is not empty, COLORFGBG says of some terminals which ground they have.
  */
 enum tui_theme tui_theme_pick(const char *no_color, const char *colorfgbg);
 

@@ -248,7 +248,7 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
     else
         tui_block_name(run, &row->block, &life, &text);
     if (rpl_trace_location(run->trace, row->block.alloc_location)
-            ->op) /* a module's path is told by its end */
+            ->op) /* show the end of a module's path */
         tui_text_tail(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
     else
         tui_text_cut(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));

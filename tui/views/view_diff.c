@@ -1,8 +1,10 @@
 /*
- * tui/views/view_diff.c - what differs between the two runs: both over each other on one axis, and the difference in rows that add up to it.
+ * tui/views/view_diff.c - what differs between the two runs: both over each other on one axis, and the difference in
+ * rows that add up to it.
  *
  * Must not know:  terminals, how blocks are counted (replay/diff/diff.h).
- * Invariant:      the rows add up to what stands above them, to the byte, by whichever grouping, and so does what is inside a row.
+ * Invariant:      the rows add up to what stands above them, to the byte, by whichever grouping, and so does what is
+ *                 inside a row.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,12 +18,15 @@
 #include "tui/parts/format.h"
 #include "tui/views.h"
 
-/* Heights from which there is a chart; a line about how the runs were made, and one that says all of the chosen row; the phases. */
+/*
+ * Heights from which there is a chart; a line about how the runs were made, and one that says all of the chosen row;
+ * the phases.
+ */
 #define CHART_MIN_H 9
 #define MADE_MIN_H 14
 #define PHASE_MIN_H 17
 #define CHART_MAX_H 12
-/* From this width on a row has room to say why. */
+/* From this width on a row has a column `why`. */
 #define WHY_MIN_W 60
 #define NAME_MAX_W 44
 #define CATEGORY_W 18

@@ -50,7 +50,7 @@ static void add_command(struct tui_page *page, const struct tui_command_info *in
     tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
 }
 
-/* The letters of the header's tabs, which has room for all names on a wide screen alone. */
+/* The letters of the header's tabs; their names only fit on a wide screen. */
 static void add_views(struct tui_page *page, int w)
 {
     struct vs_text text = {NULL, 0, 0};

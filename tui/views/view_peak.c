@@ -1,8 +1,9 @@
 /*
- * tui/views/view_peak.c - what filled the device at the worst moment: what a message about running out of memory should have said.
+ * tui/views/view_peak.c - what fills the device at the peak, or where memory ran out.
  *
  * Must not know:  terminals.
- * Invariant:      it is about the refused allocation where there was one, else the peak, wherever the cursor is; the figures are the report's.
+ * Invariant:      it is about the refused allocation where there was one, else the peak, wherever the cursor is; the
+ *                 figures are the report's.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -106,7 +106,7 @@ static void fill(struct sweep *s, struct tui_app *app)
 
 /* ---- what a row says ---- */
 
-/* What a row is held against: the run as recorded, to its end also where memory ran out on the way. */
+/* What a row is compared with: the recorded toggles, run to the end even if memory ran out in the recording. */
 static uint64_t recorded_peak(const struct sweep *s, const struct tui_app *app)
 {
     if (app->base.oom)
@@ -123,7 +123,7 @@ static size_t count_of(const struct sweep *s)
     return s->shown ? s->shown->count : 0;
 }
 
-/* Rows below the head; where there is room the last line says the chosen one in full. */
+/* Rows below the head; if the pane is high enough, the last line shows the chosen row in full. */
 static int rows_h(int h)
 {
     return h - 1 - (h >= WHOLE_MIN_H);

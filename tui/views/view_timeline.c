@@ -1,5 +1,6 @@
 /*
- * tui/views/view_timeline.c - memory over the run: stacked by category, with phases, steps, capacity, peak, cursor and the other run.
+ * tui/views/view_timeline.c - memory over the run: stacked by category, with phases, steps, capacity, peak, cursor and
+ * the other run.
  *
  * Must not know:  terminals.
  * Invariant:      a column stands for the events that replay/index/timeline.h says it stands for.
@@ -319,7 +320,7 @@ static void draw_marks(const struct timeline *t, const struct tui_app *app, stru
     }
 }
 
-/* "saved 888M", or "888M" where there is no room for names. */
+/* "saved 888M", or "888M" if names do not fit. */
 static void add_legend(const struct rpl_live *live, int category, bool names, struct vs_text *out)
 {
     char buf[TUI_SHORT_MAX];

@@ -19,7 +19,7 @@
 #include "tui/parts/page.h"
 #include "tui/views.h"
 
-/* Rows that the answer takes, where there is room for it below the toggles. */
+/* Rows of the result below the toggles, if the pane is high enough. */
 #define ANSWER_H 6
 #define NAME_W 17
 #define VALUE_W 16
@@ -211,7 +211,7 @@ static void add_fit(struct tui_page *page, const struct tui_app *app)
         tui_page_add(page, TUI_GOOD, "it fits: memory no longer runs out");
 }
 
-/* What the chosen toggle is, in full: its row has no room for it. */
+/* The full description of the chosen toggle, which its row cuts off. */
 static void add_toggle(struct whatif *s, const struct tui_app *app)
 {
     const struct vs_toggle_info *info = vs_toggle_info(toggle_at(app, s->list.at));
