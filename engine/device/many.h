@@ -1,7 +1,7 @@
 /*
- * engine/device/many.h - a list of elementwise calls, done one after another.
+ * engine/device/many.h - runs a list of elementwise calls one after the other.
  *
- * For:            devices, for lists or items of which they have nothing better.
+ * For:            devices without a better way for a list, or for some of its items.
  * Must not know:  which device.
  * Invariant:      the values are those of the single calls.
  */

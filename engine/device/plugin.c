@@ -1,8 +1,8 @@
 /*
- * engine/device/plugin.c - finding and opening a device's library: see plugin.h.
+ * engine/device/plugin.c - see plugin.h.
  *
  * Must not know:  any device.
- * Invariant:      a library is never unloaded: its kernels may be in tables.
+ * Invariant:      a library is never unloaded, because tables may point into it.
  */
 #include "engine/device/plugin.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder of the running program, without the last slash; empty where it cannot be told. */
+/* The folder of the running program without the last slash; empty if it cannot be found out. */
 static void program_folder(char *out, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", out, size - 1);

@@ -1,12 +1,13 @@
 /*
- * engine/device/workspace_sizes.h - how much scratch the kernels of a GPU work in, as functions of sizes alone.
+ * engine/device/workspace_sizes.h - how much scratch the GPU kernels need, as functions of sizes alone.
  *
- * For:            the kernels of engine/device/cuda, which take it, and engine/workspace/workspace.c, which brings it, on a run without data too.
+ * For:            the kernels of engine/device/cuda, which use the scratch, and engine/workspace/workspace.c, which
+ *                 allocates it (in runs without data, too).
  * Must not know:  tensors, the allocator.
- * Invariant:      a kernel takes exactly what its function here says: both call the same one.
+ * Invariant:      a kernel uses exactly what the function here returns: kernel and allocation call the same function.
  */
-#ifndef ENG_DEVICE_ROOM_SIZES_H
-#define ENG_DEVICE_ROOM_SIZES_H
+#ifndef ENG_DEVICE_WORKSPACE_SIZES_H
+#define ENG_DEVICE_WORKSPACE_SIZES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,15 +16,17 @@
 
 #define ENG_WORKSPACE_ALIGN UINT64_C(256)
 #define ENG_WORKSPACE_CHUNK                                                                        \
-    (INT64_C(64) << 20) /* about as much as a kernel that works in chunks takes */
+    (INT64_C(64) << 20) /* approximate limit for the scratch of a kernel that works in chunks */
 
-/* One piece of scratch in a room that holds several. */
+/* Size of one part of a scratch buffer that has several parts: rounded up for alignment. */
 static inline uint64_t eng_workspace_part(uint64_t bytes)
 {
     return (bytes + ENG_WORKSPACE_ALIGN - 1) / ENG_WORKSPACE_ALIGN * ENG_WORKSPACE_ALIGN;
 }
 
-/* How many of `count` items of so many bytes are worked on at a time: one at least. */
+/*
+ * How many of `count` items with item_bytes of scratch each are processed at a time: at least one.
+ */
 static inline int64_t eng_workspace_at_a_time(int64_t count, int64_t item_bytes)
 {
     int64_t most = ENG_WORKSPACE_CHUNK / (item_bytes > 0 ? item_bytes : 1);
@@ -40,7 +43,7 @@ static inline int64_t eng_workspace_numel(const struct eng_view *v)
     return n;
 }
 
-/* Four dims that lie densely, the last one fastest. */
+/* Whether v has four dims and is contiguous. */
 static inline bool eng_workspace_is_plain(const struct eng_view *v)
 {
     int64_t n = 1;
@@ -53,20 +56,23 @@ static inline bool eng_workspace_is_plain(const struct eng_view *v)
     return true;
 }
 
-/* Bytes of a number as kernels compute with it. */
+/* Bytes of the type in which kernels compute. */
 static inline int64_t eng_workspace_real(enum vs_dtype dtype)
 {
     return dtype == VS_F64 ? 8 : 4;
 }
 
-/* ---- reduce ---- */
+/* ---- reductions ---- */
 
-enum { ENG_REDUCE_ALONE = 32 };    /* elements that one thread reduces by itself */
-enum { ENG_REDUCE_PIECE = 16384 }; /* elements of a team where several share an output */
-enum { ENG_REDUCE_FEW = 64 };      /* outputs; where they are more, each has its team */
+enum { ENG_REDUCE_ALONE = 32 }; /* up to this number of elements one thread reduces them */
+/* elements of a piece when several teams of threads share an output */
+enum { ENG_REDUCE_PIECE = 16384 };
+enum { ENG_REDUCE_FEW = 64 }; /* with at least this many outputs each has one team */
 #define ENG_REDUCE_PIECES INT64_C(1024)
 
-/* Into how many pieces each of `outputs` sums of n elements is cut; 0: not at all. */
+/*
+ * The number of pieces into which each of `outputs` reductions of n elements is divided; 0: it is not divided.
+ */
 static inline int64_t eng_workspace_reduce_pieces(int op, int64_t outputs, int64_t n)
 {
     int64_t pieces = (n + ENG_REDUCE_PIECE - 1) / ENG_REDUCE_PIECE;
@@ -95,7 +101,7 @@ static inline uint64_t eng_workspace_sort(const struct eng_view *x)
     return (uint64_t)eng_workspace_numel(x) * 2 * 16;
 }
 
-/* Uses in the order of their rows, and is each the first of its row. */
+/* The indices in order of their rows, and for each whether it is the first of its row. */
 static inline uint64_t eng_workspace_embedding_backward(int64_t indices)
 {
     return eng_workspace_part((uint64_t)indices * 8) + eng_workspace_part((uint64_t)indices);
@@ -103,13 +109,16 @@ static inline uint64_t eng_workspace_embedding_backward(int64_t indices)
 
 /* ---- attention: q [B,H,L,D], k [B,Hk,S,D] ---- */
 
-/* Bytes of a probability as products take it beside the score it comes from: those of half types are rounded to one. */
+/*
+ * Additional bytes of a probability in the type that matrix products take: half types are rounded to a copy; others
+ * need none.
+ */
 static inline int64_t eng_workspace_half(enum vs_dtype dtype)
 {
     return dtype == VS_F16 || dtype == VS_BF16 ? 2 : 0;
 }
 
-/* As many queries as are worked on at a time. */
+/* How many queries are processed at a time. */
 static inline int64_t eng_workspace_sdpa_rows(const struct eng_view *q, const struct eng_view *k)
 {
     int64_t row = k->sizes[2] * (eng_workspace_real(q->dtype) + eng_workspace_half(q->dtype));
@@ -117,7 +126,7 @@ static inline int64_t eng_workspace_sdpa_rows(const struct eng_view *q, const st
     return eng_workspace_at_a_time(q->sizes[0] * q->sizes[1] * q->sizes[2], row);
 }
 
-/* Their scores, and as products take them. */
+/* Scores of these queries, and their copy for the matrix products. */
 static inline uint64_t eng_workspace_sdpa(const struct eng_view *q, const struct eng_view *k)
 {
     int64_t rows = q->sizes[0] * q->sizes[1] * q->sizes[2];
@@ -127,13 +136,13 @@ static inline uint64_t eng_workspace_sdpa(const struct eng_view *q, const struct
            eng_workspace_part((uint64_t)(scores * eng_workspace_half(q->dtype)));
 }
 
-/* Scores of one key head: all queries that share it, with all its keys. */
+/* Number of scores of one key head: all queries that share it, times all its keys. */
 static inline int64_t eng_workspace_sdpa_head(const struct eng_view *q, const struct eng_view *k)
 {
     return k->sizes[1] ? q->sizes[1] / k->sizes[1] * q->sizes[2] * k->sizes[2] : 0;
 }
 
-/* As many key heads as are worked on at a time. */
+/* How many key heads are processed at a time. */
 static inline int64_t eng_workspace_sdpa_heads(const struct eng_view *q, const struct eng_view *k)
 {
     int64_t bytes = 2 * (eng_workspace_real(q->dtype) + eng_workspace_half(q->dtype));
@@ -142,7 +151,9 @@ static inline int64_t eng_workspace_sdpa_heads(const struct eng_view *q, const s
                                    bytes * eng_workspace_sdpa_head(q, k));
 }
 
-/* Their probabilities and the gradients of those, and both as products take them. */
+/*
+ * Probabilities and their gradients for these heads, and the copies of both for the matrix products.
+ */
 static inline uint64_t eng_workspace_sdpa_backward(const struct eng_view *q,
                                                    const struct eng_view *k)
 {
@@ -152,11 +163,11 @@ static inline uint64_t eng_workspace_sdpa_backward(const struct eng_view *q,
            2 * eng_workspace_part(scores * (uint64_t)eng_workspace_half(q->dtype));
 }
 
-/* ---- products: three dims ---- */
+/* ---- matrix products: three dims ---- */
 
 /*
- * Can the library of products take v as it lies: rows that are contiguous, or else columns (*is_across), `lead` elements apart? It counts
- * in 32 bits.
+ * Whether the library of matrix products can take v as it is: contiguous rows or else contiguous columns
+ * (*is_across), `lead` elements apart. The library's integers have 32 bits.
  */
 static inline bool eng_workspace_lies(const struct eng_view *v, int64_t *lead, bool *is_across)
 {
@@ -178,7 +189,7 @@ static inline bool eng_workspace_lies(const struct eng_view *v, int64_t *lead, b
     return *lead <= INT32_MAX;
 }
 
-/* A dense copy, where it cannot. */
+/* Bytes of a contiguous copy of v, if the library cannot take v as it is; else 0. */
 static inline uint64_t eng_workspace_operand(const struct eng_view *v)
 {
     int64_t lead;

@@ -127,8 +127,8 @@ static void compute_one(struct eng_op_call *c, struct foreach_row row, struct op
 static void compute_some(struct eng_op_call *c, struct foreach_row row, struct operands operands,
                          uint32_t first, uint32_t count, struct eng_tensor *const *outs)
 {
-    struct eng_many_item items[ENG_MANY_MOST];
-    struct eng_cell cells[ENG_MANY_MOST][2];
+    struct eng_many_item items[ENG_MANY_MAX];
+    struct eng_cell cells[ENG_MANY_MAX][2];
     struct eng_many many = {.kind = (enum eng_many_kind)row.shape,
                             .op = row.kernel,
                             .count = (int)count,
@@ -159,8 +159,8 @@ static void compute(struct eng_op_call *c, struct foreach_row row, struct operan
                 compute_one(c, row, operands, i, element(&c->a[ARG_foreach_tensors], i), outs[i]);
         return;
     }
-    for (uint32_t i = 0; i < count && c->e->kernels && !c->e->failed; i += ENG_MANY_MOST)
-        compute_some(c, row, operands, i, count - i < ENG_MANY_MOST ? count - i : ENG_MANY_MOST,
+    for (uint32_t i = 0; i < count && c->e->kernels && !c->e->failed; i += ENG_MANY_MAX)
+        compute_some(c, row, operands, i, count - i < ENG_MANY_MAX ? count - i : ENG_MANY_MAX,
                      outs);
 }
 
@@ -317,11 +317,11 @@ void eng_f_amp_unscale(struct eng_op_call *c)
 
     uint32_t count = c->a[ARG_amp_unscale_tensors].count;
 
-    for (uint32_t i = 0; i < count && eng_c_computes(c); i += ENG_MANY_MOST) {
-        struct eng_many_item items[ENG_MANY_MOST];
+    for (uint32_t i = 0; i < count && eng_c_computes(c); i += ENG_MANY_MAX) {
+        struct eng_many_item items[ENG_MANY_MAX];
         struct eng_many many = {.kind = ENG_MANY_UNSCALE, .items = items};
 
-        for (uint32_t k = i; k < count && k < i + ENG_MANY_MOST; k++) {
+        for (uint32_t k = i; k < count && k < i + ENG_MANY_MAX; k++) {
             struct eng_many_item *t = &items[many.count++];
 
             *t = (struct eng_many_item){.x = eng_v(c->a[ARG_amp_unscale_tensors].v.tensors[k]),

@@ -1,9 +1,10 @@
 /*
- * engine/device/cpu/cpu_half.h - f16 and bf16 to float and back, rounded to nearest even.
+ * engine/device/cpu/cpu_half.h - conversion of f16 and bf16 from and to float, rounded to nearest even.
  *
  * For:            the row functions, single elements.
  * Must not know:  rows, dtypes.
- * Invariant:      no branches, so that loops over these become vector code; subnormals, infinities and NaN are kept.
+ * Invariant:      no branches, so that compilers vectorise loops over these functions; subnormals, infinities and NaN
+ *                 are preserved.
  */
 #ifndef ENG_DEVICE_CPU_HALF_H
 #define ENG_DEVICE_CPU_HALF_H
@@ -42,7 +43,9 @@ VS_ON_DEVICE static inline uint16_t cpu_f32_to_bf16(float f)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16) | 0x40u : rounded);
 }
 
-/* The 15 bits below the sign, moved to float's place, are the value times 2^-112, subnormal or not. */
+/*
+ * The 15 bits below the sign, shifted to their position in a float, are the value times 2^-112, for subnormals too.
+ */
 VS_ON_DEVICE static inline float cpu_f16_to_f32(uint16_t h)
 {
     uint32_t sign = ((uint32_t)h & 0x8000u) << 16;
@@ -59,7 +62,10 @@ VS_ON_DEVICE static inline uint16_t cpu_f32_to_f16(float f)
     uint32_t u = cpu_bits_of(f);
     uint32_t sign = (u >> 16) & 0x8000u;
     uint32_t mag = u & 0x7fffffffu;
-    /* normal results: rebias the exponent, round at bit 13; a carry into the exponent is right, up to infinity */
+    /*
+     * normal results: change the exponent's bias, round at bit 13; a carry into the exponent is correct, up to
+     * infinity
+     */
     uint32_t normal = (mag - 0x38000000u + 0xfffu + ((mag >> 13) & 1u)) >> 13;
     /* below 2^-14: adding 0.5 makes float arithmetic round at 2^-24, the last place of a subnormal f16 */
     uint32_t small = cpu_bits_of(cpu_float_of(mag) + 0.5f) - 0x3f000000u;
@@ -67,7 +73,8 @@ VS_ON_DEVICE static inline uint16_t cpu_f32_to_f16(float f)
     uint32_t r = mag < 0x38800000u ? small : normal;
 
     r = mag >= 0x47800000u ? 0x7c00u
-                           : r; /* 2^16 and above; from 65520 `normal` carries by itself */
+                           /* 2^16 and above; from 65520 on the carry of `normal` gives infinity */
+                           : r;
     r = mag > 0x7f800000u ? nan : r;
     return (uint16_t)(sign | r);
 }

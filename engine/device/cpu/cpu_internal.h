@@ -3,8 +3,9 @@
  *
  * For:            the files of this folder and their tests.
  * Must not know:  tensors, autograd, the allocator.
- * Invariant:      a value depends on the operands alone: how work is cut into tasks never depends on the number of
- *                 threads, and a row function gives element i the same bits wherever the row was cut.
+ * Invariant:      a value depends on the operands alone: the division of work into tasks does not depend on the
+ *                 number of threads, and a row function computes the same bits for element i wherever a row was
+ *                 divided.
  */
 #ifndef ENG_DEVICE_CPU_INTERNAL_H
 #define ENG_DEVICE_CPU_INTERNAL_H
@@ -13,13 +14,13 @@
 
 #include "engine/device/kernels.h"
 
-/* ---- arithmetic on rows ---------------------------------------------------------------------------------------- */
+/* ---- arithmetic on rows ---- */
 
-/* What a fold does with each element; param is the mean for SQDEV, the maximum for SUMEXP. */
+/* What a fold does with each element. param: the mean for SQDEV, the maximum for SUMEXP. */
 enum cpu_fold {
     CPU_FOLD_SUM,
     CPU_FOLD_PROD,
-    CPU_FOLD_MAX, /* a NaN stays */
+    CPU_FOLD_MAX, /* NaN stays NaN */
     CPU_FOLD_MIN,
     CPU_FOLD_ANY, /* 0 or 1 */
     CPU_FOLD_ALL,
@@ -27,7 +28,10 @@ enum cpu_fold {
     CPU_FOLD_SUMEXP
 };
 
-/* An output row or column between two of the input: (1 - weight) of the first, weight of the second. */
+/*
+ * An output row or column that is interpolated between two of the input: (1 - weight) of the first, weight of the
+ * second.
+ */
 struct cpu_tap {
     int64_t first;
     int64_t second;
@@ -35,35 +39,37 @@ struct cpu_tap {
 };
 
 /*
- * A type that arithmetic is done in (float, double or int64_t) and what can be done to contiguous rows of it. Rows of
- * other dtypes are read into such a row and written from it. Byte strides; pointers of one call do not overlap.
+ * A type of computation (float, double or int64_t), and the functions for contiguous rows of it. Rows of other dtypes
+ * are converted to such a row and back. Strides are in bytes; the pointers of one call do not overlap.
  *
  * load, store     convert; store rounds to nearest even, float to int truncates, anything to bool is != 0
- * round_to        a row to the precision of f16 or bf16, in place; NULL for int64_t
- * fold_row        *acc (double, or int64_t for int64_t) op= every element, order fixed; param: one acc value
- * fold_cols       acc[i] op= x[i]; param: a row, or NULL where the fold has none
+ * round_to        rounds a row to the precision of f16 or bf16, in place; NULL for int64_t
+ * fold_row        *acc (double, or int64_t for int64_t) op= every element, in fixed order; param: one value of acc's
+ *                 type
+ * fold_cols       acc[i] op= x[i]; param: a row, or NULL if the fold has no parameter
  *
- * The rest is for float and double alone (NULL for int64_t); sums are accumulated in double.
+ * The following are for float and double only (NULL for int64_t). Sums are accumulated in double.
  * sum, dot        of x, of x*y
  * sq_dev          sum of (x-mean)^2
  * dot_dev         sum of g*(x-mean)
- * exp_sub         y = exp(x - max); returns its sum. y may be NULL; then max is that of the row
+ * exp_sub         y = exp(x - max); returns the sum of y. y may be NULL; max is then the maximum of the row
  * scale           y = x*a
  * affine          y = x*a + b
  * axpy            y = y + x*a
  * bn_back         y = (g - mg - (x-mean)*k) * a
  * ln_apply        y = (x-mean)*rstd*w + b; w and b may be NULL
- * ln_sums         sums[0] += g*w*x-mean, sums[1] += g*w
+ * ln_sums         sums[0] += g*w*(x-mean), sums[1] += g*w
  * ln_back         y = (g*w - c0 - (x-mean)*c1) * rstd
  * ln_params       gw += g*(x-mean)*rstd, gb += g; either may be NULL
- * log_softmax_back y = g - exp(o)*sum ; softmax_back y = o*(g - sum)
- * uniform, normal, bernoulli: numbers first … of the stream (cpu_random.h) that starts at `start`
+ * log_softmax_back  y = g - exp(o)*sum
+ * softmax_back    y = o*(g - sum)
+ * uniform, normal, bernoulli  the numbers from `first` on of the stream (cpu_random.h) that begins with `start`
  *
- * Contiguous planes, x of h*w and y of ho*wo; "back" adds to x:
- * max_pool, adaptive_pool also give the position of each maximum (max_pool: h*w below 2^31); adaptive_pool without idx
- *                 averages
+ * Contiguous planes, x of h*w and y of ho*wo elements; the "back" functions add to x:
+ * max_pool, adaptive_pool  also store the position of each maximum (max_pool: h*w < 2^31); adaptive_pool without idx
+ *                          averages
  * scatter_plane   x[idx[i]] += g[i]
- * resample        linear interpolation, taps given for each output row and column
+ * resample        linear interpolation with taps for each output row and column
  */
 struct cpu_num {
     enum vs_dtype dtype;
@@ -118,7 +124,7 @@ struct cpu_num {
                      const struct cpu_tap *rows, const struct cpu_tap *cols, bool backward);
 };
 
-/* The number types compiled for one instruction set. */
+/* The row functions for one instruction set. */
 struct cpu_rows {
     const char *isa;
     const struct cpu_num *f32;
@@ -126,17 +132,25 @@ struct cpu_rows {
     const struct cpu_num *i64;
 };
 
-/* The table for the processor that runs this, and the tables there are (for tests): NULL where it cannot run. */
+/*
+ * The table for the processor that runs the program, and a certain table for tests: NULL if the processor cannot run
+ * it.
+ */
 const struct cpu_rows *cpu_rows(void);
 const struct cpu_rows *
-cpu_rows_variant(int idx); /* 0 base, 1 AVX2, 2 AVX-512; NULL also from 3 on */
+cpu_rows_variant(int idx); /* 0 baseline, 1 AVX2, 2 AVX-512; NULL for other numbers */
 
-/* The type that a dtype is computed in: f64 itself, the other floating ones in float, the rest in int64_t. */
+/*
+ * The type in which a dtype is computed: double for f64, float for the other floating dtypes, int64_t for the rest.
+ */
 const struct cpu_num *cpu_num_of(enum vs_dtype dtype);
 
-#define CPU_CHUNK 1024 /* elements of a converted piece of a row: a few of them fit L1 */
+/* elements of a row that are converted at a time: a few such buffers fit in the L1 cache */
+#define CPU_CHUNK 1024
 
-/* n elements at p as a row of `num`: p itself where it already is one, else converted into buf. */
+/*
+ * n elements at p as a row of `num`: p itself if it already is such a row, else converted into buf.
+ */
 static inline const void *cpu_read(const struct cpu_num *num, enum vs_dtype dtype, const char *p,
                                    int64_t stride, int64_t n, void *buf)
 {
@@ -146,7 +160,9 @@ static inline const void *cpu_read(const struct cpu_num *num, enum vs_dtype dtyp
     return buf;
 }
 
-/* Where to compute n elements that belong at p: p itself or buf; cpu_write_end then stores buf. */
+/*
+ * Where to compute n elements that are to be stored at p: p itself or buf; cpu_write_end then stores buf.
+ */
 static inline void *cpu_write(const struct cpu_num *num, enum vs_dtype dtype, char *p,
                               int64_t stride, void *buf)
 {
@@ -160,7 +176,7 @@ static inline void cpu_write_end(const struct cpu_num *num, enum vs_dtype dtype,
         num->store(buf, n, dtype, p, stride);
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------------ */
+/* ---- views ---- */
 
 int64_t cpu_numel(const struct eng_view *v);
 /* Byte stride of dim d. */
@@ -168,7 +184,7 @@ static inline int64_t cpu_stride(const struct eng_view *v, int d)
 {
     return v->strides[d] * (int64_t)vs_dtype_bytes(v->dtype);
 }
-/* One element as a double or integer; p points at it. */
+/* One element as double or integer; p points to it. */
 double cpu_get_f64(enum vs_dtype dtype, const char *p);
 int64_t cpu_get_i64(enum vs_dtype dtype, const char *p);
 void cpu_set_f64(enum vs_dtype dtype, char *p, double value);
@@ -183,41 +199,48 @@ static inline int64_t cpu_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- threads, scratch ------------------------------------------------------------------------------------------- */
+/* ---- threads, scratch ---- */
 
 typedef void cpu_task_fn(void *ctx, int64_t task);
 
 /*
- * fn(ctx, 0 … tasks-1), each once, in any order and on several threads; returns when all are done. Tasks write to
- * places of their own. A call from inside a task, or while another thread is in here, runs on the calling thread.
+ * Calls fn(ctx, i) once for each i in 0 … tasks-1, in any order and on several threads; returns when all calls have
+ * returned. Tasks write to disjoint memory. A call from inside a task, or while another thread is inside, runs all
+ * tasks on the calling thread.
  */
 void cpu_parallel(int64_t tasks, cpu_task_fn *fn, void *ctx);
 int cpu_thread_count(void);
 
-/* Memory of the device and scratch of kernels come from one cache of freed buffers. 64-byte aligned; bytes > 0. */
+/*
+ * Memory of storages and scratch of kernels come from one cache of freed buffers. 64-byte aligned; bytes > 0.
+ */
 void *cpu_mem_get(uint64_t bytes);
 void cpu_mem_put(void *data, uint64_t bytes);
-/* Gives back to the system what the cache keeps. */
+/* Returns the cached buffers to the system. */
 void cpu_mem_trim(void);
-/* Bytes in use, and bytes kept for reuse. */
+/* Bytes in use, and bytes in the cache. */
 void cpu_mem_stats(uint64_t *in_use, uint64_t *cached);
 
-/* ---- GEMM ------------------------------------------------------------------------------------------------------- */
+/* ---- GEMM ---- */
 
-/* A matrix of float or double: strides in elements, one of them 1 (or that side of size 1). */
+/*
+ * A matrix of float or double. Strides in elements; one of them is 1 (or the size of that dim is 1).
+ */
 struct cpu_mat {
     void *data;
     int64_t row_stride;
     int64_t col_stride;
 };
 
-/* c[m,n] = beta*c + alpha * a[m,k] b[k,n], on the calling thread. is_double: all three of double, else float. */
+/*
+ * c[m,n] = beta*c + alpha * a[m,k] b[k,n], on the calling thread. is_double: all three are double, else float.
+ */
 void cpu_gemm(bool is_double, int64_t m, int64_t n, int64_t k, double alpha, struct cpu_mat a,
               struct cpu_mat b, double beta, struct cpu_mat c);
-/* The same, cut over the threads. */
+/* The same, divided among the threads. */
 void cpu_gemm_parallel(bool is_double, int64_t m, int64_t n, int64_t k, double alpha,
                        struct cpu_mat a, struct cpu_mat b, double beta, struct cpu_mat c);
-/* Can cpu_gemm take a rows x cols matrix of these strides as it is? */
+/* Whether cpu_gemm can take a rows x cols matrix with these strides as it is. */
 bool cpu_mat_is_direct(int64_t rows, int64_t cols, int64_t row_stride, int64_t col_stride);
 
 #endif

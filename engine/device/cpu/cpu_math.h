@@ -1,13 +1,13 @@
 /*
  * engine/device/cpu/cpu_math.h - elementary functions of float without branches or calls.
  *
- * For:            loops over rows, which the compiler turns into vector code; each is within a few ulp.
+ * For:            loops over rows, which the compiler vectorises; each function is within a few ulp.
  * Must not know:  rows.
- * Invariant:      the same bits for the same argument wherever it stands in a row: no contraction but where CPU_FMA
- *                 says so. NaN in, NaN out.
+ * Invariant:      the same argument gives the same bits wherever it is in a row: operations are contracted to FMA
+ *                 only where CPU_FMA is used. NaN gives NaN.
  *
  * Series: exp by Taylor around 0 after reduction by ln 2; log by 2 atanh((m-1)/(m+1)); erf by its Taylor series below
- * 0.9 and from there by 1 - exp(-x^2) p(u)/(x+2), u = (x-2)/(x+2), with p interpolated at Chebyshev nodes on [0.9, 11]
+ * 0.9 and above by 1 - exp(-x^2) p(u)/(x+2), u = (x-2)/(x+2), with p interpolated at Chebyshev nodes on [0.9, 11]
  * (relative error 2e-8).
  */
 #ifndef ENG_DEVICE_CPU_MATH_H
@@ -71,7 +71,7 @@ static inline float cpu_expf(float x)
     return y * cpu_pow2(half) * cpu_pow2(n_int - half);
 }
 
-/* exp(x) for x <= 0; below -87 it stays at exp(-87), 1.6e-38. */
+/* exp(x) for x <= 0; below -87 the result is that of -87, 1.6e-38. */
 static inline float cpu_exp_negf(float x)
 {
     uint32_t n_int;
@@ -119,7 +119,7 @@ static inline float cpu_logf(float x)
     return x < 0.0f ? __builtin_nanf("") : y;
 }
 
-/* For x > -1; exact steps keep small x accurate. */
+/* For x > -1; exact steps keep the accuracy for small x. */
 static inline float cpu_log1pf(float x)
 {
     float u = 1.0f + x;

@@ -1,5 +1,5 @@
 /*
- * engine/device/cpu/cpu_norm.h - what the normalisations share.
+ * engine/device/cpu/cpu_norm.h - helpers of the normalisation kernels.
  *
  * For:            cpu_norm_*.c.
  * Must not know:  which normalisation.
@@ -10,7 +10,7 @@
 
 #include "engine/device/cpu/cpu_internal.h"
 
-/* Element i of a vector of any floating dtype; `absent` where there is no vector. */
+/* Element i of a vector of any floating dtype; `absent` if v is NULL. */
 static inline double cpu_vec_get(const struct eng_view *v, int64_t i, double absent)
 {
     return v ? cpu_get_f64(v->dtype, (const char *)v->data + i * cpu_stride(v, 0)) : absent;
@@ -21,7 +21,10 @@ static inline void cpu_vec_set(const struct eng_view *v, int64_t i, double value
     cpu_set_f64(v->dtype, (char *)v->data + i * cpu_stride(v, 0), value);
 }
 
-/* A vector as n numbers: itself where it is that, else a copy in a buffer; NULL for no vector. */
+/*
+ * A vector as n numbers: the vector itself if it is contiguous and has the type, else a copy in a buffer; NULL if
+ * there is none.
+ */
 struct cpu_vec {
     const void *p;
     void *buf;

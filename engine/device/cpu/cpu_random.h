@@ -5,7 +5,7 @@
  * Must not know:  tensors.
  * Invariant:      number i of a stream is a pure function of (seed, offset, i).
  *
- * A stream is a SplitMix64 sequence (Steele, Lea, Flood 2014) whose start is a hash of seed and offset.
+ * A stream is a SplitMix64 sequence (Steele, Lea, Flood 2014) that begins with a hash of seed and offset.
  */
 #ifndef ENG_DEVICE_CPU_RANDOM_H
 #define ENG_DEVICE_CPU_RANDOM_H
@@ -20,20 +20,20 @@ VS_ON_DEVICE static inline uint64_t cpu_mix64(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* The start of a stream. */
+/* The first state of a stream. */
 VS_ON_DEVICE static inline uint64_t cpu_rng_start(struct eng_rng_key key)
 {
     return cpu_mix64(cpu_mix64(key.seed + UINT64_C(0x9e3779b97f4a7c15)) ^
                      (key.offset + UINT64_C(0xd1b54a32d192ed03)));
 }
 
-/* 64 random bits: number i of the stream. */
+/* Number i of the stream: 64 random bits. */
 VS_ON_DEVICE static inline uint64_t cpu_rng_bits(uint64_t start, uint64_t i)
 {
     return cpu_mix64(start + (i + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* In [0, 1), a multiple of 2^-24 and of 2^-53. */
+/* A number in [0, 1), a multiple of 2^-24 (f32) or of 2^-53 (f64). */
 VS_ON_DEVICE static inline float cpu_rng_f32(uint64_t start, uint64_t i)
 {
     return (float)(int32_t)(cpu_rng_bits(start, i) >> 40) * 0x1p-24f;

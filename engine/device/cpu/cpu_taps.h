@@ -1,9 +1,9 @@
 /*
- * engine/device/cpu/cpu_taps.h - which inputs an output of an upsampling is made of, along one axis.
+ * engine/device/cpu/cpu_taps.h - from which inputs an output of an upsampling is computed, along one axis.
  *
  * For:            upsampling on every device.
  * Must not know:  planes, dtypes.
- * Invariant:      positions follow PyTorch (aten/src/ATen/native/UpSample.h): nearest takes floor(o*in/out), bilinear
+ * Invariant:      positions are PyTorch's (aten/src/ATen/native/UpSample.h): nearest takes floor(o*in/out), bilinear
  *                 (o+0.5)*scale-0.5 clamped at 0, or o*(in-1)/(out-1) with align_corners. They never decrease.
  */
 #ifndef ENG_DEVICE_CPU_TAPS_H
@@ -23,7 +23,7 @@ static inline struct cpu_tap cpu_tap_of(int64_t first, int64_t second, double we
 
 static inline void cpu_nearest_taps(struct cpu_tap *t, int64_t in, int64_t out)
 {
-    float scale = (float)in / (float)out; /* in float, as PyTorch */
+    float scale = (float)in / (float)out; /* in float, as in PyTorch */
 
     for (int64_t o = 0; o < out; o++) {
         int64_t i = cpu_min((int64_t)((float)o * scale), in - 1);
@@ -32,7 +32,7 @@ static inline void cpu_nearest_taps(struct cpu_tap *t, int64_t in, int64_t out)
     }
 }
 
-/* PyTorch computes positions in the type of the values, float for f16 and bf16. */
+/* PyTorch computes positions in the type of the values; in float for f16 and bf16. */
 static inline void cpu_linear_taps(struct cpu_tap *t, int64_t in, int64_t out, bool align_corners,
                                    double factor, bool is_double)
 {

@@ -1,9 +1,10 @@
 /*
- * engine/device/cuda/cuda_api.h - every function of CUDA, cuBLAS and cuDNN that the device calls, as one table.
+ * engine/device/cuda/cuda_api.h - the functions of CUDA, cuBLAS and cuDNN that the device calls, as one table.
  *
- * For:            the files of this folder, which call nothing of NVIDIA's but through it; tests put their own table in its place.
+ * For:            the files of this folder, which call NVIDIA's functions only through it; tests use a table of their
+ *                 own.
  * Must not know:  what the calls are for.
- * Invariant:      after cuda_api_load no entry is NULL; a library that is missing makes it fail with the library's name.
+ * Invariant:      after cuda_api_load no entry is NULL; if a library is missing it fails and names the library.
  */
 #ifndef ENG_DEVICE_CUDA_API_H
 #define ENG_DEVICE_CUDA_API_H
@@ -26,9 +27,10 @@ struct cuda_api {
 };
 
 /*
- * Fills the table: the runtime is linked in, the driver, cuBLAS and cuDNN are looked for as other programs find them, then in the
- * folders of VRAMSCOPE_CUDA_LIBS (separated by colons), each with the versions it was built for.
- * VS_E_UNSUPPORTED: a library or one of its functions is not there; the text says which.
+ * Fills the table. The runtime is linked in; the driver, cuBLAS and cuDNN are searched for by the dynamic linker and
+ * then in the folders of VRAMSCOPE_CUDA_LIBS (separated by colons), in the versions that the program was built with.
+ *
+ * VS_E_UNSUPPORTED: a library or one of its functions is missing; the text says which.
  */
 VS_MUST_USE enum vs_status cuda_api_load(struct cuda_api *out, struct vs_error *err);
 

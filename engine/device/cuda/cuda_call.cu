@@ -1,13 +1,15 @@
 /*
- * engine/device/cuda/cuda_call.cu - bringing the operands of a call to the device, and results back.
+ * engine/device/cuda/cuda_call.cu - copies operands of a call to the device, and results back.
  *
  * For:            cuda_views.cuh.
  * Must not know:  kernels.
- * Invariant:      memory of the host is read before the call returns and written before it returns.
+ * Invariant:      host memory is read and written before the call returns, never later.
  */
 #include "engine/device/cuda/cuda_views.cuh"
 
-/* Elements from data to one past the last: what a copy must bring. No view of ours has negative strides. */
+/*
+ * Number of elements from data to the end of the view: what a copy must contain. Our views have no negative strides.
+ */
 static int64_t span(const struct eng_view *v)
 {
     int64_t last = 0;
@@ -26,7 +28,7 @@ static cuda_view describe(const struct eng_view *v, bool keep_dims)
     out.data = (char *)v->data;
     out.dtype = (uint8_t)v->dtype;
     out.is_plain = true;
-    /* dims of size 1 have no say, and neighbours that are one in memory are one */
+    /* dims of size 1 are ignored, and dims that are contiguous with each other are merged */
     for (int d = 0; d < v->ndim; d++) {
         if (!keep_dims && v->sizes[d] == 1)
             continue;
@@ -46,7 +48,7 @@ static cuda_view describe(const struct eng_view *v, bool keep_dims)
     return out;
 }
 
-/* The one number of a broadcast view on the host. */
+/* Takes the single number of a broadcast view on the host. */
 static void take_number(const struct eng_view *v, cuda_view *out)
 {
     struct eng_view one = *v;
@@ -101,7 +103,8 @@ cuda_view cuda_call::out(const struct eng_view *v, bool keep_dims)
     list[backs].bytes = (uint64_t)span(v) * vs_dtype_bytes(v->dtype);
     list[backs].host = v->data;
     out.data = (char *)cuda_stage(list[backs].bytes);
-    cuda_copy_in(out.data, v->data, list[backs].bytes); /* what lies between its elements stays */
+    /* the elements in between must be preserved */
+    cuda_copy_in(out.data, v->data, list[backs].bytes);
     list[backs++].device = out.data;
     return out;
 }

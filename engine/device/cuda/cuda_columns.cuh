@@ -1,20 +1,22 @@
 /*
- * engine/device/cuda/cuda_columns.cuh - sums over the rows of a matrix, a pair a column: gradients of biases and of norms' weights.
+ * engine/device/cuda/cuda_columns.cuh - sums over the rows of a matrix, one pair for each column: gradients of biases
+ * and of the weights of normalisations.
  *
  * For:            kernels_norm.cu, kernels_batch_norm.cu, kernels_reduce.cu.
  * Must not know:  what is summed.
- * Invariant:      which rows are a piece follows from sizes alone, so the bits repeat.
+ * Invariant:      which rows form a piece depends on sizes alone, so the result has the same bits every time.
  *
- * Neighbours are the columns: a thread has a column of a piece of rows, so that a warp reads what lies side by side. The sums of
- * pieces, of COLUMN_BYTES at most, lie in the device's own buffer (cuda_stage), and a warp adds those of a column.
+ * Neighbouring threads have neighbouring columns: a thread sums one column of one piece of rows, so that the reads of
+ * a warp are contiguous. The sums of the pieces (at most COLUMN_BYTES) are stored in the device's own buffer
+ * (cuda_stage), and a warp adds those of one column.
  */
 #ifndef ENG_DEVICE_CUDA_COLUMNS_CUH
 #define ENG_DEVICE_CUDA_COLUMNS_CUH
 
 #include "engine/device/cuda/cuda_views.cuh"
 
-enum { COLUMN_ROWS = 8 };          /* of a piece, at least */
-enum { COLUMN_THREADS = 1 << 18 }; /* more would find no processor to run on */
+enum { COLUMN_ROWS = 8 };          /* rows of a piece, at least */
+enum { COLUMN_THREADS = 1 << 18 }; /* the GPU cannot run more at the same time */
 enum { COLUMN_BYTES = 2 << 20 };
 
 template <class T> struct cuda_pair {
@@ -28,7 +30,9 @@ template <class T> VS_GPU static inline cuda_pair<T> cuda_add_pairs(cuda_pair<T>
     return x;
 }
 
-/* The largest element so far, and the sum of exp(element - that). NaN is the largest. */
+/*
+ * Joins pairs of the largest element so far and the sum of exp(element - largest). NaN is the largest.
+ */
 template <class T> VS_GPU static inline cuda_pair<T> cuda_join_exp(cuda_pair<T> x, cuda_pair<T> y)
 {
     bool swap = x.a == x.a && (y.a > x.a || y.a != y.a);
@@ -51,7 +55,7 @@ static inline int64_t cuda_column_rows(int64_t rows, int64_t cols, int64_t bytes
     return (rows + pieces - 1) / pieces;
 }
 
-/* f(row, col) gives a pair of T; done(col, pair of double) is told their sums. */
+/* f(row, col) returns a pair of T; done(col, pair of double) is called with their sums. */
 template <class T, class F, class D>
 static void cuda_column_sums(int64_t rows, int64_t cols, F f, D done)
 {

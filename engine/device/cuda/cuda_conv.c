@@ -3,8 +3,8 @@
  *
  * For:            the table.
  * Must not know:  autograd.
- * Invariant:      f32 is computed in f32 (no TF32). The algorithm is the first that cuDNN's heuristics name that repeats its bits, so it
- *                 follows from sizes alone, unless the memory it works in is not to be had.
+ * Invariant:      f32 is computed in f32 (no TF32). The algorithm is the first deterministic one that cuDNN's
+ *                 heuristics name, so it depends on sizes alone, unless its workspace cannot be allocated.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/workspace_sizes.h"
 
-/* What a call is described by; made and unmade together. */
+/* cuDNN's descriptors for a call; created and destroyed together. */
 struct described {
     cudnnTensorDescriptor_t x;
     cudnnTensorDescriptor_t y;
@@ -124,7 +124,9 @@ static uint64_t bytes_of(const struct eng_view *v)
     return (uint64_t)eng_workspace_numel(v) * vs_dtype_bytes(v->dtype);
 }
 
-/* v with contiguous strides. Those of size-1 dims are set, too, for they count in a descriptor. */
+/*
+ * v with contiguous strides. Strides of dims of size 1 are set too, because a descriptor contains them.
+ */
 static struct eng_view laid_plain(const struct eng_view *v)
 {
     struct eng_view s = *v;
@@ -137,7 +139,7 @@ static struct eng_view laid_plain(const struct eng_view *v)
     return s;
 }
 
-/* cuDNN is given plain operands: v itself, or a copy in scratch. */
+/* cuDNN gets contiguous operands: v itself, or a copy in scratch. */
 static struct eng_view plain(const struct eng_view *v, bool is_read)
 {
     struct eng_view s = laid_plain(v);
@@ -158,10 +160,10 @@ static uint64_t copies_bytes(const struct eng_view *x, const struct eng_view *w,
            (eng_workspace_is_plain(y) ? 0 : eng_workspace_part(bytes_of(y)));
 }
 
-/* An algorithm with its arithmetic, in one number. */
+/* An algorithm and its math type in one number. */
 enum { WAY_MATH = 256 };
 
-/* To f32 the default means TF32 where the GPU has it; it is computed as it was asked for. */
+/* For f32 the default math type means TF32 on GPUs that have it; f32 is computed as f32. */
 static struct eng_conv_way way_of(const struct described *d, uint64_t bytes, int algorithm,
                                   cudnnMathType_t math)
 {
@@ -175,7 +177,10 @@ static bool math_fits(const struct described *d, cudnnMathType_t math)
     return math == d->math || math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH;
 }
 
-/* Of cuDNN's list what repeats its bits, in its order, without those that come after one that needs no more. */
+/*
+ * Takes the deterministic algorithms of cuDNN's list in their order, without those that come after one that needs no
+ * more memory.
+ */
 #define TAKE(list, found)                                                                          \
     for (int i = 0; i < (found) && n < ENG_CONV_WAYS; i++) {                                       \
         if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                            \
@@ -185,7 +190,7 @@ static bool math_fits(const struct described *d, cudnnMathType_t math)
     }                                                                                              \
     break
 
-/* Bytes are those of cuDNN alone. */
+/* Bytes: cuDNN's workspace alone. */
 static int ways_of(enum eng_conv_kind kind, const struct described *d, struct eng_conv_way *out)
 {
     const struct cuda_api *api = cuda_api_get();
@@ -240,7 +245,10 @@ int cuda_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const stru
     return n;
 }
 
-/* The engine's way, its copies taken off; or the first whose memory is to be had. False: a call failed, or there is none. */
+/*
+ * The algorithm that the engine has set, less the bytes of our copies; or else the first whose workspace can be
+ * allocated. Returns false if a call failed or there is none.
+ */
 static bool choose(enum eng_conv_kind kind, const struct described *d, uint64_t copies,
                    struct eng_conv_way *out, void **room)
 {
@@ -308,7 +316,7 @@ static void run(enum eng_conv_kind kind, const struct described *d, const struct
     }
 }
 
-/* One of the three is written: the one whose view is `out`. */
+/* The view that is `out` is written; the other two are read. */
 static void convolve(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,
                      const struct eng_view *y, const struct eng_conv2d *p)
 {
@@ -334,7 +342,7 @@ static void convolve(enum eng_conv_kind kind, const struct eng_view *x, const st
     cuda_scratch_end();
 }
 
-/* out += bias, which is spread over all dims but the second. */
+/* out += bias, broadcast over all dims but the second. */
 static void add_bias(const struct eng_view *bias, const struct eng_view *out)
 {
     struct eng_view b = *out;

@@ -1,8 +1,8 @@
 /*
- * engine/device/cuda/cuda_device.c - opening the GPU, its memory, scratch, copies, launches: see cuda_device.h.
+ * engine/device/cuda/cuda_device.c - see cuda_device.h.
  *
  * Must not know:  kernels.
- * Invariant:      the first call that fails is kept with its name; after it nothing more is queued.
+ * Invariant:      the first call that fails is remembered with its name; nothing is queued after it.
  */
 #include "engine/device/cuda/cuda_device.h"
 
@@ -39,18 +39,18 @@ static struct {
     struct segment *segments; /* ascending */
     size_t segment_count;
     size_t segment_cap;
-    struct chunk *chunks; /* of scratch; the last one is in use */
+    struct chunk *chunks; /* scratch; the last one is in use */
     size_t chunk_count;
     int scratch_depth;
-    struct eng_device_workspace workspace; /* what the engine brought for the next kernel */
+    struct eng_device_workspace workspace; /* set by the engine for the next kernel */
     uint64_t workspace_used;
-    void *own_library;   /* what products work in where it brought nothing */
-    const void *library; /* what cuBLAS has */
+    void *own_library;   /* cuBLAS's workspace if the engine sets none */
+    const void *library; /* the workspace that cuBLAS has now */
     uint64_t library_bytes;
     struct eng_device_info info;
     CUmemAllocationProp granule_prop;
     size_t granule;
-    struct vs_error error; /* the first failure; status VS_OK: none */
+    struct vs_error error; /* the first failure; VS_OK: none */
 } gpu;
 
 const struct cuda_api *cuda_api_get(void)
@@ -148,8 +148,8 @@ bool cuda_is_device(const void *memory)
 /* ---- the allocator's driver ---- */
 
 /*
- * Running out of memory is no failure of the device; what else cudaMalloc says may be one of a kernel that was queued
- * before.
+ * Exhausted memory is not a failure of the device; any other error of cudaMalloc may come from a kernel that was
+ * queued earlier.
  */
 static bool malloc_try(void **out, uint64_t bytes)
 {
@@ -184,7 +184,7 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
     cuda_ok(gpu.api.cudaFree((void *)(uintptr_t)address), "cudaFree");
 }
 
-/* As above, of the driver's own calls: a GPU that is lost has not run out of memory. */
+/* The same for the driver API: a lost GPU is not out of memory. */
 static bool driver_try(CUresult status, const char *what)
 {
     const char *why = NULL;
@@ -223,7 +223,7 @@ static void unmap_one(uint64_t address)
         cuda_fail("cuMemUnmap", "the range is not what was mapped");
 }
 
-/* The handle goes at once: the mapping keeps the memory. */
+/* The handle is released at once: the mapping keeps the memory. */
 static bool map_one(uint64_t address)
 {
     CUmemAccessDesc access = {.location = gpu.granule_prop.location,
@@ -349,8 +349,8 @@ const struct eng_conv_way *cuda_workspace_way(void)
 }
 
 /*
- * cuBLAS works in what the engine brought, or else in memory of the device's own; never in what it would take by
- * itself, whose size nobody knows. Work that still uses the old one lies before in the stream.
+ * cuBLAS's workspace is the one that the engine has set, or else memory of the device itself; never one that cuBLAS
+ * allocates, whose size is not known. Work that still uses the former workspace is earlier in the stream.
  */
 bool cuda_library_workspace(void)
 {
@@ -382,7 +382,7 @@ void cuda_scratch_begin(void)
     gpu.scratch_depth++;
 }
 
-/* The largest chunk stays for the next call, which is queued behind this one. */
+/* The largest chunk is kept for the next call, whose work is queued after this one's. */
 void cuda_scratch_end(void)
 {
     if (--gpu.scratch_depth > 0)
@@ -404,7 +404,7 @@ void cuda_copy_in(void *device, const void *host, uint64_t bytes)
     if (!cuda_failed() && device)
         cuda_ok(gpu.api.cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, gpu.stream),
                 "cudaMemcpyAsync to the device");
-    /* what is not pinned has been read when the call returns only if it is small */
+    /* a copy from pageable memory has read it on return only if it is small */
     if (!cuda_failed())
         cuda_ok(gpu.api.cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");
 }
@@ -472,7 +472,7 @@ static enum vs_status wait_all(struct vs_error *err)
     return err->status;
 }
 
-/* Accepts a device that was opened in part. */
+/* Also closes a device that was only partly opened. */
 static void close_all(void)
 {
     cuda_watch(&gpu.api, NULL, NULL);

@@ -1,9 +1,9 @@
 /*
- * engine/device/cuda/cuda_kernels.h - the kernels of the CUDA device, as cuda_table.c puts them into the table.
+ * engine/device/cuda/cuda_kernels.h - the kernels of the CUDA device, which cuda_table.c puts into the table.
  *
  * For:            cuda_table.c, and kernels that use each other.
- * Must not know:  anything that kernels.h does not.
- * Invariant:      each is what kernels.h says of the entry of the same name.
+ * Must not know:  more than kernels.h.
+ * Invariant:      each kernel does what kernels.h says about the entry of the same name.
  */
 #ifndef ENG_DEVICE_CUDA_KERNELS_H
 #define ENG_DEVICE_CUDA_KERNELS_H

@@ -1,11 +1,13 @@
 /*
- * engine/device/cuda/cuda_lanes.cuh - elements of elementwise ops, several neighbours a thread: how they are read, computed with, written.
+ * engine/device/cuda/cuda_lanes.cuh - how elementwise kernels read, compute and write several neighbouring elements
+ * in a thread.
  *
  * For:            kernels_elementwise.cu, kernels_many.cu.
  * Must not know:  launches.
  * Invariant:      a thread reads its elements before it writes them, so every call may be in place.
  *
- * Neighbours that lie together are read by one instruction of up to 16 bytes, and the switches over dtype and op are made once for all.
+ * Contiguous neighbours are read by one instruction of up to 16 bytes, and the switches over dtype and op are
+ * evaluated once for all of them.
  */
 #ifndef ENG_DEVICE_CUDA_LANES_CUH
 #define ENG_DEVICE_CUDA_LANES_CUH
@@ -13,7 +15,9 @@
 #include "engine/device/cuda/cuda_rows.cuh"
 #include "engine/device/cuda/cuda_views.cuh"
 
-/* Elements of a thread: of what is computed in float several; other arithmetic is rare, and takes long to compile. */
+/*
+ * Elements of a thread: several for computations in float; other types are rare and take long to compile.
+ */
 template <class T> struct cuda_width {
     enum { n = 1 };
 };
@@ -26,16 +30,16 @@ template <class U, int N> struct alignas(N * sizeof(U)) cuda_pack {
     U v[N];
 };
 
-/* Where the neighbours of a pack lie: each somewhere, side by side, or in one place. */
+/* How the neighbours of a pack are stored: anywhere, contiguously, or all as one element. */
 enum cuda_lie { LIE_APART, LIE_TOGETHER, LIE_ONE };
 
 struct cuda_lanes {
     cuda_view v;
     int lie;
-    int round_to; /* what the op computes in, where an operand has to be rounded to it first; else VS_DTYPE_COUNT */
+    int round_to; /* the dtype to which operands must be rounded first; else VS_DTYPE_COUNT */
 };
 
-/* Does every pack begin at a multiple of PACK, in memory too? */
+/* Whether every pack begins at a multiple of PACK elements, in memory too. */
 template <class T> static inline int cuda_lie_of(const cuda_view &v)
 {
     int last = v.ndim - 1;
@@ -112,7 +116,10 @@ VS_GPU static inline void cuda_load_together(const cuda_view &v, int64_t at, T *
     }
 }
 
-/* An element as the op computes with it: of another dtype than f16 or bf16 arithmetic it is rounded to it first. */
+/*
+ * An element as the op computes with it: rounded to f16 or bf16 if the op computes in that dtype and the element has
+ * another.
+ */
 template <class T> VS_GPU static inline T cuda_rounded(T x, int round_to)
 {
     if (round_to == VS_F16)
@@ -122,7 +129,10 @@ template <class T> VS_GPU static inline T cuda_rounded(T x, int round_to)
     return x;
 }
 
-/* Elements first … first+count-1, first a multiple of PACK; what is missing of PACK repeats the first one. */
+/*
+ * Reads elements first … first+count-1; first is a multiple of PACK. Missing elements of the pack repeat the first
+ * one.
+ */
 template <class T>
 VS_GPU static inline void cuda_load(const cuda_lanes &l, int64_t first, int count, T *out)
 {
@@ -186,7 +196,7 @@ static inline cuda_lanes cuda_lanes_of(const cuda_view &v, int round_to = VS_DTY
     return l;
 }
 
-/* What an operand of `dtype` is rounded to; VS_DTYPE_COUNT where it is not. */
+/* The dtype to which an operand of `dtype` is rounded; VS_DTYPE_COUNT if it is not. */
 static inline int cuda_rounding(enum vs_dtype compute, enum vs_dtype dtype)
 {
     return (compute == VS_F16 || compute == VS_BF16) && dtype != compute && dtype != VS_BOOL
@@ -208,7 +218,7 @@ static inline params params_of(const double *p, int count)
     return out;
 }
 
-/* A thread's elements; the switch over the op goes the same way in all threads. */
+/* The elements of a thread; all threads take the same branch of the switch over the op. */
 #define ROWS(REAL, NAME)                                                                           \
     VS_GPU static inline void cuda_unary_row(int op, const REAL *x, REAL *y, const double *p)      \
     {                                                                                              \

@@ -1,13 +1,16 @@
 /*
- * engine/device/cuda/cuda_launch.cuh - the ways a kernel runs: one thread an element, one team of threads a line.
+ * engine/device/cuda/cuda_launch.cuh - the two kinds of kernel launches: one thread for each element, one team of
+ * threads for each line.
  *
  * For:            the kernels of this folder.
  * Must not know:  what they compute.
- * Invariant:      the same bits every time: which thread adds what depends on sizes alone, and no kernel uses atomics whose order shows.
+ * Invariant:      the same bits every time: which thread adds what depends on sizes alone, and no kernel uses atomics
+ *                 whose order changes the result.
  *
- * With VS_CUDA_TWIN the same sources are compiled by the host's compiler: a launch is then a loop, a team's threads are played one after
- * another. What lies between two barriers is one call of `each`, and the twin goes through it from another place and the other way round
- * each time (cuda_twin_turn): a thread that reads what another one writes there comes to other bits, and a barrier cannot be forgotten.
+ * With VS_CUDA_TWIN the same sources are compiled by the host's compiler: a launch is then a loop, and the threads of
+ * a team run one after another. The work between two barriers is one call of `each`; the twin runs its iterations
+ * from another beginning and in another direction each time (cuda_twin_turn). A thread that reads what another thread
+ * writes in the same call then computes different bits, so a missing barrier is found.
  */
 #ifndef ENG_DEVICE_CUDA_LAUNCH_CUH
 #define ENG_DEVICE_CUDA_LAUNCH_CUH
@@ -33,13 +36,17 @@ extern "C" {
 #endif
 
 enum { TEAM = 256 };          /* threads of a team */
-enum { WARP = 32 };           /* threads of a small one: for lines that are short */
-enum { SHORT_LINE = 1024 };   /* elements of a line that a warp is enough for */
-enum { EACH_BLOCK = 256 };    /* threads of a block of an element-wise launch */
-enum { EACH_GRID = 1 << 16 }; /* blocks of one at most: a thread then has several elements */
+enum { WARP = 32 };           /* threads of a small team, for short lines */
+enum { SHORT_LINE = 1024 };   /* elements of a line for which a warp suffices */
+enum { EACH_BLOCK = 256 };    /* threads of a block in an elementwise launch */
+/* most blocks of such a launch; beyond that a thread has several elements */
+enum { EACH_GRID = 1 << 16 };
 
 #ifdef VS_CUDA_TWIN
-/* Where the next loop begins and which way it goes; 0: from the start. Counts launches (cuda_twin_launch). */
+/*
+ * Where the next loop of the twin begins and in which direction it runs; 0: from the first iteration. Counts launches
+ * (cuda_twin_launch).
+ */
 extern "C" uint64_t cuda_twin_turn(void);
 extern "C" void cuda_twin_launch(void);
 
@@ -55,7 +62,7 @@ template <class F> static inline void cuda_twin_all(int64_t n, F f)
     }
 }
 #else
-/* The value of the thread `down` places on in the warp. */
+/* The value of the thread `down` positions further on in the warp. */
 template <class T> __device__ static inline T cuda_lane(T v, int down)
 {
     uint32_t words[(sizeof(T) + 3) / 4] = {0};
@@ -69,12 +76,12 @@ template <class T> __device__ static inline T cuda_lane(T v, int down)
 #endif
 
 /*
- * The N threads that have a line in common. All of them call the same functions in the same order.
+ * The N threads that process one line. All of them call the same functions in the same order.
  *
- * each      f(i) for 0 <= i < n in any order, and what was written is seen by all when it returns
+ * each      f(i) for 0 <= i < n in any order; what was written is visible to all threads when it returns
  * sum       of f(i)
- * fold      join(…join(join(first, f(i)), …)): join is associative and `first` its neutral value;
- *           a value has at most 16 bytes
+ * fold      join(…join(join(first, f(i)), …)): join is associative and `first` its neutral value; a value has at most
+ *           16 bytes
  */
 template <int N> struct cuda_team_of {
 #ifdef VS_CUDA_TWIN
@@ -99,7 +106,7 @@ template <int N> struct cuda_team_of {
     }
 #else
     char
-        *room; /* of 2*N/WARP values, shared; a fold has one half of them, the next one the other */
+        *room; /* shared, 2*N/WARP values: consecutive folds use its two halves in turn */
     int turn;
 
     template <class F> __device__ void each(int64_t n, F f)
@@ -112,7 +119,10 @@ template <int N> struct cuda_team_of {
             __syncwarp();
     }
 
-    /* One barrier: who writes a half again has passed that of the fold in between, and so has everybody who read it. */
+    /*
+     * One barrier suffices: whoever writes to a half again has passed the barrier of the fold in between, and so have
+     * all threads that read the half.
+     */
     template <class T, class F, class J> __device__ T fold(int64_t n, T first, F f, J join)
     {
         T *part = (T *)(room + turn * (N / WARP) * 16);
@@ -188,7 +198,7 @@ __global__ void __launch_bounds__(TEAM) cuda_teams_kernel(int64_t lines, F f)
         f(line, team);
 }
 
-/* f(i) for 0 <= i < n, in any order. */
+/* Calls f(i) for 0 <= i < n, in any order. */
 template <class F> void cuda_each(int64_t n, F f)
 {
     int64_t blocks = (n + EACH_BLOCK - 1) / EACH_BLOCK;
@@ -199,7 +209,7 @@ template <class F> void cuda_each(int64_t n, F f)
                     (unsigned)(blocks < EACH_GRID ? blocks : EACH_GRID), EACH_BLOCK, args);
 }
 
-/* f(line, team) for 0 <= line < lines, in any order, by teams of N threads. */
+/* Calls f(line, team) for 0 <= line < lines, in any order, with teams of N threads. */
 template <int N, class F> void cuda_teams(int64_t lines, F f)
 {
     int64_t blocks = (lines + TEAM / N - 1) / (TEAM / N);

@@ -3,9 +3,10 @@
  *
  * For:            kernels_elementwise.cu, kernels_random.cu.
  * Must not know:  launches, views.
- * Invariant:      one text for both devices (engine/device/cpu/rows/rows_*.inc), so that they cannot differ but in rounding.
+ * Invariant:      both devices compile the same source (engine/device/cpu/rows/rows_*.inc), so they differ in
+ *                 rounding only.
  *
- * A thread calls a row function for a row of one element; the switch over the op goes the same way in all threads.
+ * A thread calls a row function for a row of one element; all threads take the same branch of the switch over the op.
  */
 #ifndef ENG_DEVICE_CUDA_ROWS_CUH
 #define ENG_DEVICE_CUDA_ROWS_CUH
@@ -18,7 +19,7 @@
 #include "engine/device/cuda/cuda_launch.cuh"
 
 #ifdef __CUDACC__
-/* The launch fails, and the next call says so. */
+/* Makes the launch fail; the next call reports it. */
 VS_ON_DEVICE static inline void cuda_no_such_op(void)
 {
 #ifdef __CUDA_ARCH__
@@ -29,7 +30,7 @@ VS_ON_DEVICE static inline void cuda_no_such_op(void)
 #endif
 #define restrict __restrict__
 
-/* As x86 converts: what does not fit is the smallest integer; so is NaN. */
+/* As x86 converts: NaN and values that do not fit become the smallest integer. */
 VS_ON_DEVICE static inline int64_t cpu_f64_to_i64(double v)
 {
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;

@@ -1,11 +1,14 @@
 /*
- * engine/device/cuda/cuda_views.cuh - strided views on the device: places of elements, conversion from and to every dtype.
+ * engine/device/cuda/cuda_views.cuh - strided views on the device: offsets of elements, conversion from and to every
+ * dtype.
  *
  * For:            the kernels of this folder.
  * Must not know:  what is computed.
- * Invariant:      a struct cuda_view is a plain value that a launch copies to the device; nothing in it points to the host.
+ * Invariant:      a struct cuda_view is a plain value that a launch copies to the device; no pointer in it points to
+ *                 the host.
  *
- * Operands may lie on the host (a number, a tensor that was never moved): struct cuda_call brings them over and takes results back.
+ * Operands may be on the host (a number, a tensor that was never moved): struct cuda_call copies them to the device,
+ * and results back.
  */
 #ifndef ENG_DEVICE_CUDA_VIEWS_CUH
 #define ENG_DEVICE_CUDA_VIEWS_CUH
@@ -19,14 +22,15 @@ struct cuda_view {
     char *data;
     int64_t sizes[VS_MAX_DIMS];
     int64_t strides[VS_MAX_DIMS]; /* elements */
-    int64_t value_i;              /* of an operand that is one number of the host's: data is NULL */
+    /* for an operand that is a single number on the host: data is NULL */
+    int64_t value_i;
     double value_f;
     uint8_t dtype;
     int8_t ndim;
     bool is_plain; /* contiguous, row-major */
 };
 
-/* As cpu_half.h does, by the GPU's own instructions where it has them. */
+/* As in cpu_half.h, with the GPU's own instructions where it has them. */
 VS_GPU static inline float cuda_of_f16(uint16_t h)
 {
 #ifdef __CUDA_ARCH__
@@ -77,7 +81,7 @@ static inline int64_t cuda_numel(const struct eng_view *v)
     return n;
 }
 
-/* Where element `index`, counted row-major, lies: elements from data. */
+/* Offset, in elements from data, of element `index` in row-major order. */
 VS_GPU static inline int64_t cuda_place(const cuda_view &v, int64_t index)
 {
     int64_t at = 0;
@@ -88,7 +92,9 @@ VS_GPU static inline int64_t cuda_place(const cuda_view &v, int64_t index)
         uint32_t rest = (uint32_t)index;
 
         for (int d = v.ndim - 1; d > 0; d--) {
-            /* index is less than a dim that is cut off here: it is what remains either way */
+            /*
+             * index is less than a dim that is truncated here, so the remainder is right in either case
+             */
             uint32_t size = (uint32_t)(v.sizes[d] < INT32_MAX ? v.sizes[d] : INT32_MAX);
             uint32_t up = rest / size;
 
@@ -104,10 +110,12 @@ VS_GPU static inline int64_t cuda_place(const cuda_view &v, int64_t index)
     return v.ndim > 0 ? at + index * v.strides[0] : at;
 }
 
-/* Division by a number that a launch knows: a multiplication where both fit 32 bits. */
+/*
+ * Division by a number that is known at the launch: a multiplication if both numbers fit in 32 bits.
+ */
 struct cuda_divisor {
     int64_t by;
-    uint64_t magic; /* 2^64/by, rounded up; 0 where it is not used */
+    uint64_t magic; /* 2^64/by, rounded up; 0 if it is not used */
 };
 
 static inline cuda_divisor cuda_divisor_of(int64_t by)
@@ -131,7 +139,7 @@ VS_GPU static inline int64_t cuda_divide(const cuda_divisor &d, int64_t i)
     return d.by == 1 ? i : i / d.by;
 }
 
-/* As x86 converts: what does not fit is the smallest integer; so is NaN. */
+/* As x86 converts: NaN and values that do not fit become the smallest integer. */
 VS_GPU static inline int64_t cuda_whole(double v)
 {
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
@@ -158,7 +166,7 @@ VS_GPU static inline int32_t cuda_whole32(int64_t v)
     return (int32_t)v;
 }
 
-/* The element at `at`, as T: float, double or int64_t. Float to integer truncates. */
+/* The element at `at`, converted to T: float, double or int64_t. Float to integer truncates. */
 template <class T> VS_GPU static inline T cuda_get(const cuda_view &v, int64_t at)
 {
     const char *p = v.data;
@@ -188,7 +196,10 @@ template <class T> VS_GPU static inline T cuda_get(const cuda_view &v, int64_t a
     return (T)0;
 }
 
-/* Float rounds once, to nearest even, double to f16 and bf16 through float; float to integer truncates, anything to bool is != 0. */
+/*
+ * Stores an element. Float is rounded once, to nearest even (double to f16 and bf16 goes through float); float to
+ * integer truncates; anything to bool is != 0.
+ */
 template <class T> VS_GPU static inline void cuda_put(const cuda_view &v, int64_t at, T value)
 {
     char *p = v.data;
@@ -224,8 +235,9 @@ template <class T> VS_GPU static inline void cuda_put(const cuda_view &v, int64_
 }
 
 /*
- * The same where all operands of a kernel have one dtype, known when it is compiled: no element asks for it. E is how an element
- * lies: cuda_f32, cuda_f16, cuda_bf16, or cuda_any, which is whatever the view says.
+ * The same if all operands of a kernel have one dtype that is known at compile time, so that no element needs a
+ * switch. E is the storage type of an element: cuda_f32, cuda_f16, cuda_bf16, or cuda_any, whose dtype is that of the
+ * view.
  */
 struct cuda_any {
     template <class T> VS_GPU static T get(const cuda_view &v, int64_t at)
@@ -271,7 +283,7 @@ struct cuda_bf16 {
     }
 };
 
-/* The dtype that all of them have that are there; VS_DTYPE_COUNT where they differ or one is a number. */
+/* The dtype of all views that are present; VS_DTYPE_COUNT if they differ or one is a number. */
 static inline int cuda_common(const cuda_view *const *views, int count)
 {
     int dtype = -1;
@@ -286,7 +298,10 @@ static inline int cuda_common(const cuda_view *const *views, int count)
     return dtype < 0 ? (int)VS_DTYPE_COUNT : dtype;
 }
 
-/* statement with E for a dtype that arithmetic in float is done with, and with T. f64 is read as it comes: its arithmetic is the cost. */
+/*
+ * Expands to `statement` with E for a dtype that is computed in float, and with T. f64 uses cuda_any: arithmetic
+ * dominates its cost.
+ */
 #define CUDA_FOR_CELL(dtype, kind, statement)                                                      \
     if ((kind) == CUDA_DOUBLE) {                                                                   \
         typedef double T;                                                                          \
@@ -319,7 +334,9 @@ template <class T> VS_GPU static inline void cuda_set(const cuda_view &v, int64_
     cuda_put<T>(v, cuda_place(v, index), value);
 }
 
-/* The arithmetic of a dtype: double for f64, float for the other floating ones, else int64_t. */
+/*
+ * The type of computation for a dtype: double for f64, float for the other floating dtypes, else int64_t.
+ */
 enum cuda_kind { CUDA_FLOAT, CUDA_DOUBLE, CUDA_WHOLE };
 
 static inline cuda_kind cuda_kind_of(enum vs_dtype dtype)
@@ -329,7 +346,9 @@ static inline cuda_kind cuda_kind_of(enum vs_dtype dtype)
     return vs_dtype_is_floating(dtype) ? CUDA_FLOAT : CUDA_WHOLE;
 }
 
-/* f<T>() for the arithmetic of a dtype: CUDA_FOR(kind, call<T>(…)) with T one of the three. */
+/*
+ * Expands to `statement` with the type of computation: CUDA_FOR(kind, call<T>(…)), T one of the three.
+ */
 #define CUDA_FOR(kind, statement)                                                                  \
     switch (kind) {                                                                                \
     case CUDA_FLOAT: {                                                                             \
@@ -358,8 +377,9 @@ static inline cuda_kind cuda_kind_of(enum vs_dtype dtype)
     }
 
 /*
- * The operands of one call of a kernel, brought to the device. Operands on the host are copied to scratch (a single number travels
- * with the launch); results that belong on the host are copied back when the object goes, and scratch is given back.
+ * The operands of one call of a kernel, available on the device. Operands on the host are copied to scratch (a single
+ * number is passed with the launch). The destructor copies results that belong on the host back and frees the
+ * scratch.
  */
 class cuda_call
 {
@@ -373,11 +393,12 @@ class cuda_call
     cuda_call &operator=(const cuda_call &) = delete;
 
     /*
-     * An operand that is read; NULL gives a view of -1 dims without data. Its elements are found by their row-major index; with keep_dims also by
-     * the index in each dim, as sizes and strides then are those of `v`.
+     * Adds an operand that is read; NULL gives a view with -1 dims and no data. Elements are addressed by their
+     * row-major index; with keep_dims the view has the sizes and strides of `v`, so that they can also be addressed
+     * by the index in each dim.
      */
     cuda_view in(const struct eng_view *v, bool keep_dims = false);
-    /* One that is written, or read and written. */
+    /* Adds an operand that is written, or read and written. */
     cuda_view out(const struct eng_view *v, bool keep_dims = false);
 
   private:
@@ -390,7 +411,7 @@ class cuda_call
     int backs;
 };
 
-/* Do all operands (NULLs aside) lie on the host? Then the host's kernel does the work. */
+/* Whether all operands (except NULL) are on the host: then the host's kernel does the work. */
 static inline bool cuda_all_host(const struct eng_view *a, const struct eng_view *b = NULL,
                                  const struct eng_view *c = NULL, const struct eng_view *d = NULL)
 {
@@ -402,7 +423,7 @@ static inline bool cuda_all_host(const struct eng_view *a, const struct eng_view
     return true;
 }
 
-/* Elements of the dims whose bit is set in `mask`. */
+/* Number of elements in the dims whose bit is set in `mask`. */
 static inline int64_t cuda_count(const struct eng_view *v, uint32_t mask)
 {
     int64_t n = 1;
@@ -413,7 +434,9 @@ static inline int64_t cuda_count(const struct eng_view *v, uint32_t mask)
     return n;
 }
 
-/* The same for views that kept their dims: `index` counts row-major through the dims of `mask` of `shape`; the place is one in v. */
+/*
+ * The offset in v for views that kept their dims: `index` counts row-major through the dims of `mask` of `shape`.
+ */
 VS_GPU static inline int64_t cuda_place_in(const cuda_view &shape, const cuda_view &v,
                                            uint32_t mask, int64_t index)
 {
@@ -428,7 +451,10 @@ VS_GPU static inline int64_t cuda_place_in(const cuda_view &shape, const cuda_vi
     return at;
 }
 
-/* Lines along `dim`: how many, how long, how far apart their elements. A view without dims is one line of one element. */
+/*
+ * Lines along `dim`: how many, their length, the stride of their elements. A view without dims is one line of one
+ * element.
+ */
 static inline uint32_t cuda_across(const struct eng_view *v, int dim)
 {
     return v->ndim == 0 ? 0 : ((1u << v->ndim) - 1u) & ~(1u << dim);

@@ -1,9 +1,10 @@
 /*
- * engine/device/cuda/cuda_watch.c - tells a watcher what the device takes from the driver and gives back.
+ * engine/device/cuda/cuda_watch.c - reports the device's allocations and frees to a listener.
  *
  * For:            cuda_device.c.
  * Must not know:  what the memory is for.
- * Invariant:      stands in the table in place of three functions, so that no call is missed, and without a watcher nothing is in between.
+ * Invariant:      it replaces three functions of the table, so that no call is missed; without a listener the table
+ *                 has the original functions.
  */
 #include "engine/device/cuda/cuda_internal.h"
 

@@ -3,14 +3,15 @@
  *
  * For:            the table.
  * Must not know:  autograd.
- * Invariant:      the backward pass makes the probabilities again with the arithmetic of the forward pass. A row in which nothing may
- *                 take part has probabilities 0. Dropout keeps element ((b*H + h)*L + l)*S + s where number of that index of the key's
- *                 stream is at least p.
+ * Invariant:      backward recomputes the probabilities with the arithmetic of forward. In a row whose elements are
+ *                 all masked the probabilities are 0. Dropout keeps element ((b*H + h)*L + l)*S + s if the number
+ *                 with this index in the key's stream is at least p.
  *
- * Scores of a bounded number of rows lie in scratch, so that memory does not grow with the square of the length. Where rows of all operands
- * are contiguous, as they nearly always are, cuBLAS multiplies a head's queries with its keys, a team makes a row's scores into
- * probabilities, and cuBLAS multiplies again: half types by tensor cores, their probabilities rounded as PyTorch's fused kernels do.
- * Operands in other strides go by plain loops: a team has a query row.
+ * The scores of a bounded number of rows are kept in scratch, so that memory does not grow with the square of the
+ * length. If the rows of all operands are contiguous (the usual case), cuBLAS multiplies a head's queries with its
+ * keys, a team turns each row's scores into probabilities, and cuBLAS multiplies again; half types use tensor cores,
+ * with probabilities rounded as in PyTorch's fused kernels. Operands with other strides use plain loops, with one
+ * team for each query row.
  */
 #include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
@@ -21,13 +22,13 @@
 struct attention {
     cuda_view q, k, v, mask, g, out, lse, gq, gk, gv;
     int64_t heads, share, l, s, d, dv;
-    int64_t chunk; /* query rows, or in the backward pass key heads, that there is scratch for */
+    int64_t chunk; /* query rows (in backward: key heads) that fit in scratch */
     bool causal, has_lse;
     double scale, dropout_p;
     uint64_t stream;
 };
 
-/* Query row: which head of which sample, and which of its rows. */
+/* A query row: sample, head and row. */
 struct query {
     int64_t b, h, l;
 };
@@ -44,7 +45,7 @@ VS_GPU static int64_t at(const cuda_view &v, int64_t b, int64_t h, int64_t row, 
     return b * v.strides[0] + h * v.strides[1] + row * v.strides[2] + col * v.strides[3];
 }
 
-/* 1/(1-p) where the element stays, else 0. */
+/* 1/(1-p) if the element is kept, else 0. */
 VS_GPU static double keep(const attention &a, const query &t, int64_t s)
 {
     uint64_t i = (uint64_t)(((t.b * a.heads + t.h) * a.l + t.l) * a.s + s);
@@ -56,7 +57,7 @@ VS_GPU static double keep(const attention &a, const query &t, int64_t s)
     return 1.0 / (1.0 - a.dropout_p);
 }
 
-/* p[0 … s-1] = softmax of the row's scores; returns lse. */
+/* p[0 … s-1] = softmax of the row's scores. Returns lse. */
 template <class T>
 VS_GPU static double probabilities(const attention &a, cuda_team &team, const query &t, T *p)
 {
@@ -125,13 +126,13 @@ template <class T> static void run_forward(const attention &a, int64_t rows)
     }
 }
 
-/* ---- by products ---- */
+/* ---- with matrix products ---- */
 
 struct attention_views {
     eng_view q, k, v, out, g, gq, gk, gv;
 };
 
-/* Rows are contiguous, and products count in 32 bits. */
+/* Whether rows are contiguous and sizes fit cuBLAS's 32-bit integers. */
 static bool products_fit(const struct eng_view *v)
 {
     int64_t row = v->strides[2];
@@ -141,7 +142,7 @@ static bool products_fit(const struct eng_view *v)
            v->sizes[2] <= INT32_MAX && v->sizes[3] <= INT32_MAX;
 }
 
-/* `count` heads from h on, rows [row, row+rows), of sample b; heads `step` elements apart. */
+/* `count` heads from h on, rows [row, row+rows), of sample b; `step` elements between heads. */
 static eng_view heads_of(const eng_view &v, int64_t b, int64_t h, int64_t count, int64_t step,
                          int64_t row, int64_t rows)
 {
@@ -170,7 +171,7 @@ static eng_view turned(const eng_view &v)
     return t;
 }
 
-/* Dense, in scratch. */
+/* A contiguous matrix in scratch. */
 static eng_view matrix_in(void *data, enum vs_dtype dtype, int64_t count, int64_t rows,
                           int64_t cols)
 {
@@ -189,7 +190,7 @@ static eng_view matrix_in(void *data, enum vs_dtype dtype, int64_t count, int64_
     return m;
 }
 
-/* Scratch: scores in T, and rounded to what products take; in f32 and f64 these are one. */
+/* Scratch: scores in T, and rounded for the matrix product; for f32 and f64 both are the same. */
 template <class T> struct scores_of {
     T *exact;
     void *rounded;
@@ -205,7 +206,7 @@ template <class T> static scores_of<T> scores_in(enum vs_dtype dtype, int64_t co
     return s;
 }
 
-/* Score s of a query, which a product has left in row: what the mask leaves of it. */
+/* Score s of a query, which the matrix product has stored in row, after the mask. */
 template <class T>
 VS_GPU static T masked(const attention &a, const query &t, int64_t s, const T *row)
 {
@@ -218,7 +219,7 @@ VS_GPU static T masked(const attention &a, const query &t, int64_t s, const T *r
     return row[s];
 }
 
-/* The largest of a row's scores, and the sum of exp(score - that). */
+/* The largest of a row's scores, and the sum of exp(score - largest). */
 template <class T, int N>
 VS_GPU static cuda_pair<T> row_sum(const attention &a, cuda_team_of<N> &team, const query &t,
                                    const T *row)
@@ -235,7 +236,7 @@ VS_GPU static cuda_pair<T> row_sum(const attention &a, cuda_team_of<N> &team, co
         [](cuda_pair<T> x, cuda_pair<T> y) { return cuda_join_exp(x, y); });
 }
 
-/* Of no score that takes part: 0. */
+/* Probability of a score; 0 if no score of the row takes part. */
 template <class T> VS_GPU static T probability(const cuda_pair<T> &all, T score)
 {
     return all.a == (T)-INFINITY ? (T)0 : exp(score - all.a) / all.b;
@@ -275,7 +276,7 @@ static void softmax_rows(const attention &a, const rows_at &r, int64_t lines, co
         });
 }
 
-/* A plain view of scratch. */
+/* A contiguous view of scratch. */
 static cuda_view plain_view(void *data, enum vs_dtype dtype)
 {
     cuda_view v;
@@ -287,7 +288,10 @@ static cuda_view plain_view(void *data, enum vs_dtype dtype)
     return v;
 }
 
-/* How many heads from h on go into one product of keys: those of one key head, whose operand stays; or of several, one each. */
+/*
+ * How many heads from h on go into one product of the keys: all query heads of one key head, or one query head for
+ * each of several key heads.
+ */
 static int64_t heads_together(const attention &a, int64_t h, int64_t most)
 {
     int64_t left = a.share == 1 ? a.heads - h : a.share - h % a.share;
@@ -326,7 +330,7 @@ template <class T> static void multiply_forward(const attention &a, const attent
         }
 }
 
-/* p becomes p*keep, dp the gradient of the scores before they are scaled. */
+/* p becomes p*keep; dp becomes the gradient of the scores before scaling. */
 template <class T, int N>
 static void gradient_rows(const attention &a, const rows_at &r, int64_t lines,
                           const scores_of<T> &p, const scores_of<T> &dp, const cuda_view &p_to,
@@ -356,7 +360,10 @@ static void gradient_rows(const attention &a, const rows_at &r, int64_t lines,
         });
 }
 
-/* gk and gv of key heads that have a query head each, or of one that several share: these add up. */
+/*
+ * gk and gv of key heads with one query head each, or of one key head that several query heads share (their
+ * contributions are added).
+ */
 template <class T>
 static void multiply_keys(const attention &a, const attention_views &io, int64_t b, int64_t h,
                           int64_t n, const eng_view &p, const eng_view &ds)
@@ -477,8 +484,8 @@ void cuda_sdpa(const struct eng_view *q, const struct eng_view *k, const struct 
 }
 
 /*
- * dp = keep * (g v^T); ds = p * (dp - sum(dp*p)); gq = scale ds k; then over all rows gv = (p*keep)^T g and gk = scale ds^T q.
- * Key heads [first, first+count), counted over samples.
+ * dp = keep * (g v^T); ds = p * (dp - sum(dp*p)); gq = scale ds k; then over all rows gv = (p*keep)^T g and gk =
+ * scale ds^T q. For key heads [first, first+count), counted over all samples.
  */
 template <class T>
 static void backward_heads(const attention &a, int64_t first, int64_t count, T *p_room, T *ds_workspace)
@@ -546,7 +553,7 @@ static void backward_heads(const attention &a, int64_t first, int64_t count, T *
 
 template <class T> static void run_backward(const attention &a, int64_t key_heads)
 {
-    int64_t scores = a.share * a.l * a.s; /* of a key head */
+    int64_t scores = a.share * a.l * a.s; /* scores of a key head */
     int64_t chunk = a.chunk;
     T *p = (T *)cuda_scratch((uint64_t)(chunk * scores) * sizeof(T));
     T *ds = (T *)cuda_scratch((uint64_t)(chunk * scores) * sizeof(T));

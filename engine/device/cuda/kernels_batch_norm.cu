@@ -3,23 +3,24 @@
  *
  * For:            the table.
  * Must not know:  modules.
- * Invariant:      statistics of a piece are taken in two passes (mean, then squares of differences), and those of pieces joined in double.
+ * Invariant:      statistics of a piece are computed in two passes (mean, then squares of differences); those of
+ *                 several pieces are combined in double.
  *
- * x is [N,C,L]. A channel's N*L elements are cut into pieces, so that few large channels keep all processors busy too: one launch measures
- * pieces, the next one joins those of its channel and writes; where a channel is one piece, one launch does both. Images whose
- * channels are neighbours (channels-last) are a matrix of N*L rows, and go by cuda_columns.cuh. What pieces come to lies in the device's own
- * buffer, 2 MiB at most.
+ * x is [N,C,L]. The N*L elements of a channel are divided into pieces, so that few large channels also use all
+ * multiprocessors: one launch computes the statistics of pieces, the next one combines those of each channel and
+ * writes the result. If a channel is one piece, one launch does both. Channels-last images are a matrix of N*L rows
+ * and use cuda_columns.cuh. Statistics of pieces are stored in the device's own buffer, at most 2 MiB.
  */
 #include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
 
-enum { PIECE = 8192 }; /* elements of a team, at least */
+enum { PIECE = 8192 }; /* elements of a piece, at least */
 
 struct channels {
     cuda_view x, g, out, w, b, mean, invstd, running_mean, running_var, gw, gb;
-    int64_t count; /* of channels */
-    int64_t n;     /* elements of each */
+    int64_t count; /* number of channels */
+    int64_t n;     /* elements of each channel */
     int64_t pieces, size;
     cuda_divisor length;
     double momentum, eps;
@@ -38,7 +39,7 @@ template <class T> VS_GPU static T vec(const cuda_view &v, int64_t i, T absent)
     return v.ndim >= 0 ? cuda_get<T>(v, i * v.strides[0]) : absent;
 }
 
-/* [begin, end) of the elements of a channel. */
+/* Elements [begin, end) of a channel. */
 struct piece {
     int64_t c, begin, n;
 };
@@ -51,11 +52,11 @@ VS_GPU static piece piece_of(const channels &j, int64_t line)
     return p;
 }
 
-/* mean, and the sum of squared differences. */
-typedef cuda_pair<double> moments;
+/* Mean, and sum of squared differences from it. */
+typedef cuda_pair<double> mean_sq;
 
 template <class T, class E>
-VS_GPU static moments measure(const channels &j, cuda_team &team, const piece &p)
+VS_GPU static mean_sq measure(const channels &j, cuda_team &team, const piece &p)
 {
     auto add = [](T a, T b) { return a + b; };
     T mean =
@@ -72,18 +73,21 @@ VS_GPU static moments measure(const channels &j, cuda_team &team, const piece &p
             return d * d;
         },
         add);
-    moments m = {(double)mean, (double)sq};
+    mean_sq m = {(double)mean, (double)sq};
 
     return m;
 }
 
-/* Of the pieces of channel c; piece k's are at parts[k*step + offset], and it has size(k) elements. */
+/*
+ * Combines the pieces of channel c; the statistics of piece k are at parts[k*step + offset], and it has size(k)
+ * elements.
+ */
 template <class Team>
-VS_GPU static moments join(Team &team, const moments *parts, int64_t step, int64_t pieces,
+VS_GPU static mean_sq join(Team &team, const mean_sq *parts, int64_t step, int64_t pieces,
                            int64_t size, int64_t n)
 {
     auto count = [&](int64_t k) { return (double)(k * size + size < n ? size : n - k * size); };
-    moments all;
+    mean_sq all;
 
     all.a = team.sum(pieces, [&](int64_t k) { return count(k) * parts[k * step].a; }) / (double)n;
     all.b = team.sum(pieces, [&](int64_t k) {
@@ -94,8 +98,8 @@ VS_GPU static moments join(Team &team, const moments *parts, int64_t step, int64
     return all;
 }
 
-/* What is kept of a channel's statistics. */
-VS_GPU static void keep(const channels &j, int64_t c, const moments &m)
+/* Stores the statistics of a channel. */
+VS_GPU static void keep(const channels &j, int64_t c, const mean_sq &m)
 {
     double n = (double)j.n;
 
@@ -135,13 +139,13 @@ VS_GPU static void apply(const channels &j, cuda_team &team, const piece &p, con
 
 template <class T, class E> static void train_pieces(const channels &j)
 {
-    moments *parts = NULL;
+    mean_sq *parts = NULL;
 
     if (j.pieces > 1) {
-        parts = (moments *)cuda_stage((uint64_t)(j.count * j.pieces) * sizeof(moments));
+        parts = (mean_sq *)cuda_stage((uint64_t)(j.count * j.pieces) * sizeof(mean_sq));
         cuda_lines(
             j.count * j.pieces, VS_BODY(int64_t line, cuda_team & team) {
-                moments m = measure<T, E>(j, team, piece_of(j, line));
+                mean_sq m = measure<T, E>(j, team, piece_of(j, line));
 
                 team.each(1, [&](int64_t) { parts[line] = m; });
             });
@@ -149,7 +153,7 @@ template <class T, class E> static void train_pieces(const channels &j)
     cuda_lines(
         j.count * j.pieces, VS_BODY(int64_t line, cuda_team & team) {
             piece p = piece_of(j, line);
-            moments m = parts ? join(team, parts + p.c * j.pieces, 1, j.pieces, j.size, j.n)
+            mean_sq m = parts ? join(team, parts + p.c * j.pieces, 1, j.pieces, j.size, j.n)
                               : measure<T, E>(j, team, p);
 
             if (p.begin == 0)
@@ -159,7 +163,7 @@ template <class T, class E> static void train_pieces(const channels &j)
         });
 }
 
-/* Element i of all, channels fastest: f(c, row). */
+/* Calls f(c, row) for all elements, channels fastest. */
 template <class F> static void each_across(const channels &j, F f)
 {
     int64_t count = j.count;
@@ -182,12 +186,12 @@ template <class T, class E> static void apply_across(const channels &j)
         });
 }
 
-/* One thread has a column of a piece of rows. */
+/* One thread sums a column of a piece of rows. */
 template <class T, class E> static void train_across(const channels &j)
 {
-    int64_t size = cuda_column_rows(j.n, j.count, sizeof(moments));
+    int64_t size = cuda_column_rows(j.n, j.count, sizeof(mean_sq));
     int64_t pieces = (j.n + size - 1) / size;
-    moments *parts = (moments *)cuda_stage((uint64_t)(j.count * pieces) * sizeof(moments));
+    mean_sq *parts = (mean_sq *)cuda_stage((uint64_t)(j.count * pieces) * sizeof(mean_sq));
 
     cuda_each(
         j.count * pieces, VS_BODY(int64_t i) {
@@ -211,7 +215,7 @@ template <class T, class E> static void train_across(const channels &j)
         });
     cuda_teams<WARP>(
         j.count, VS_BODY(int64_t c, cuda_warp & team) {
-            moments m = join(team, parts + c, j.count, pieces, size, j.n);
+            mean_sq m = join(team, parts + c, j.count, pieces, size, j.n);
 
             team.each(1, [&](int64_t) { keep(j, c, m); });
         });
@@ -244,7 +248,7 @@ template <class T, class E> static void run_eval(const channels &j, bool across)
 
 /* ---- gradients ---- */
 
-/* Element: its gradient, and that times the normalised value. */
+/* The gradient of an element, and the gradient times the normalised value. */
 template <class T, class E>
 VS_GPU static cuda_pair<T> terms(const channels &j, int64_t c, int64_t i, T mean, T invstd)
 {
@@ -262,7 +266,7 @@ VS_GPU static void keep_sums(const channels &j, int64_t c, const cuda_pair<doubl
         cuda_put<double>(j.gw, c * j.gw.strides[0], sum.b);
 }
 
-/* gx = w*invstd*(g - sum.a/n - normalised*sum.b/n); with statistics that are constants w*invstd*g. */
+/* gx = w*invstd*(g - sum.a/n - normalised*sum.b/n); if the statistics are constants, w*invstd*g. */
 template <class T, class E>
 VS_GPU static void gradient(const channels &j, int64_t c, int64_t i, T mean, T invstd, T scale,
                             T shift, T slope)
@@ -375,9 +379,9 @@ template <class T, class E> static void run_backward(const channels &j, bool acr
         backward_pieces<T, E>(j);
 }
 
-/* ---- the table's ---- */
+/* ---- entries of the table ---- */
 
-/* Views that are absent have -1 dims; the caller fills in those it has. */
+/* Absent views have -1 dims; the caller sets the views that it has. */
 static channels channels_of(cuda_call &call, const struct eng_view *x)
 {
     channels j;
@@ -389,8 +393,8 @@ static channels channels_of(cuda_call &call, const struct eng_view *x)
     j.n = x->sizes[0] * x->sizes[2];
     j.length = cuda_divisor_of(x->sizes[2]);
     j.pieces = (j.n + PIECE - 1) / PIECE;
-    if (j.pieces > COLUMN_BYTES / (j.count * (int64_t)sizeof(moments)))
-        j.pieces = COLUMN_BYTES / (j.count * (int64_t)sizeof(moments));
+    if (j.pieces > COLUMN_BYTES / (j.count * (int64_t)sizeof(mean_sq)))
+        j.pieces = COLUMN_BYTES / (j.count * (int64_t)sizeof(mean_sq));
     j.pieces = j.pieces < 1 ? 1 : j.pieces;
     j.size = (j.n + j.pieces - 1) / j.pieces;
     j.pieces = j.size > 0 ? (j.n + j.size - 1) / j.size : 1;
@@ -399,7 +403,7 @@ static channels channels_of(cuda_call &call, const struct eng_view *x)
     return j;
 }
 
-/* Are a channel's elements apart, and its neighbours the other channels? */
+/* Whether neighbouring elements belong to different channels (channels-last). */
 static bool is_across(const cuda_view &v)
 {
     return v.ndim == 3 && v.sizes[1] >= WARP && v.strides[1] == 1 && v.strides[2] != 1;
@@ -470,7 +474,7 @@ void cuda_batch_norm_backward(const struct eng_view *g, const struct eng_view *x
         cuda_host()->batch_norm_backward(g, x, w, mean, invstd, train, gx, gw, gb);
         return;
     }
-    if (x->sizes[1] == 0) /* pieces are counted by channel */
+    if (x->sizes[1] == 0) /* pieces are counted for each channel */
         return;
     cuda_call call;
     channels j = channels_of(call, x);

@@ -1,5 +1,6 @@
 /*
- * engine/device/cuda/kernels_elementwise.cu - PACK elements a thread: unary, binary, ternary, copies, fills, triangles, unscale.
+ * engine/device/cuda/kernels_elementwise.cu - elementwise kernels with PACK elements in each thread: unary, binary,
+ * ternary, copies, fills, triangles, unscale.
  *
  * For:            the table.
  * Must not know:  the formulas (cuda_rows.cuh), how elements are read (cuda_lanes.cuh).
@@ -8,7 +9,7 @@
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_lanes.cuh"
 
-/* How many parameters of p an op has: the caller's array need not be longer. */
+/* How many parameters in p an op uses: the caller's array may be that short. */
 static int unary_params(enum eng_unary op)
 {
     if (op == ENG_U_ELU)
@@ -28,7 +29,7 @@ static int ternary_params(enum eng_ternary op)
     return op == ENG_T_SMOOTH_L1_BACKWARD || op == ENG_T_HUBER_BACKWARD ? 2 : 1;
 }
 
-/* f(first, count) for all packs of `out`. */
+/* Calls f(first, count) for all packs of `out`. */
 template <class T, class F> static void packs(const struct eng_view *out, F f)
 {
     int64_t n = cuda_numel(out);
@@ -148,10 +149,10 @@ void cuda_ternary(enum eng_ternary op, enum vs_dtype compute, const struct eng_v
     CUDA_FOR(cuda_kind_of(compute), run_ternary<T>((int)op, compute, a, b, c, out, par));
 }
 
-/* Elements of one dtype are moved as they are: NaN payloads and -0 stay. */
+/* Copies elements of one dtype as they are: NaN payloads and -0 are preserved. */
 template <class U> static void move(const struct eng_view *src, const struct eng_view *dst)
 {
-    typedef float T; /* as wide as that */
+    typedef float T; /* a type of the same width */
     cuda_call call;
     cuda_lanes from = cuda_lanes_of<T>(call.in(src));
     cuda_lanes to = cuda_lanes_of<T>(call.out(dst));
@@ -198,7 +199,7 @@ static bool is_contiguous(const struct eng_view *v)
     return true;
 }
 
-/* Between host and device, as bytes where both sides lie alike. */
+/* Copies bytes between host and device if both views have the same layout. */
 static bool copy_bytes(const struct eng_view *src, const struct eng_view *dst)
 {
     uint64_t bytes = (uint64_t)cuda_numel(dst) * vs_dtype_bytes(dst->dtype);
@@ -346,7 +347,7 @@ static void run_unscale(const struct eng_view *g, const struct eng_view *inv_sca
         cuda_numel(g), VS_BODY(int64_t i) {
             T v = cuda_at<T>(vg, i);
 
-            if (!(v - v == (T)0)) /* inf or NaN: all who find one write the same */
+            if (!(v - v == (T)0)) /* inf or NaN: all threads that find one write the same value */
                 cuda_set<float>(found, 0, 1.0f);
             cuda_set<T>(vg, i, v * (T)cuda_at<float>(inv, 0));
         });

@@ -1,16 +1,17 @@
 /*
- * engine/device/cuda/kernels_index.cu - reading and writing by index: gather, scatter, index_select, index_add, embedding, advanced indexing.
+ * engine/device/cuda/kernels_index.cu - reading and writing by index: gather, scatter, index_select, index_add,
+ * embedding, advanced indexing.
  *
  * For:            the table.
  * Must not know:  losses.
- * Invariant:      indices are checked before anything is written; where several elements go to one place they are added in the order of
- *                 their position, by one thread.
+ * Invariant:      indices are checked before anything is written; several contributions to one element are added by
+ *                 one thread in the order of their positions.
  */
 #include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
 
-/* Are all indices in [low, high)? */
+/* Whether all indices are in [low, high). */
 static bool indices_fit(const struct eng_view *index, int64_t low, int64_t high)
 {
     if (cuda_numel(index) == 0)
@@ -37,7 +38,7 @@ struct along_job {
     int64_t step_index, step_src, step_dst;
 };
 
-/* dst[…i…] = src[…index[…i…]…]: one thread an element of index. */
+/* dst[…i…] = src[…index[…i…]…]: one thread for each element of index. */
 template <class U> static void run_gather(const along_job &j, int64_t lines)
 {
     cuda_each(lines * j.n, VS_BODY(int64_t at) {
@@ -73,7 +74,8 @@ bool cuda_gather(const struct eng_view *x, int dim, const struct eng_view *index
     j.step_index = cuda_step(index, dim);
     j.step_src = cuda_step(x, dim);
     j.step_dst = cuda_step(out, dim);
-    if (!j.index.data) /* one index of the host's travels as a number, and so may the values */
+    /* a single index on the host is passed as a number, and so may be the values */
+    if (!j.index.data)
         j.step_index = 0;
     if (!j.src.data) {
         CUDA_FOR(cuda_kind_of(x->dtype), cuda_each(lines * j.n, VS_BODY(int64_t at) {
@@ -113,7 +115,7 @@ VS_GPU static int64_t add(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* One thread a line: what meets at one place meets in it. */
+/* One thread for each line: all contributions to one element are in the same line. */
 template <class T> static void run_scatter(const along_job &j, int64_t lines, bool accumulate)
 {
     cuda_each(lines, VS_BODY(int64_t line) {
@@ -130,7 +132,7 @@ template <class T> static void run_scatter(const along_job &j, int64_t lines, bo
     });
 }
 
-/* src NULL: value. Sizes of src along each dim are at least those of index. */
+/* src NULL: value. The sizes of src are at least those of index in each dim. */
 static bool scatter(const struct eng_view *out, int dim, const struct eng_view *index,
                     const struct eng_view *src, struct eng_scalar value, bool accumulate)
 {
@@ -169,7 +171,7 @@ bool cuda_scatter(const struct eng_view *out, int dim, const struct eng_view *in
     return scatter(out, dim, index, src, value, accumulate);
 }
 
-/* index (one dim, or none) spread over the sizes of `like` along dim. */
+/* index (one dim, or none) expanded to the sizes of `like` along dim. */
 static struct eng_view spread(const struct eng_view *index, const struct eng_view *like, int dim)
 {
     struct eng_view r = *like;
@@ -215,8 +217,9 @@ bool cuda_embedding(const struct eng_view *table, const struct eng_view *idx,
 }
 
 /*
- * Uses are put in the order of their rows, those of one row in the order of their positions, and a thread sums a column of those of one
- * row. A use's rank is counted, a warp going over all of them: n*n/32 steps, less than a sort's launches would cost for what a batch has.
+ * Indices are sorted by row, equal rows in the order of their positions, and one thread sums a column of all
+ * gradients of one row. The rank of an index is counted by a warp that compares it with all others: n*n/32 steps,
+ * less than the launches of a sort would cost for a batch.
  */
 template <class T>
 static void run_embedding_backward(const cuda_view &g, const cuda_view &idx, const cuda_view &table,
@@ -229,7 +232,8 @@ static void run_embedding_backward(const cuda_view &g, const cuda_view &idx, con
         n, VS_BODY(int64_t i, cuda_warp & team) {
             int64_t row = cuda_get<int64_t>(idx, i * idx.strides[0]);
             cuda_pair<int64_t> none = {0,
-                                       0}; /* uses of smaller rows, and earlier ones of this row */
+                                       /* indices of smaller rows, and earlier ones of this row */
+                                       0};
             cuda_pair<int64_t> before = team.fold(
                 n, none,
                 [&](int64_t k) {
@@ -284,7 +288,7 @@ struct adv_job {
     cuda_view x, other;
     cuda_view idx[VS_MAX_DIMS];
     int n;
-    int64_t positions, item; /* elements of x at one position */
+    int64_t positions, item; /* number of positions, and elements of x at each */
     uint32_t rest_x, head_other, rest_other;
 };
 
@@ -313,7 +317,7 @@ template <class T> static void run_index_get(const adv_job &j)
     });
 }
 
-/* One thread has an element of the items at all positions, in order. */
+/* One thread processes one element of the items at all positions, in order. */
 template <class T> static void run_index_put(const adv_job &j, bool accumulate)
 {
     cuda_each(j.item, VS_BODY(int64_t i) {
@@ -348,7 +352,7 @@ static bool adv_all_host(const struct eng_view *x, const struct eng_view *idx, i
     return all;
 }
 
-/* x and other come in, in whichever way the caller needs them. */
+/* x and other are added by the caller, as it needs them. */
 static void adv_fill(adv_job *j, cuda_call &call, const struct eng_view *x,
                      const struct eng_view *idx, int n, const struct eng_view *other)
 {

@@ -1,9 +1,11 @@
 /*
- * engine/device/cuda/kernels_lines.cu - what goes along one dim: softmax, maxima with their places, running sums, sorting.
+ * engine/device/cuda/kernels_lines.cu - kernels along one dim: softmax, maxima with their indices, cumulative sums,
+ * sorting.
  *
  * For:            the table.
  * Must not know:  losses, attention.
- * Invariant:      lines are independent, one team has each. NaN is greater than everything, ties go by index.
+ * Invariant:      lines are independent and each is processed by one team. NaN is greater than everything; equal
+ *                 values are ordered by index.
  */
 #include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
@@ -258,7 +260,10 @@ void cuda_cumsum(const struct eng_view *x, int dim, const struct eng_view *out)
         run_cumsum<int64_t>(j, lines_of(x, dim));
 }
 
-/* Where `v`, of the run that begins at `own`, goes in the run merged with its neighbour [lo, hi): elements there that come before it. */
+/*
+ * The position of `v`, which is in the run beginning at `own`, after merging with the neighbouring run [lo, hi):
+ * counts the elements there that come before it.
+ */
 template <class T>
 VS_GPU static int64_t rank_of(const placed<T> *a, int64_t lo, int64_t hi, T v, bool after_equal,
                               bool descending)
@@ -279,7 +284,10 @@ VS_GPU static int64_t rank_of(const placed<T> *a, int64_t lo, int64_t hi, T v, b
     return lo - first;
 }
 
-/* Merge sort, runs doubling: each element finds its place by a search in the neighbouring run, so all of them move at once. */
+/*
+ * Merge sort with doubling runs: each element finds its position by a binary search in the neighbouring run, so all
+ * elements move at the same time.
+ */
 template <class T> static void run_sort(const line_job &j, int64_t lines, bool descending)
 {
     placed<T> *room = (placed<T> *)cuda_scratch((uint64_t)(2 * lines * j.n) * sizeof(placed<T>));

@@ -1,9 +1,9 @@
 /*
- * engine/device/cuda/kernels_loss.cu - negative log likelihood and its gradient.
+ * engine/device/cuda/kernels_loss.cu - negative log likelihood loss and its gradient.
  *
  * For:            the table.
  * Must not know:  softmax.
- * Invariant:      sums are taken in double, by one team.
+ * Invariant:      sums are computed in double, by one team.
  */
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"

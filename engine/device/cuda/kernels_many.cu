@@ -1,11 +1,13 @@
 /*
- * engine/device/cuda/kernels_many.cu - one elementwise call for a list of tensors, in one launch: what optimizers do.
+ * engine/device/cuda/kernels_many.cu - one elementwise op for a list of tensors in one launch, for optimizers.
  *
  * For:            the table.
  * Must not know:  optimizers.
- * Invariant:      the values are those of the single calls, bit for bit: an item that does not lie as the first one does is such a call.
+ * Invariant:      the values are those of the single calls, bit for bit; an item with another layout than the first
+ *                 one is computed by a single call.
  *
- * The list travels with the launch. A thread has PACK neighbours of one item, which it finds by bisection.
+ * The list is passed with the launch. A thread has PACK neighbouring elements of one item, which it finds by
+ * bisection.
  */
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_lanes.cuh"
@@ -14,12 +16,12 @@
 struct item {
     char *x, *a, *b, *out;
     int64_t n;
-    int64_t first; /* the first of its packs, of those of all items */
+    int64_t first; /* number of its first pack, counted over all items */
     double p;
-    double a_value; /* where a is a number of the host's */
+    double a_value; /* value of a, if it is a number on the host */
 };
 
-/* How the operands of all items lie. */
+/* The layout of the operands of all items. */
 struct form {
     int dtype_x, dtype_a, dtype_b, dtype_out;
     int round_x, round_a, round_b;
@@ -27,7 +29,7 @@ struct form {
 };
 
 struct batch {
-    item items[ENG_MANY_MOST];
+    item items[ENG_MANY_MAX];
     form f;
     int count;
     int kind, op;
@@ -65,7 +67,7 @@ VS_GPU static const item &item_of(const batch &b, int64_t pack)
     return b.items[lo];
 }
 
-/* An operand all of whose elements are one: read where it lies, or what came along. */
+/* Loads an operand whose elements are all the same: from memory, or the number that was passed. */
 VS_GPU static void load_one(const cuda_lanes &l, double value, float *out)
 {
     float x = cuda_rounded<float>(l.v.data ? cuda_get<float>(l.v, 0) : (float)value, l.round_to);
@@ -83,7 +85,7 @@ VS_GPU static void run_unscale(const batch &b, const item &t, int64_t first, int
 
     cuda_load<float>(x, first, count, v);
     for (int k = 0; k < PACK; k++) {
-        if (!(v[k] - v[k] == 0.0f)) /* inf or NaN: all who find one write the same */
+        if (!(v[k] - v[k] == 0.0f)) /* inf or NaN: all threads that find one write the same value */
             *(float *)t.b = 1.0f;
         v[k] *= scale;
     }
@@ -119,14 +121,14 @@ VS_GPU static void run_pack(const batch &b, int64_t pack)
     cuda_store<float>(lanes(t.out, b.f.dtype_out, LIE_TOGETHER, VS_DTYPE_COUNT), first, count, y);
 }
 
-/* Dense, in memory of the device, beginning where a pack may. */
+/* Whether v is contiguous, on the device and aligned for packs. */
 static bool is_dense(const cuda_view &v, int64_t n)
 {
     return v.data && v.ndim == 1 && v.is_plain && v.sizes[0] == n &&
            cuda_lie_of<float>(v) == LIE_TOGETHER;
 }
 
-/* Takes the item in where it lies as those before it do. */
+/* Adds the item to the batch if its layout is that of the items before it. */
 static bool take(batch *b, cuda_call &call, const struct eng_many *m, const struct eng_many_item *t)
 {
     bool has_a = m->kind != ENG_MANY_UNARY;

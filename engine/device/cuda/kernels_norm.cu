@@ -1,11 +1,13 @@
 /*
- * engine/device/cuda/kernels_norm.cu - group, layer and rms normalisation, and their gradients; batch norm is in kernels_batch_norm.cu.
+ * engine/device/cuda/kernels_norm.cu - group, layer and RMS normalisation and their gradients; batch normalisation is
+ * in kernels_batch_norm.cu.
  *
  * For:            the table.
  * Must not know:  modules.
- * Invariant:      statistics are taken in two passes (mean, then squares of differences), in double.
+ * Invariant:      statistics are computed in two passes (mean, then squares of differences), in double.
  *
- * All are one formula over sets of elements: y = (x - mean)*rstd*w + b. A team has a set: a channel, a group of one sample, a row.
+ * All use one formula over sets of elements: y = (x - mean)*rstd*w + b. One team processes a set: a channel, a group
+ * of one sample, or a row.
  */
 #include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
@@ -36,7 +38,7 @@ VS_GPU static set group_set(const sets &s, int64_t line, int64_t groups)
     return t;
 }
 
-/* Element i of a set: which sample and channel, and where it lies in v. */
+/* Element i of a set: its sample, its channel and its offset in v. */
 struct spot {
     int64_t n, c, l;
 };
@@ -56,7 +58,7 @@ VS_GPU static int64_t at(const cuda_view &v, const spot &p)
     return p.n * v.strides[0] + p.c * v.strides[1] + p.l * v.strides[2];
 }
 
-/* Element i of a vector that may be absent. */
+/* Element i of a vector, or `absent` if there is no vector. */
 template <class T> VS_GPU static T vec(const cuda_view &v, int64_t i, T absent)
 {
     return v.ndim >= 0 ? cuda_get<T>(v, i * v.strides[0]) : absent;
@@ -67,13 +69,13 @@ VS_GPU static double read(const cuda_view &v, const spot &p)
     return cuda_get<double>(v, at(v, p));
 }
 
-struct moments {
+struct mean_sq {
     double mean, sq; /* sq: the sum of squared differences */
 };
 
-VS_GPU static moments measure(cuda_team &team, const sets &s, const set &t)
+VS_GPU static mean_sq measure(cuda_team &team, const sets &s, const set &t)
 {
-    moments m;
+    mean_sq m;
     double mean =
         team.sum(t.count, [&](int64_t i) { return read(s.x, spot_of(s, t, i)); }) / (double)t.count;
 
@@ -112,8 +114,8 @@ static sets sets_of(cuda_call &call, const struct eng_view *x)
 }
 
 /*
- * gx over a set whose parameters differ by channel: (g*w - gsum/count - (x-mean)*rstd^2*gdot/count) * rstd, where gsum is the sum of
- * g*w and gdot that of g*w*(x-mean); without statistics of the batch g*w*rstd.
+ * gx over a set whose parameters depend on the channel: (g*w - gsum/count - (x-mean)*rstd^2*gdot/count) * rstd, where
+ * gsum is the sum of g*w and gdot that of g*w*(x-mean); if the statistics are not those of the batch, g*w*rstd.
  */
 template <class T>
 VS_GPU static void apply_backward(cuda_team &team, const sets &s, const set &t, const cuda_view &g,
@@ -149,7 +151,7 @@ static void run_gn(const struct eng_view *x, const struct eng_view *w, const str
     cuda_lines(
         s.samples * groups, VS_BODY(int64_t line, cuda_team & team) {
             set t = group_set(s, line, groups);
-            moments m = measure(team, s, t);
+            mean_sq m = measure(team, s, t);
             double r = 1.0 / sqrt(m.sq / (double)t.count + eps);
 
             team.each(1, [&](int64_t) {
@@ -241,7 +243,7 @@ void cuda_group_norm_backward(const struct eng_view *g, const struct eng_view *x
                   run_gn_backward<T>(g, x, w, mean, rstd, groups, gx, gw, gb));
 }
 
-/* Rows of [M,N]; without means (rms) they count as 0. */
+/* Rows of [M,N]. Without means (RMS) they count as 0. */
 struct rows {
     cuda_view x, g, w, b, mean, rstd, out, gw, gb;
     int64_t m, n;
@@ -253,7 +255,9 @@ VS_GPU static int64_t in_row(const cuda_view &v, int64_t r, int64_t i)
     return r * v.strides[0] + i * v.strides[1];
 }
 
-/* Sums of a row are taken in T, of no more than n/N elements a thread and then of threads. */
+/*
+ * Sums of a row are in T: each thread adds at most n/N elements, then the threads' sums are added.
+ */
 template <class T, class E, int N> static void run_rows(const rows &s, double eps)
 {
     cuda_teams<N>(

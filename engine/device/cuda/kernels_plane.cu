@@ -3,7 +3,8 @@
  *
  * For:            the table.
  * Must not know:  modules.
- * Invariant:      a gradient is gathered, never scattered: one thread adds what one place gets, in the order of the outputs.
+ * Invariant:      gradients are gathered and not scattered: one thread adds all contributions to one element, in the
+ *                 order of the outputs.
  */
 #include "engine/device/cuda/cuda_kernels.h"
 #include "engine/device/cuda/cuda_views.cuh"
@@ -12,9 +13,9 @@
 
 
 struct planes {
-    cuda_view x;   /* the larger: input, or its gradient */
-    cuda_view y;   /* the smaller: output, or its gradient */
-    cuda_view idx; /* positions in x's planes, or nothing */
+    cuda_view x;   /* the larger tensor: the input or its gradient */
+    cuda_view y;   /* the smaller tensor: the output or its gradient */
+    cuda_view idx; /* positions in x's planes, or absent */
     int64_t channels, h, w, ho, wo;
     cuda_divisor by_h, by_w;
     struct eng_pool2d p;
@@ -43,7 +44,7 @@ VS_GPU static int64_t place(const cuda_view &v, int64_t plane, int64_t channels,
            col * v.strides[3];
 }
 
-/* Window of output o along axis d: [lo, hi) of the input, steps of dilation. */
+/* The window of output o along axis d: [lo, hi) of the input, in steps of the dilation. */
 struct window {
     int64_t lo, hi;
 };
@@ -79,7 +80,8 @@ template <class T> static void run_max(const planes &j, int64_t n)
         int64_t dx = j.is_adaptive ? 1 : j.p.dilation[1];
         window r = window_of(j, 0, oy);
         window c = window_of(j, 1, ox);
-        int64_t best = r.lo * j.w + c.lo; /* stays where nothing is above -infinity */
+        /* remains the result if nothing is greater than -infinity */
+        int64_t best = r.lo * j.w + c.lo;
         T max = (T)-INFINITY;
 
         for (int64_t y = r.lo; y < r.hi; y += dy)
@@ -131,7 +133,7 @@ void cuda_adaptive_max_pool2d(const struct eng_view *x, const struct eng_view *o
         max_forward(x, out, indices, NULL);
 }
 
-/* The first output along an axis whose window may hold place i. */
+/* The first output along an axis whose window may contain position i. */
 VS_GPU static int64_t first_output(const planes &j, int d, int64_t i)
 {
     int64_t size = d == 0 ? j.h : j.w;
@@ -140,7 +142,7 @@ VS_GPU static int64_t first_output(const planes &j, int d, int64_t i)
 
     if (j.is_adaptive) {
         o = i * out / size - 1;
-    } else { /* the last place of window o is o*stride - padding + reach */
+    } else { /* the last position of window o is o*stride - padding + reach */
         int64_t reach = (j.p.kernel[d] - 1) * j.p.dilation[d];
 
         o = (i + j.p.padding[d] - reach + j.p.stride[d] - 1) / j.p.stride[d];
@@ -148,13 +150,16 @@ VS_GPU static int64_t first_output(const planes &j, int d, int64_t i)
     return o > 0 ? o : 0;
 }
 
-/* May the window of output o begin at place i, or before it? Where windows are dilated, which place of them is the first inside is no order. */
+/*
+ * Whether the window of output o may begin at or before position i. (With dilation the first position inside the
+ * input is not monotonic in o.)
+ */
 VS_GPU static bool is_begun(const planes &j, int d, int64_t o, int64_t i)
 {
     return (j.is_adaptive ? window_of(j, d, o).lo : o * j.p.stride[d] - j.p.padding[d]) <= i;
 }
 
-/* A place adds what is of those outputs around it whose index names it. */
+/* A position adds the gradients of the outputs around it whose index is this position. */
 template <class T> static void run_max_backward(const planes &j, int64_t n)
 {
     cuda_each(n, VS_BODY(int64_t i) {
@@ -312,7 +317,7 @@ void cuda_adaptive_avg_pool2d_backward(const struct eng_view *g, const struct en
         average(gx, g, NULL, true);
 }
 
-/* Taps of both axes, rows first, on the device. */
+/* The taps of both axes, rows first, copied to the device. */
 static const struct cpu_tap *taps_in(const struct eng_view *x, const struct eng_view *y,
                                      bool is_linear, bool align_corners, double scale_h,
                                      double scale_w)
@@ -349,7 +354,8 @@ template <class T> static void run_up(const planes &j, const struct cpu_tap *tap
         T a = cuda_get<T>(j.x, place(j.x, plane, j.channels, r.first, c.first));
         T out = a;
 
-        if (v1 != (T)0 || u1 != (T)0) { /* else one input: it must not meet the others' infinities */
+        /* else only one input: 0 times infinity of the other one would give NaN */
+        if (v1 != (T)0 || u1 != (T)0) {
             T b = cuda_get<T>(j.x, place(j.x, plane, j.channels, r.first, c.second));
             T d = cuda_get<T>(j.x, place(j.x, plane, j.channels, r.second, c.first));
             T e = cuda_get<T>(j.x, place(j.x, plane, j.channels, r.second, c.second));
@@ -360,7 +366,7 @@ template <class T> static void run_up(const planes &j, const struct cpu_tap *tap
     });
 }
 
-/* The first of n taps that may touch input i: they never decrease. */
+/* The first of n taps that may use input i; their positions never decrease. */
 VS_GPU static int64_t first_tap(const struct cpu_tap *taps, int64_t n, int64_t i)
 {
     int64_t lo = 0;
@@ -377,7 +383,7 @@ VS_GPU static int64_t first_tap(const struct cpu_tap *taps, int64_t n, int64_t i
     return lo;
 }
 
-/* What input i has of a tap. */
+/* The weight that input i has in a tap. */
 template <class T> VS_GPU static T share(const struct cpu_tap &t, int64_t i)
 {
     T w = (T)t.weight;

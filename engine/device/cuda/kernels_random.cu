@@ -1,8 +1,8 @@
 /*
- * engine/device/cuda/kernels_random.cu - random values, and the hash-made values of the oracle.
+ * engine/device/cuda/kernels_random.cu - random values, and the hashed values of the oracle.
  *
  * For:            the table.
- * Must not know:  which seed, whose generator.
+ * Must not know:  where the seed comes from.
  * Invariant:      element i in row-major order is number i of the stream, as on the CPU.
  */
 #include "engine/device/cuda/cuda_kernels.h"
@@ -85,7 +85,7 @@ void cuda_random_bernoulli(const struct eng_view *out, double p, struct eng_rng_
         fill_with(out, BERNOULLI, key, p, 0.0);
 }
 
-/* (bits * width) >> 64: in [0, width), without a division */
+/* (bits * width) >> 64: a number in [0, width), without a division */
 VS_GPU static uint64_t in_width(uint64_t bits, uint64_t width)
 {
     uint64_t lo = (bits & 0xffffffffu) * (width & 0xffffffffu);
@@ -126,7 +126,7 @@ VS_GPU static uint32_t formula_hash(uint32_t key, uint32_t i)
     return h ^ h >> 16;
 }
 
-/* In float whatever the dtype, rounded after each operation. */
+/* Computed in float for every dtype, rounded after each operation. */
 void cuda_fill_formula(const struct eng_view *out, uint32_t key, double offset, double scale)
 {
     if (cuda_all_host(out)) {
@@ -142,7 +142,8 @@ void cuda_fill_formula(const struct eng_view *out, uint32_t key, double offset, 
 
     cuda_each(cuda_numel(out), VS_BODY(int64_t i) {
         float v = (float)(formula_hash(key, (uint32_t)i) >> 8) * 0x1p-23f - 1.0f;
-        volatile float scaled = v * factor; /* no fused multiply-add: the oracle rounds twice */
+        /* no fused multiply-add, because the oracle rounds twice */
+        volatile float scaled = v * factor;
 
         cuda_set<float>(to, i, base != 0.0f ? base + scaled : scaled);
     });

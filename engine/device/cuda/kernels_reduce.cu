@@ -2,11 +2,12 @@
  * engine/device/cuda/kernels_reduce.cu - reductions over any set of dims.
  *
  * For:            the table.
- * Must not know:  who asks.
- * Invariant:      floating values are accumulated in double, the others in int64_t; the order of additions follows from sizes alone.
+ * Must not know:  which op calls them.
+ * Invariant:      floating values are accumulated in double, the others in int64_t; the order of additions depends on
+ *                 sizes alone.
  *
- * Three ways to go: a thread an output where little is reduced, a team an output, and where few outputs have much to reduce several
- * teams an output, whose results a second launch joins.
+ * Three strategies: one thread for each output if few elements are reduced, one team for each output, and, for few
+ * outputs of many elements each, several teams for each output, whose results a second launch combines.
  */
 #include "engine/device/cuda/cuda_columns.cuh"
 #include "engine/device/cuda/cuda_kernels.h"
@@ -15,12 +16,12 @@
 struct job {
     cuda_view x, out;
     uint32_t gone, kept;
-    int64_t n; /* elements reduced into one */
+    int64_t n; /* elements that are reduced to one */
     int op;
     double p0;
 };
 
-/* One thread where others have a team. */
+/* One thread with the interface of a team. */
 struct alone {
     template <class T, class F, class J> VS_GPU T fold(int64_t n, T first, F f, J join)
     {
@@ -79,7 +80,7 @@ VS_GPU static int64_t plus(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* A NaN wins over every number. */
+/* NaN wins over every number. */
 template <class A> VS_GPU static A join_two(int op, A a, A b)
 {
     switch (op) {
@@ -114,7 +115,7 @@ VS_GPU static int64_t finish(const job &, int64_t a)
     return a;
 }
 
-/* Elements [begin, end) of output o, not finished. */
+/* Reduces elements [begin, end) of output o, without the final step. */
 template <class A, class Team>
 VS_GPU static A partial(const job &j, Team &team, int64_t from, int64_t begin, int64_t end)
 {
@@ -128,7 +129,7 @@ VS_GPU static A partial(const job &j, Team &team, int64_t from, int64_t begin, i
         [&](A a, A b) { return join_two<A>(j.op, a, b); });
 }
 
-/* What takes two passes over the elements. */
+/* Reductions that need two passes over the elements. */
 template <class Team> VS_GPU static double two_passes(const job &j, Team &team, int64_t from)
 {
     auto add = [](double a, double b) { return a + b; };
@@ -198,7 +199,7 @@ template <class A> static void run_pieces(const job &j, int64_t outputs, int64_t
         });
 }
 
-/* Are the outputs neighbours in memory, and what goes into each far apart? */
+/* Whether the outputs are contiguous in memory and the elements of each output far apart. */
 static bool is_columns(const job &j, int64_t outputs)
 {
     int last = j.x.ndim - 1;
@@ -208,7 +209,7 @@ static bool is_columns(const job &j, int64_t outputs)
            outputs >= ENG_REDUCE_FEW;
 }
 
-/* A column of a piece of rows in float, or in double where that is what lies there; pieces in double. */
+/* Sums a column of a piece of rows in float (in double for f64); the pieces are added in double. */
 template <class T, class E> static void run_columns(const job &j, int64_t outputs)
 {
     cuda_column_sums<T>(
@@ -259,7 +260,7 @@ void cuda_reduce(enum eng_reduce op, const struct eng_view *x, const struct eng_
 
     j.x = call.in(x, true);
     j.out = call.out(out, true);
-    /* of an empty view there are the sizes; of a number on the host there is nothing to walk */
+    /* an empty view has only sizes, and a number on the host needs no iteration */
     for (int d = 0; d < x->ndim; d++)
         j.x.sizes[d] = x->sizes[d];
     j.x.ndim = (int8_t)x->ndim;

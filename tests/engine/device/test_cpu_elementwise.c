@@ -695,10 +695,10 @@ static void a_list_of_calls_is_its_calls(void **state)
 
     (void)state;
     for (int t = 0; t < 60; t++) {
-        struct eng_many_item items[ENG_MANY_MOST], alone[ENG_MANY_MOST];
-        struct tv kept[ENG_MANY_MOST][5];
+        struct eng_many_item items[ENG_MANY_MAX], alone[ENG_MANY_MAX];
+        struct tv kept[ENG_MANY_MAX][5];
         enum vs_dtype dtype = t % 4 == 3 ? VS_F64 : t % 4 == 2 ? VS_F16 : VS_F32;
-        struct eng_many m = {calls[t % 5].kind, calls[t % 5].op, 1 + t % ENG_MANY_MOST, items};
+        struct eng_many m = {calls[t % 5].kind, calls[t % 5].op, 1 + t % ENG_MANY_MAX, items};
         double number = 1.5;
 
         for (int k = 0; k < m.count; k++) {

@@ -1,9 +1,10 @@
 /*
- * engine/device/cpu/products/cpu_conv_internal.h - a convolution as matrix products: geometry, and the matrix of patches.
+ * engine/device/cpu/products/cpu_conv_internal.h - a convolution as matrix products: its geometry, and the matrix of
+ * patches (im2col).
  *
  * For:            cpu_conv*.c.
  * Must not know:  threads.
- * Invariant:      sizes are those of one group; all of the patch matrix that is not input is 0.
+ * Invariant:      sizes are those of one group; elements of the patch matrix that lie in the padding are 0.
  */
 #ifndef ENG_DEVICE_CPU_CONV_INTERNAL_H
 #define ENG_DEVICE_CPU_CONV_INTERNAL_H
@@ -25,34 +26,38 @@ struct cpu_conv {
     int64_t wo;
     int64_t taps;      /* kh*kw */
     int64_t positions; /* ho*wo */
-    bool is_pointwise; /* 1x1, stride 1, no padding: the patches are the input */
+    bool is_pointwise; /* 1x1, stride 1, no padding: the patch matrix is the input */
 };
 
-/* x [N,C,H,W], w [Co,C/g,kh,kw], y [N,Co,Ho,Wo]; asserts that they fit each other. */
+/* x [N,C,H,W], w [Co,C/g,kh,kw], y [N,Co,Ho,Wo]. Asserts that their sizes agree. */
 void cpu_conv_init(struct cpu_conv *c, const struct eng_view *x, const struct eng_view *w,
                    const struct eng_view *y, const struct eng_conv2d *p);
 
 /*
- * Patches: row (channel*taps + tap), column position: what the tap sees of the channel there.
- * channel, channels   of the input, absolute
+ * Writes patches: row (channel*taps + tap), column position: the input element that the tap is multiplied with there.
+ * channel, channels   the first of the input's channels, and how many
  * first, count        output positions
  * col                 channels*taps rows of `count` numbers
  */
 void cpu_conv_patches(const struct cpu_conv *c, const struct eng_view *x, int64_t n,
                       int64_t channel, int64_t channels, int64_t first, int64_t count, char *col);
-/*
- * The reverse: adds the columns to planes of numbers, `channels` planes of h*w.
- */
+/* The reverse (col2im): adds the columns to `channels` planes of h*w numbers. */
 void cpu_conv_add_patches(const struct cpu_conv *c, const char *col, int64_t channels,
                           int64_t first, int64_t count, char *planes);
 
-/* Is each plane of v (of rows x cols) one contiguous run of num's numbers? */
+/* Whether each plane of v (rows x cols) is contiguous and has the type of num. */
 bool cpu_conv_is_flat(const struct cpu_num *num, const struct eng_view *v);
-/* The weights of all groups as a matrix of co rows a group: v itself, or a copy in *scratch (to be given back). */
+/*
+ * The weights of all groups as a matrix with co rows for each group: v itself, or a copy in *scratch, which the
+ * caller frees with cpu_mem_put.
+ */
 struct cpu_mat cpu_conv_weights(const struct cpu_num *num, const struct eng_view *w, void **scratch,
                                 uint64_t *bytes);
 
-/* Each channel a group of its own (f32, f16, bf16): rows shifted and added, in place of products. */
+/*
+ * Depthwise convolution: each channel is a group (f32, f16, bf16). Computed by adding shifted rows, not by matrix
+ * products.
+ */
 bool cpu_depthwise_fits(const struct cpu_conv *c);
 void cpu_depthwise_forward(const struct cpu_conv *c, const struct eng_view *x, struct cpu_mat w,
                            const struct eng_view *bias, const struct eng_view *y);

@@ -1,14 +1,15 @@
 /*
- * engine/device/cpu/products/cpu_subnormal.h - subnormal numbers in products.
+ * engine/device/cpu/products/cpu_subnormal.h - treats subnormal numbers as zero in matrix products.
  *
- * For:            what multiplies matrices.
+ * For:            code that multiplies matrices.
  * Must not know:  what is multiplied.
- * Invariant:      begin and end come in pairs on a thread, with nothing but products of floats between them (reading f16
- *                 goes through subnormal floats); outside of them arithmetic is IEEE's.
+ * Invariant:      begin and end are called in pairs on a thread, with nothing but products of floats between them
+ *                 (reading f16
+ *                 goes through subnormal floats); elsewhere arithmetic is IEEE's.
  *
- * A float below 2^-126 costs the processor some hundred cycles wherever it meets a multiplier, and a saturated softmax
- * gives a gradient full of them: the products of such a step take ten times as long. Between begin and end they are
- * zeros, as operands and as results, whatever the shape, the dtype and the thread.
+ * An operation on a float below 2^-126 takes the processor about a hundred cycles, and a saturated softmax gives a
+ * gradient full of them: the products of such a step would take ten times as long. Between begin and end subnormal
+ * operands and results are replaced by zero, whatever the shape, the dtype and the thread.
  */
 #ifndef ENG_DEVICE_CPU_SUBNORMAL_H
 #define ENG_DEVICE_CPU_SUBNORMAL_H
@@ -20,7 +21,7 @@
 #include <xmmintrin.h>
 
 #define CPU_SUBNORMAL_FLUSHES 1
-#define CPU_SUBNORMAL_BITS 0x8040u /* flush results, operands */
+#define CPU_SUBNORMAL_BITS 0x8040u /* bits that flush results and operands to zero */
 
 static inline uint64_t cpu_subnormal_begin(void)
 {

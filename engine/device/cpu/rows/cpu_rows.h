@@ -2,8 +2,8 @@
  * engine/device/cpu/rows/cpu_rows.h - the tables of row functions, one for each instruction set.
  *
  * For:            cpu_rows.c, and the files that define them.
- * Must not know:  anything.
- * Invariant:      on a processor other than x86-64 all three are compiled alike, and only the first is used.
+ * Must not know:  anything else.
+ * Invariant:      on processors other than x86-64 all three are compiled in the same way and only the first is used.
  */
 #ifndef ENG_DEVICE_CPU_ROWS_H
 #define ENG_DEVICE_CPU_ROWS_H
