@@ -243,7 +243,7 @@ static void without_times_it_is_said_that_there_are_none(void **state)
     (void)state;
     succeeds(record_with(trace, "", "off", "off"));
     p = whatif(trace, "batch=3", NULL);
-    assert_non_null(strstr(p.out, "not known: the recording has none (off)"));
+    assert_non_null(strstr(p.out, "time not known: the recording has no times (off)"));
     program_release(&p);
     p = whatif(trace, "batch=3", "--json");
     cost = json_text(p.out, "$.gpu_cost");

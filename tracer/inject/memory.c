@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
-#define SLOTS_AT_START 256
 #define DEVICES_MAX 64
 /* Physical memory has no address, so it gets an invented one above all device addresses. */
 #define PHYSICAL_BASE (UINT64_C(1) << 56)
@@ -44,15 +44,18 @@ struct mapping {
     struct block *block;
 };
 
-/* slots: open addressing by space and key, at most half full; what is taken out leaves `gone` behind. */
+/*
+ * blocks    those that have a key, in no particular order
+ * table     their indices, by space and key
+ * mappings  in no particular order either; linear search, as programs that map physical memory have few
+ */
 struct inj_memory {
     struct inj_outlet outlet;
-    struct block **slots;
-    size_t slot_count;
-    size_t slots_used;
+    struct block **blocks;
+    size_t block_count, block_cap;
+    struct vs_table table;
     struct mapping *mappings;
     size_t mapping_count, mapping_cap;
-    struct block gone;
     uint64_t serial;
     uint64_t physical_next;
     uint64_t host_now;
@@ -60,58 +63,55 @@ struct inj_memory {
     bool is_refused[DEVICES_MAX];
 };
 
-/* ---- the table ---- */
+/* ---- blocks by space and key ---- */
 
-static size_t slot_find(struct block **slots, size_t count, const struct block *gone,
-                        enum inj_space space, uint64_t key)
+static uint64_t key_hash(enum inj_space space, uint64_t key)
 {
-    size_t at = (size_t)vs_hash_mix((uint64_t)space, key) & (count - 1);
+    return vs_hash_mix((uint64_t)space, key);
+}
 
-    while (slots[at] && (slots[at] == gone || slots[at]->space != space || slots[at]->key != key))
-        at = (at + 1) & (count - 1);
-    return at;
+/* Let `probe` find the block with this key. False if there is none. */
+static bool block_find(const struct inj_memory *m, enum inj_space space, uint64_t key,
+                       struct vs_probe *probe)
+{
+    *probe = vs_probe(key_hash(space, key));
+    while (vs_table_next(&m->table, probe))
+        if (m->blocks[probe->item]->space == space && m->blocks[probe->item]->key == key)
+            return true;
+    return false;
 }
 
 static struct block *block_get(const struct inj_memory *m, enum inj_space space, uint64_t key)
 {
-    return m->slots[slot_find(m->slots, m->slot_count, &m->gone, space, key)];
-}
+    struct vs_probe probe;
 
-/* Slots of blocks that are gone are not carried over. */
-static void slots_renew(struct inj_memory *m)
-{
-    struct block **old = m->slots;
-    const size_t old_count = m->slot_count;
-    size_t live = 0;
-
-    for (size_t i = 0; i < old_count; i++)
-        live += old[i] && old[i] != &m->gone;
-    while (live * 4 >= m->slot_count)
-        m->slot_count *= 2;
-    m->slots = vs_calloc(m->slot_count, sizeof(struct block *));
-    m->slots_used = live;
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i] && old[i] != &m->gone)
-            m->slots[slot_find(m->slots, m->slot_count, &m->gone, old[i]->space, old[i]->key)] =
-                old[i];
-    vs_free(old);
+    return block_find(m, space, key, &probe) ? m->blocks[probe.item] : NULL;
 }
 
 static void block_add(struct inj_memory *m, struct block *block)
 {
-    if ((m->slots_used + 1) * 2 > m->slot_count)
-        slots_renew(m);
-    m->slots[slot_find(m->slots, m->slot_count, &m->gone, block->space, block->key)] = block;
-    m->slots_used++;
+    vs_table_add(&m->table, key_hash(block->space, block->key), m->block_count);
+    m->blocks = vs_grow(m->blocks, m->block_count, &m->block_cap, sizeof(struct block *));
+    m->blocks[m->block_count++] = block;
 }
 
-/* Out of the table; the block is the caller's. */
+/* Remove a block, which the caller owns from here on. The last block takes its index. */
 static void block_take(struct inj_memory *m, struct block *block)
 {
-    const size_t at = slot_find(m->slots, m->slot_count, &m->gone, block->space, block->key);
+    struct vs_probe probe;
+    bool is_found = block_find(m, block->space, block->key, &probe);
+    size_t at;
 
-    VS_ASSERT(m->slots[at] == block);
-    m->slots[at] = &m->gone;
+    VS_ASSERT(is_found && m->blocks[probe.item] == block);
+    at = probe.item;
+    vs_table_remove(&m->table, &probe);
+    block = m->blocks[--m->block_count];
+    if (at == m->block_count)
+        return;
+    is_found = block_find(m, block->space, block->key, &probe);
+    VS_ASSERT(is_found);
+    vs_table_renumber(&m->table, &probe, at);
+    m->blocks[at] = block;
 }
 
 struct inj_memory *inj_memory_new(const struct inj_outlet *outlet)
@@ -119,8 +119,6 @@ struct inj_memory *inj_memory_new(const struct inj_outlet *outlet)
     struct inj_memory *m = vs_calloc(1, sizeof(*m));
 
     m->outlet = *outlet;
-    m->slot_count = SLOTS_AT_START;
-    m->slots = vs_calloc(m->slot_count, sizeof(struct block *));
     m->physical_next = PHYSICAL_BASE;
     return m;
 }
@@ -140,10 +138,10 @@ void inj_memory_free(struct inj_memory *m)
         return;
     for (size_t i = 0; i < m->mapping_count; i++)
         orphan_free(m, i);
-    for (size_t i = 0; i < m->slot_count; i++)
-        if (m->slots[i] != &m->gone)
-            vs_free(m->slots[i]);
-    vs_free(m->slots);
+    for (size_t i = 0; i < m->block_count; i++)
+        vs_free(m->blocks[i]);
+    vs_free(m->blocks);
+    vs_table_release(&m->table);
     vs_free(m->mappings);
     vs_free(m);
 }
@@ -387,12 +385,16 @@ void inj_memory_unmapped(struct inj_memory *m, const struct inj_call *call, uint
 
 void inj_memory_context_gone(struct inj_memory *m, const struct inj_call *call)
 {
-    for (size_t i = 0; i < m->slot_count; i++) {
-        struct block *block = m->slots[i];
+    size_t at = 0;
 
-        if (!block || block == &m->gone || !call->context || block->context != call->context)
+    while (call->context && at < m->block_count) {
+        struct block *block = m->blocks[at];
+
+        if (block->context != call->context) {
+            at++;
             continue;
-        m->slots[i] = &m->gone;
+        }
+        block_take(m, block);
         block_end(m, block, location_of(m, block, call->site));
     }
 }
