@@ -27,7 +27,7 @@ LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
-# CUDA is optional. NVCC is only told by `make help`; where CUPTI's headers are, the injection library is built.
+# CUDA is optional. NVCC is only printed by `make help`; where CUPTI's headers are, the injection library is built.
 NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
 INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.so)

@@ -25,7 +25,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "bench/snapshot_maker.h"
+#include "bench/snapshot_writer.h"
 #include "recording/memlist.h"
 #include "recording/snapshot.h"
 

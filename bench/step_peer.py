@@ -3,7 +3,7 @@
 
     python3 bench/step_peer.py NET.py THREADS STEPS keep|flush [--TOGGLE VALUE ...]
 
-Says "ready VERSION" once the model is made, or "none WHY" where PyTorch cannot be had. Each line on stdin asks for one
+Says "ready VERSION" once the model is made, or "none WHY" where PyTorch cannot be had. Each line on stdin requests one
 step, each answer is "loss" and then wall and processor seconds of each phase, in the order of PHASES.
 keep or flush: subnormal numbers, as torch.set_flush_denormal does it.
 """

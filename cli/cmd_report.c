@@ -140,7 +140,7 @@ out:
 const struct cli_cmd cli_cmd_report = {
     .name = "report",
     .usage = "TRACE [--top N] [--json]",
-    .summary = "Show the peak of a trace: what fills it, what holds it, per step and phase",
+    .summary = "Show the peak of a trace: its tensors and their holders, per step and phase",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -30,7 +30,7 @@ end
 
 complete -c vramscope -n __fish_use_subcommand -f -a record -d 'Train a net, or run a CUDA program, and record every memory event'
 complete -c vramscope -n __fish_use_subcommand -f -a import -d 'Make a trace of a memory snapshot that a PyTorch program dumped'
-complete -c vramscope -n __fish_use_subcommand -f -a report -d 'Show the peak of a trace: what fills it, what holds it, per step and phase'
+complete -c vramscope -n __fish_use_subcommand -f -a report -d 'Show the peak of a trace: its tensors and their holders, per step and phase'
 complete -c vramscope -n __fish_use_subcommand -f -a tui -d 'Step through a trace like a debugger, and change toggles'
 complete -c vramscope -n __fish_use_subcommand -f -a whatif -d 'Show the peak the recorded net would have with other toggles'
 complete -c vramscope -n __fish_use_subcommand -f -a diff -d 'Explain the difference between two traces, at their peaks and over a step'

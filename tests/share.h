@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /*
- * Of so many cells a test takes one: 1, unless GRID_SHARE is in the environment. Row number k begins with cell k modulo this, so that every
- * column comes up. `make SAN=… test` takes a part of them, with STRESS=1 all.
+ * Of so many cells a test takes one: 1, unless GRID_SHARE is in the environment. Row number k begins with cell k
+ * modulo this, so that every column comes up. `make SAN=… test` takes a part of them, with STRESS=1 all.
  */
 size_t tests_share(void);
 /* The same where rows have names and no numbers: the cell that row `name` begins with, less than tests_share(). */

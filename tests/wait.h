@@ -3,8 +3,8 @@
  *
  * For:            every test that needs something to have happened elsewhere.
  * Must not know:  what is waited for.
- * Invariant:      nothing waits longer than WAIT_S seconds. The bound is generous, as it is there for defects and not for slow machines:
- *                 a test waits for what has been done, never for time.
+ * Invariant:      nothing waits longer than WAIT_S seconds. The bound is generous, as it is there for defects and not
+ *                 for slow machines: a test waits for what has been done, never for time.
  *
  * WAIT_S is 300, and 1,200 under a sanitizer; the environment's WAIT_S is used instead where it is set.
  */
@@ -38,8 +38,8 @@ struct wait {
 struct wait wait_for(pid_t pid, const char *what, ...) VS_PRINTF(2, 3);
 
 /*
- * Sleep for some milliseconds. Fails the test, with what was waited for, when the bound is reached or the child has ended meanwhile
- * (its wait status may still be taken). The child is killed then.
+ * Sleep for some milliseconds. Fails the test, with what was waited for, when the bound is reached or the child has
+ * ended meanwhile (its wait status may still be taken). The child is killed then.
  */
 void wait_more(struct wait *w);
 
@@ -50,8 +50,8 @@ bool wait_some(struct wait *w);
 int wait_child(pid_t pid, const char *what, ...) VS_PRINTF(2, 3);
 
 /*
- * Around calls that block and cannot be asked (pthread_join, pclose, system): where wait_end does not follow within the bound, the program
- * says what it waited for and ends. They do not nest.
+ * Around calls that block and cannot be asked (pthread_join, pclose, system): where wait_end does not follow within
+ * the bound, the program says what it waited for and ends. They do not nest.
  */
 void wait_begin(const char *what);
 void wait_end(void);

@@ -35,7 +35,7 @@
 /*
  * argv     of the program, NULL-ended
  * out      the trace; injected: where it is written to while the program runs, an absolute path
- * json     where traces are told of; NULL: in words, on stderr
+ * json     where traces are listed; NULL: as text, on stderr
  * library  the injection library; empty: there is none. status: where it says what it did
  */
 struct job {
@@ -400,7 +400,7 @@ static int collect_json(struct job *job, const struct cli_launch_end *end)
     return status;
 }
 
-/* The program's status; where it ended well and its result cannot be told, ours. */
+/* The program's status; where it succeeded and its result cannot be printed, ours. */
 static int finish(struct job *job, const struct cli_launch_end *end)
 {
     int status = 0;

@@ -74,7 +74,8 @@ struct eng_device_workspace {
  * kernels        storages with a block lie at the block's address; all others, and scratch of ops, where
  *                kernels->mem_get says
  * driver         where segments come from; valid until close
- * watch          from now on `tell` is called right after the device did such a thing, whatever for; NULL: not any more
+ * watch          from now on `report` is called right after the device did such a thing, whatever for; NULL: not any
+ *                more
  * wait           until all that was queued is done. Fails with the first call that failed since the device was opened
  * set_workspace  from now on, until it is called again (copied)
  * conv_ways      ways to compute a convolution, best first, by sizes, strides and dtypes alone. Returns how many; 0: a
@@ -84,7 +85,7 @@ struct eng_device {
     const struct eng_kernels *kernels;
     struct eng_alloc_driver driver;
     struct eng_device_info info;
-    void (*watch)(eng_device_watch_fn *tell, void *user);
+    void (*watch)(eng_device_watch_fn *report, void *user);
     enum vs_status (*wait)(struct vs_error *err);
     void (*set_workspace)(const struct eng_device_workspace *workspace);
     int (*conv_ways)(enum eng_conv_kind kind, const struct eng_view *x, const struct eng_view *w,

@@ -3,7 +3,7 @@
  *
  * Must not know:  optimizers.
  * Invariant:      out of place: one new tensor an element, in the order of the list; in place: nothing is allocated. Norms alone take
- *                 rooms before, and let go of them before they return.
+ *                 workspaces before, and let go of them before they return.
  */
 #include <math.h>
 
@@ -178,7 +178,7 @@ static bool is_one_kernel(const struct eng_arg *list)
 }
 
 /* What that kernel takes for its time: where each tensor's chunks begin, with their end, and a sum for each chunk. */
-static void take_norm_workspaces(struct eng_op_call *c, struct eng_tensor *rooms[2])
+static void take_norm_workspaces(struct eng_op_call *c, struct eng_tensor *workspaces[2])
 {
     const struct eng_tensor *first = element(&c->a[ARG_foreach_tensors], 0);
     int64_t begins = 1, chunks = 0;
@@ -189,9 +189,9 @@ static void take_norm_workspaces(struct eng_op_call *c, struct eng_tensor *rooms
         begins += n > 0;
         chunks += (n + NORM_CHUNK - 1) / NORM_CHUNK;
     }
-    rooms[0] = eng_c_empty(c, &begins, 1, VS_I64, first);
-    if (rooms[0])
-        rooms[1] = eng_c_empty(c, &chunks, 1, first->dtype == VS_F64 ? VS_F64 : VS_F32, first);
+    workspaces[0] = eng_c_empty(c, &begins, 1, VS_I64, first);
+    if (workspaces[0])
+        workspaces[1] = eng_c_empty(c, &chunks, 1, first->dtype == VS_F64 ? VS_F64 : VS_F32, first);
 }
 
 static struct eng_tensor *new_norm(struct eng_op_call *c, const struct eng_tensor *x, bool in_one)
@@ -226,7 +226,7 @@ static void foreach (struct eng_op_call *c, struct operands operands)
     uint32_t count = c->a[ARG_foreach_tensors].count;
     struct foreach_row row = row_of(c->id);
     bool in_one = row.shape == NORM && is_one_kernel(&c->a[ARG_foreach_tensors]);
-    struct eng_tensor **outs, *rooms[2] = {0};
+    struct eng_tensor **outs, *workspaces[2] = {0};
 
     for (int a = 0; a < c->e->signatures[c->id].count; a++) {
         if ((c->a[a].kind == ENG_A_TENSORS || c->a[a].kind == ENG_A_FLOATS) &&
@@ -238,7 +238,7 @@ static void foreach (struct eng_op_call *c, struct operands operands)
     }
     outs = vs_calloc(count + 1, sizeof(*outs));
     if (in_one)
-        take_norm_workspaces(c, rooms);
+        take_norm_workspaces(c, workspaces);
     for (uint32_t i = 0; i < count && !c->e->failed; i++) {
         struct eng_tensor *x = element(&c->a[ARG_foreach_tensors], i);
 
@@ -252,8 +252,8 @@ static void foreach (struct eng_op_call *c, struct operands operands)
     if (in_one && !c->e->failed)
         pass_over_empty(c, outs);
     compute(c, row, operands, count, outs);
-    eng_unref(rooms[1]);
-    eng_unref(rooms[0]);
+    eng_unref(workspaces[1]);
+    eng_unref(workspaces[0]);
     eng_c_give_list(c, outs, count);
     vs_free(outs);
 }

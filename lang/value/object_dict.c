@@ -31,8 +31,8 @@ struct lang_set *lang_set_new(struct lang_vm *vm)
 /* ---- the index ---- */
 
 /*
- * Adds an entry to the index. Not base/table.h: the index refers to entries in CPython's order of insertion, and a lookup
- * compares keys by the net's own __eq__, which may change the dict while it is being searched.
+ * Adds an entry to the index. Not base/table.h: the index refers to entries in CPython's order of insertion, and a
+ * lookup compares keys by the net's own __eq__, which may change the dict while it is being searched.
  */
 static void index_add(struct lang_dict *d, uint32_t entry)
 {

@@ -67,7 +67,10 @@ static void zeroed_is_zeroed_when_used_again(void **state)
     vs_pool_release(&pool);
 }
 
-/* What is still out when the pool goes, in whatever order others were put: a leak checker says what would not be given back. */
+/*
+ * What is still out when the pool goes, in whatever order others were put: a leak checker says what would not be given
+ * back.
+ */
 static void blocks_that_are_out_go_with_the_pool(void **state)
 {
     struct vs_pool pool = {.chunks = NULL};

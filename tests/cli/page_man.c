@@ -36,7 +36,7 @@ static const char REST[] =
     ".SH SEE ALSO\n"
     ".BR sqlite3 (1)\n";
 
-/* `text` as a line of its own: signs that troff would read are told to stand for themselves. */
+/* `text` as a line of its own: characters that troff would interpret are escaped. */
 static void add(struct vs_text *out, const char *text, size_t len)
 {
     if (len && (text[0] == '.' || text[0] == '\''))

@@ -40,20 +40,32 @@ struct program_world {
     bool no_reader;
 };
 
-/* Run `vramscope` with these arguments, NULL at the end, and wait for its end (tests/wait.h). It is $VRAMSCOPE, or build/vramscope. */
+/*
+ * Run `vramscope` with these arguments, NULL at the end, and wait for its end (tests/wait.h). It is $VRAMSCOPE, or
+ * build/vramscope.
+ */
 struct program program_run(const char *argument, ...);
 struct program program_run_in(const struct program_world *world, const char *argument, ...);
 void program_release(struct program *p);
-/* Record `net` without data as the trace `name`, with a toggle ("--batch", "4") or NULL; returns its path. Fails the test where it fails. */
+/*
+ * Record `net` without data as the trace `name`, with a toggle ("--batch", "4") or NULL; returns its path. Fails the
+ * test where it fails.
+ */
 const char *program_record(const char *net, const char *name, const char *toggle,
                            const char *value);
 /* Start it without waiting. The caller takes its wait status, with wait_child. */
 pid_t program_start(const char *argument, ...);
 
-/* The value at a path of JSON ("$.peak.allocated"), as text; NULL where there is none. Heap memory. Fails the test where it is no JSON. */
+/*
+ * The value at a path of JSON ("$.peak.allocated"), as text; NULL where there is none. Heap memory. Fails the test
+ * where it is no JSON.
+ */
 char *json_text(const char *json, const char *path);
 int64_t json_int(const char *json, const char *path);
-/* Fails the test where the value at a path is of another type than "integer", "real", "text", "bool", "object" or "array". */
+/*
+ * Fails the test where the value at a path is of another type than "integer", "real", "text", "bool", "object" or
+ * "array".
+ */
 void json_expect(const char *json, const char *path, const char *type);
 /* The one value that `sql` gives on a database. */
 int64_t sql_int(const char *path, const char *sql);

@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_account.c - why nvidia-smi says what it says: of a run on the device made of host memory, over a driver's library of the
- * test's own (tests/tracer/nvml/fake), which finds 512 MiB more in use each time it is asked.
+ * tests/e2e/test_account.c - why nvidia-smi says what it says: of a run on the device made of host memory, over a
+ * driver's library of the test's own (tests/tracer/nvml/fake), which finds 512 MiB more in use each time it is asked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +99,7 @@ static void the_parts_add_up_to_what_nvidia_smi_says(void **state)
     assert_non_null(strstr(text.out, "Why nvidia-smi says "));
     assert_non_null(strstr(text.out, "   512.0 MiB  CUDA context\n"));
     program_release(&text);
-    /* the worst moment's page of the TUI says the same */
+    /* the peak page of the TUI says the same */
     text = program_run("tui", program_path("run.db"), "--dump", "--size", "100x70", "--keys", "gkM",
                        NULL);
     assert_non_null(strstr(text.out, "Why nvidia-smi says "));

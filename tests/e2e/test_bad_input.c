@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_bad_input.c - what a user can get wrong: each gives one message that names the thing, exit status 1 or 2,
- * and nothing that was there is lost.
+ * tests/e2e/test_bad_input.c - what a user can get wrong: each gives one message that names the thing, exit status 1
+ * or 2, and nothing that was there is lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,9 @@ static int cleanup(void **state)
     return 0;
 }
 
-/* It ended with `status`, printed no result, and its message, one, has all of `parts` (ending with NULL). Releases p. */
+/*
+ * It ended with `status`, printed no result, and its message, one, has all of `parts` (ending with NULL). Releases p.
+ */
 static void assert_said(struct program p, int status, const char *const *parts)
 {
     if (p.status != status || strncmp(p.err, "vramscope: ", 11) != 0 || *p.out)
@@ -495,9 +497,10 @@ static const char *bomb(const char *name, const char *before, const char *unit, 
 }
 
 /*
- * Each input has 16 MiB and is read under a limit of four times that plus 96 MiB: the 64 MiB that recording/pickle.c adds, and
- * the program itself. An input that expands beyond the limit is refused with that reason. An input whose values fit, because a
- * small number or a reference to the memo is one word, is read to its end and then refused for what it holds.
+ * Each input has 16 MiB and is read under a limit of four times that plus 96 MiB: the 64 MiB that recording/pickle.c
+ * adds, and the program itself. An input that expands beyond the limit is refused with that reason. An input whose
+ * values fit, because a small number or a reference to the memo is one word, is read to its end and then refused for
+ * what it holds.
  */
 static void a_bomb_is_refused_within_four_times_its_size(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_cupti.c - whole runs on the device made of host memory (tests/engine/device/twin/) that a played CUPTI watches
- * (tests/tracer/cupti/twin/): the kernel of the op with event number N takes 1000 + N ns.
+ * tests/e2e/test_cupti.c - whole runs on the device made of host memory (tests/engine/device/twin/) that a played
+ * CUPTI watches (tests/tracer/cupti/twin/): the kernel of the op with event number N takes 1000 + N ns.
  */
 #include <setjmp.h>
 #include <stdarg.h>

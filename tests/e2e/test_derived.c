@@ -1,6 +1,7 @@
 /*
- * tests/e2e/test_derived.c - what `vramscope import` derives, against what is true: nets that PyTorch ran with its memory history on
- * (tests/oracle/snapshot.py), and our own recording of the same net, whose phases, steps, categories and modules are known.
+ * tests/e2e/test_derived.c - what `vramscope import` derives, against what is true: nets that PyTorch ran with its
+ * memory history on (tests/oracle/snapshot.py), and our own recording of the same net, whose phases, steps, categories
+ * and modules are known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,9 @@
 
 #define FOLDER "tests/golden/derived/"
 
-/* What libraries take, which our recording has no tensors for: told by its class, without C++ frames by its size. */
+/*
+ * What libraries take, which our recording has no tensors for: recognized by its class, without C++ frames by its size.
+ */
 #define TENSORS "kind = 'alloc' AND category <> 'workspace' AND size NOT IN (1048576, 8519680)"
 
 /* A snapshot and the recording of the same run. options: of `record`, ended by NULL. */
@@ -105,7 +108,9 @@ static void steps_and_phases_are_those_of_the_program(void **state)
     }
 }
 
-/* In a recording a block's category follows its life; the one that tells is what autograd or the optimizer made of it. */
+/*
+ * In a recording a block's category follows its life; the one that tells is what autograd or the optimizer made of it.
+ */
 static void categories_are_those_of_our_recording(void **state)
 {
     static const char imported_query[] =
@@ -214,7 +219,7 @@ static void check_sum(const char *json, const char *rows, const char *field, int
     assert_int_equal(sum, total);
 }
 
-/* Two imported traces are held against each other by what was derived, and a line is one of a function. */
+/* Two imported traces are compared by what was derived, and a line is one of a function. */
 static void two_imported_traces_can_be_compared(void **state)
 {
     static const char *const BY[] = {"category", "module", "line", "tensor"};
@@ -237,7 +242,10 @@ static void two_imported_traces_can_be_compared(void **state)
     program_release(&p);
 }
 
-/* The last 300 events of three steps with adam: what is older is told by the state at the end, or by who let it go. */
+/*
+ * The last 300 events of three steps with adam: what was allocated before is recognized by the state at the end, or by
+ * who let it go.
+ */
 static void what_a_full_ring_lost_follows_from_the_end(void **state)
 {
     const char *trace = program_path("last.db");

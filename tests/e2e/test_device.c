@@ -1,8 +1,8 @@
 /*
  * tests/e2e/test_device.c - `record` where the GPU is lost on the way, or its plug-in cannot be used.
  *
- * The GPU is made of host memory (tests/engine/device/twin), and is lost when it is waited for the Nth time; the plug-in that is refused is
- * that of tests/engine/device/fake, called as the real one.
+ * The GPU is made of host memory (tests/engine/device/twin), and is lost when it is waited for the Nth time; the
+ * plug-in that is refused is that of tests/engine/device/fake, called as the real one.
  */
 #include <setjmp.h>
 #include <stdarg.h>

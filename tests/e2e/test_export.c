@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_export.c - `vramscope export`: snapshots that give the same figures when they are imported, tables that say what SQL
- * says, and what a user can get wrong.
+ * tests/e2e/test_export.c - `vramscope export`: snapshots that give the same figures when they are imported, tables
+ * that say what SQL says, and what a user can get wrong.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static const char ALLOCATOR[] =
     "device_free, time_ns / 1000 - (SELECT min(time_ns) / 1000 FROM event WHERE kind IN ('alloc', "
     "'segment_alloc', 'segment_map')) " FROM_ALLOCATOR;
 
-/* Where it was done, modules included; ops of backward nodes are told apart from others. */
+/* Where it was done, modules included; ops of backward nodes are distinguished from others. */
 static const char LOCATIONS[] =
     "SELECT kind, substr(func, ifnull(instr(func, ':'), 0) + 1), line, rtrim(op, '/'), module, "
     "CASE category WHEN 'workspace' THEN category END " FROM_ALLOCATOR;

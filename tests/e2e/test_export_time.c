@@ -1,8 +1,9 @@
 /*
- * tests/e2e/test_export_time.c - exports for profilers: what the readers of their formats rely on, and that every figure is the trace's.
+ * tests/e2e/test_export_time.c - exports for profilers: what the readers of their formats rely on, and that every
+ * figure is the trace's.
  *
- * The Trace Event Format asks for times in order and slices that nest on each track; speedscope for the members of its schema;
- * flamegraph.pl for "frame;frame bytes". SQL on the trace says what the figures should be.
+ * The Trace Event Format asks for times in order and slices that nest on each track; speedscope for the members of its
+ * schema; flamegraph.pl for "frame;frame bytes". SQL on the trace says what the figures should be.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +85,7 @@ static const char *imported_trace(void)
 }
 
 /* How to come by a trace. */
-struct maker {
+struct trace_source {
     const char *(*make)(void);
 };
 
@@ -112,7 +113,7 @@ static sqlite3 *events_open(const char *json)
     return db;
 }
 
-static int64_t ask(sqlite3 *db, const char *sql)
+static int64_t query_int(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *stmt = NULL;
     int64_t value;
@@ -130,8 +131,8 @@ static void assert_none(sqlite3 *db, const char *what, const char *condition)
     char sql[512];
 
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM (%s)", condition);
-    if (ask(db, sql))
-        fail_msg("%s: %" PRId64 " of them", what, ask(db, sql));
+    if (query_int(db, sql))
+        fail_msg("%s: %" PRId64 " of them", what, query_int(db, sql));
 }
 
 static void assert_well_formed(sqlite3 *db)
@@ -202,25 +203,26 @@ static void assert_peak(sqlite3 *db, const char *trace)
 {
     char *report = printed(program_run("report", trace, "--json", NULL));
 
-    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE ph = 'i' AND name LIKE 'peak %'"), 1);
-    assert_int_equal(ask(db, "SELECT args->>'allocated' FROM e WHERE name LIKE 'peak %'"),
+    assert_int_equal(query_int(db, "SELECT count(*) FROM e WHERE ph = 'i' AND name LIKE 'peak %'"),
+                     1);
+    assert_int_equal(query_int(db, "SELECT args->>'allocated' FROM e WHERE name LIKE 'peak %'"),
                      json_int(report, "$.peak.allocated"));
-    assert_int_equal(ask(db, "SELECT args->>'event' FROM e WHERE name LIKE 'peak %'"),
+    assert_int_equal(query_int(db, "SELECT args->>'event' FROM e WHERE name LIKE 'peak %'"),
                      json_int(report, "$.peak.event"));
     free(report);
 }
 
 static void a_profile_over_time_is_well_formed_and_exact(void **state)
 {
-    const struct maker *maker = *state;
-    const char *trace = maker->make();
+    const struct trace_source *source = *state;
+    const char *trace = source->make();
     char *json = exported(trace, "perfetto");
     sqlite3 *db = events_open(json);
 
     assert_well_formed(db);
     assert_counters(db, trace);
     assert_peak(db, trace);
-    if (ask(db, "SELECT count(*) FROM e WHERE ph = 's'") == 0)
+    if (query_int(db, "SELECT count(*) FROM e WHERE ph = 's'") == 0)
         fail_msg("no arrow leads to the peak");
     sqlite3_close(db);
     free(json);
@@ -233,20 +235,21 @@ static void every_op_step_and_phase_is_a_slice(void **state)
     sqlite3 *db = events_open(json);
 
     (void)state;
-    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE ph = 'B' AND tid = 3"),
+    assert_int_equal(query_int(db, "SELECT count(*) FROM e WHERE ph = 'B' AND tid = 3"),
                      sql_int(trace, "SELECT count(*) FROM event WHERE kind IN ('op_begin', "
                                     "'recompute_begin')"));
-    assert_int_equal(ask(db, "SELECT count(*) FROM e WHERE ph = 'B' AND tid = 1"),
+    assert_int_equal(query_int(db, "SELECT count(*) FROM e WHERE ph = 'B' AND tid = 1"),
                      sql_int(trace, "SELECT count(*) FROM event WHERE kind IN ('step', 'phase')"));
-    assert_int_equal(ask(db, "SELECT sum(args->>'flops') FROM e"),
+    assert_int_equal(query_int(db, "SELECT sum(args->>'flops') FROM e"),
                      sql_int(trace, "SELECT sum(flops) FROM event WHERE kind = 'op_begin'"));
     /* what the slices of steps say they changed is all there is at the end */
     assert_int_equal(
-        ask(db, "SELECT sum(args->>'allocated_change') FROM (SELECT *, sum(CASE ph WHEN 'B' THEN 1 "
+        query_int(
+            db, "SELECT sum(args->>'allocated_change') FROM (SELECT *, sum(CASE ph WHEN 'B' THEN 1 "
                 "ELSE -1 END) OVER (ORDER BY i) AS depth FROM e WHERE tid = 1 AND ph IN ('B', "
                 "'E')) WHERE ph = 'E' AND depth = 0"),
         sql_int(trace, "SELECT sum(block_size) FROM block WHERE free_seq IS NULL"));
-    if (ask(db, "SELECT count(DISTINCT args->>'module') FROM e WHERE tid = 2") < 20)
+    if (query_int(db, "SELECT count(DISTINCT args->>'module') FROM e WHERE tid = 2") < 20)
         fail_msg("too few modules");
     sqlite3_close(db);
     free(json);
@@ -260,9 +263,9 @@ static void running_out_of_memory_is_marked(void **state)
 
     (void)state;
     assert_well_formed(db);
-    assert_int_equal(ask(db, "SELECT args->>'requested' FROM e WHERE name = 'out of memory'"),
+    assert_int_equal(query_int(db, "SELECT args->>'requested' FROM e WHERE name = 'out of memory'"),
                      sql_int(trace, "SELECT size FROM event WHERE kind = 'oom'"));
-    assert_int_equal(ask(db, "SELECT args->>'event' FROM e WHERE name = 'out of memory'"),
+    assert_int_equal(query_int(db, "SELECT args->>'event' FROM e WHERE name = 'out of memory'"),
                      sql_int(trace, "SELECT seq FROM event WHERE kind = 'oom'"));
     sqlite3_close(db);
     free(json);
@@ -325,8 +328,8 @@ static int64_t folded_sum(const char *folded, const char *begin)
 
 static void stacks_add_up_to_the_peak_and_its_categories(void **state)
 {
-    const struct maker *maker = *state;
-    const char *trace = maker->make();
+    const struct trace_source *source = *state;
+    const char *trace = source->make();
     char *folded = exported(trace, "collapsed");
     char *report = printed(program_run("report", trace, "--json", NULL));
 
@@ -344,7 +347,7 @@ static void stacks_add_up_to_the_peak_and_its_categories(void **state)
     free(folded);
 }
 
-static void stacks_are_of_the_moment_that_was_asked_for(void **state)
+static void stacks_are_those_of_the_given_event(void **state)
 {
     static const struct {
         const char *at;
@@ -381,7 +384,7 @@ static void what_would_break_a_line_is_replaced(void **state)
     free(folded);
 }
 
-static void a_moment_that_is_not_there_is_refused(void **state)
+static void an_event_beyond_the_trace_is_refused(void **state)
 {
     static const struct {
         const char *format;
@@ -449,8 +452,8 @@ static void a_whatif_is_drawn_where_there_is_a_net(void **state)
 /* What https://www.speedscope.app/file-format-schema.json requires of a sampled profile. */
 static void a_speedscope_profile_has_what_its_schema_requires(void **state)
 {
-    const struct maker *maker = *state;
-    const char *trace = maker->make();
+    const struct trace_source *source = *state;
+    const char *trace = source->make();
     char *json = exported(trace, "speedscope");
     char *report = printed(program_run("report", trace, "--json", NULL));
     char *text = json_text(json, "$.\"$schema\"");
@@ -497,12 +500,12 @@ static void a_speedscope_profile_is_the_folded_stacks(void **state)
     sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
     assert_int_equal(sqlite3_step(stmt), SQLITE_DONE);
     sqlite3_finalize(stmt);
-    assert_int_equal(ask(db, SAMPLES), lines);
-    assert_int_equal(ask(db, "SELECT sum(w.value) FROM e, json_each(e.args, "
-                             "'$.profiles[0].weights') w"),
+    assert_int_equal(query_int(db, SAMPLES), lines);
+    assert_int_equal(query_int(db, "SELECT sum(w.value) FROM e, json_each(e.args, "
+                                   "'$.profiles[0].weights') w"),
                      folded_sum(folded, NULL));
-    assert_int_equal(ask(db, "SELECT count(*) FROM e, json_each(e.args, '$.profiles[0].weights')"),
-                     lines);
+    assert_int_equal(
+        query_int(db, "SELECT count(*) FROM e, json_each(e.args, '$.profiles[0].weights')"), lines);
     assert_none(db, "frames that are not there",
                 "SELECT 1 FROM e, json_each(e.args, '$.profiles[0].samples') s, json_each(s.value) "
                 "f WHERE f.value NOT BETWEEN 0 AND json_array_length(e.args, '$.shared.frames') - "
@@ -514,9 +517,9 @@ static void a_speedscope_profile_is_the_folded_stacks(void **state)
 
 int main(void)
 {
-    static struct maker rich = {rich_trace};
-    static struct maker imported = {imported_trace};
-    static struct maker oom = {oom_trace};
+    static struct trace_source rich = {rich_trace};
+    static struct trace_source imported = {imported_trace};
+    static struct trace_source oom = {oom_trace};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(a_profile_over_time_is_well_formed_and_exact, &rich),
         cmocka_unit_test_prestate(a_profile_over_time_is_well_formed_and_exact, &imported),
@@ -527,9 +530,9 @@ int main(void)
         cmocka_unit_test_prestate(stacks_add_up_to_the_peak_and_its_categories, &rich),
         cmocka_unit_test_prestate(stacks_add_up_to_the_peak_and_its_categories, &imported),
         cmocka_unit_test_prestate(stacks_add_up_to_the_peak_and_its_categories, &oom),
-        cmocka_unit_test(stacks_are_of_the_moment_that_was_asked_for),
+        cmocka_unit_test(stacks_are_those_of_the_given_event),
         cmocka_unit_test(what_would_break_a_line_is_replaced),
-        cmocka_unit_test(a_moment_that_is_not_there_is_refused),
+        cmocka_unit_test(an_event_beyond_the_trace_is_refused),
         cmocka_unit_test(a_whatif_is_drawn_where_there_is_a_net),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &rich),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &imported),

@@ -1,9 +1,10 @@
 /*
- * tests/e2e/test_import.c - `vramscope import`: the figures of published snapshots, what the trace can and cannot be asked, refusals.
+ * tests/e2e/test_import.c - `vramscope import`: the figures of published snapshots, what the trace can and cannot be
+ * asked, refusals.
  *
- * The figures are those of tests/golden/alloc/facts.tsv, which were computed without this program. Few of the snapshots are small enough
- * to lie here; of the others the events and states do, as compact lists. With a folder of snapshots as its argument the program takes
- * all of them from there:
+ * The figures are those of tests/golden/alloc/facts.tsv, which were computed without this program. Few of the
+ * snapshots are small enough to lie here; of the others the events and states do, as compact lists. With a folder of
+ * snapshots as its argument the program takes all of them from there:
  *
  *     build/tests/e2e/test_import FOLDER
  */
@@ -206,7 +207,10 @@ static void what_is_kept_too_long_is_not_reported(void **state)
     check(program_run("tui", trace, "--dump", "--keys", "s", NULL), 0, "a snapshot has no ops", "");
 }
 
-/* 3.0 GiB of blocks in 3.5 GiB of segments; on a device of 3 GiB its requests run out of memory, in --each every row is run. */
+/*
+ * 3.0 GiB of blocks in 3.5 GiB of segments; on a device of 3 GiB its requests run out of memory, in --each every row
+ * is run.
+ */
 static void the_requests_can_be_run_again(void **state)
 {
     const char *trace = imported(ATTENTION);

@@ -87,7 +87,9 @@ static void a_list_of_ones_own_is_compared(void **state)
                               "def batch(n):\n    return torch.randn(n, WIDTH), ()\n"
                               "def loss(output, target):\n    return output.sum()\n"
                               "defaults = dict(batch=4, steps=1)\n";
-    /* of real PyTorch (tests/oracle/run.py --csv): weight, batch, output, sum, root, gradient, a dense copy of the root */
+    /*
+     * of real PyTorch (tests/oracle/run.py --csv): weight, batch, output, sum, root, gradient, a dense copy of the root
+     */
     static const char list[] = "kind,bytes,id,op\nalloc,24,w,\nalloc,48,x,\nalloc,32,y,mm\n"
                                "alloc,4,l,sum\nalloc,4,one,\nalloc,24,g,mm\nalloc,32,copy,mm\n"
                                "free,32,copy,mm\nfree,4,one,\n";

@@ -1,5 +1,6 @@
 /*
- * tests/e2e/test_oom.c - what the report on a run that ran out of memory says to do, done: it then fits, and what does not is not said to.
+ * tests/e2e/test_oom.c - what the report on a run that ran out of memory says to do, done: it then fits, and what does
+ * not is not said to.
  */
 #include <setjmp.h>
 #include <stdarg.h>

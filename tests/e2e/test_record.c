@@ -456,8 +456,8 @@ static void a_full_device_ends_the_run_with_what_fills_it(void **state)
 }
 
 /*
- * Start a recording that would take for ever, and come back when events of it are on the disk: twice as many rows as a test asks of
- * the report, which leaves out those that only tell where the program is.
+ * Start a recording that would take for ever, and come back when events of it are on the disk: twice as many rows as a
+ * test asks of the report, which leaves out those that only tell where the program is.
  */
 static pid_t start_endless(const char *trace)
 {

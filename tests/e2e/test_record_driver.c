@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_record_driver.c - `vramscope record -- PROGRAM` with the injection library: the driver's calls of every process under a
- * name of its own, beside PyTorch's history where there is one.
+ * tests/e2e/test_record_driver.c - `vramscope record -- PROGRAM` with the injection library: the driver's calls of
+ * every process under a name of its own, beside PyTorch's history where there is one.
  *
  * The driver and CUPTI are those of tests/tracer/inject/fake; PyTorch is that of tests/tracer/python.
  */
@@ -79,8 +79,8 @@ static void needs_library(void)
 }
 
 /*
- * Where the tests run under the address sanitizer: a forked child leaves what its parent had where it is, which the sanitizer takes for a
- * leak, and python3 was not linked with it. Until the next test begins.
+ * Where the tests run under the address sanitizer: a forked child leaves what its parent had where it is, which the
+ * sanitizer takes for a leak, and python3 was not linked with it. Until the next test begins.
  */
 static void be_lenient(void)
 {

@@ -1,5 +1,6 @@
 /*
- * tests/e2e/test_record_program.c - `vramscope record -- PROGRAM`: what is a program, its exit status, its streams, its signals.
+ * tests/e2e/test_record_program.c - `vramscope record -- PROGRAM`: what is a program, its exit status, its streams,
+ * its signals.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_record_python.c - `vramscope record -- python3 …`: PyTorch's history is turned on, written down however the program
- * ends, and nothing of the program changes.
+ * tests/e2e/test_record_python.c - `vramscope record -- python3 …`: PyTorch's history is turned on, written down
+ * however the program ends, and nothing of the program changes.
  *
  * PyTorch is the one of tests/tracer/python: no GPU, no network, a published snapshot for a history.
  */

@@ -241,7 +241,7 @@ static void a_toggle_that_does_not_fit_the_net_is_refused(void **state)
     program_release(&p);
 }
 
-/* A legal value that changes nothing in a net is told by every command, with what would. */
+/* A legal value that changes nothing in a net is reported by every command, with a value that would. */
 static void a_toggle_without_effect_says_so(void **state)
 {
     static const struct {

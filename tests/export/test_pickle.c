@@ -1,5 +1,6 @@
 /*
- * tests/export/test_pickle.c - what is pickled is read back as it was, whatever its size; ranges of addresses are what a plain array says.
+ * tests/export/test_pickle.c - what is pickled is read back as it was, whatever its size; ranges of addresses are what
+ * a plain array says.
  */
 #include <setjmp.h>
 #include <stdarg.h>

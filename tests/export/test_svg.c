@@ -1,6 +1,6 @@
 /*
- * tests/export/test_svg.c - the drawing of a timeline: every height in it is the trace's to the byte, it is well-formed whatever it
- * says, and it stands alone.
+ * tests/export/test_svg.c - the drawing of a timeline: every height in it is the trace's to the byte, it is
+ * well-formed whatever it says, and it stands alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -174,7 +174,8 @@ static const char *path_of(const char *svg, const char *css)
 }
 
 /*
- * The upper edge of an area: "M0 y H x V y H x …", until it goes back. Raises `edge` to it in every column; how many there are.
+ * The upper edge of an area: "M0 y H x V y H x …", until it goes back. Raises `edge` to it in every column; how many
+ * there are.
  */
 static size_t edge_read(const char *d, uint64_t *edge)
 {
@@ -198,7 +199,10 @@ static size_t edge_read(const char *d, uint64_t *edge)
     return from;
 }
 
-/* The line along the heights: boxes "M x y H x V y H x Z"; those around a border between columns begin with half a column. */
+/*
+ * The line along the heights: boxes "M x y H x V y H x Z"; those around a border between columns begin with half a
+ * column.
+ */
 static size_t line_read(const char *d, uint64_t *heights)
 {
     size_t count = 0;

@@ -1,8 +1,9 @@
 /*
- * tests/facts/test_cycles.c - nets whose tensors hold themselves: in PyTorch their memory is lost, here the run's end gives it back.
+ * tests/facts/test_cycles.c - nets whose tensors hold themselves: in PyTorch their memory is lost, here the run's end
+ * gives it back.
  *
- * In each of tests/nets/circles something is left of every step. What a run took from the host and from a device is compared with what
- * came back; what else is left a leak checker finds, where the tests run under one.
+ * In each of tests/nets/cycles something is left of every step. What a run took from the host and from a device is
+ * compared with what came back; what else is left a leak checker finds, where the tests run under one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,7 @@ static void what_holds_itself_goes_with_the_run(void **state)
     glob_t found;
 
     (void)state;
-    assert_int_equal(glob("tests/nets/circles/*.py", 0, NULL, &found), 0);
+    assert_int_equal(glob("tests/nets/cycles/*.py", 0, NULL, &found), 0);
     assert_true(found.gl_pathc > 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct facts_net net = facts_net_read(found.gl_pathv[i]);

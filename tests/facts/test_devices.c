@@ -1,5 +1,6 @@
 /*
- * tests/facts/test_devices.c - the same net and toggles give the same events on `meta` and on `cpu`: every event of every kind.
+ * tests/facts/test_devices.c - the same net and toggles give the same events on `meta` and on `cpu`: every event of
+ * every kind.
  *
  * FACTS_FULL=1 (`make test FACTS_FULL=1`) runs the language models in full size: minutes, and gigabytes of memory.
  */

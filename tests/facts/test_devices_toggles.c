@@ -1,5 +1,6 @@
 /*
- * tests/facts/test_devices_toggles.c - each toggle gives the same events on `meta` and on `cpu`: every event of every kind.
+ * tests/facts/test_devices_toggles.c - each toggle gives the same events on `meta` and on `cpu`: every event of every
+ * kind.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,10 @@
 
 /* ---- parameters ---- */
 
-/* torchvision's and the papers' own counts, but for lm4 (the recorded program's) and lenet (by hand: 156 + 2416 + 48120 + 10164 + 850). */
+/*
+ * torchvision's and the papers' own counts, but for lm4 (the recorded program's) and lenet (by hand: 156 + 2416 +
+ * 48120 + 10164 + 850).
+ */
 static void parameter_counts_are_those_of_the_architectures(void **state)
 {
     static const struct {
@@ -114,9 +117,10 @@ static void the_swish_savings_are_the_published_ones(void **state)
 }
 
 /*
- * The true peaks in tenths of MiB, composed, custom, fused. Batch 128 as real PyTorch's allocator counts them (tests/golden/oracle/grid). Run on
- * `meta` tensors, PyTorch says 4 MiB less for composed and fused: there batch norm's backward makes its two sums of 2^19
- * columns inside the kernel, on CUDA they are tensors beside the input's gradient.
+ * The true peaks in tenths of MiB, composed, custom, fused. Batch 128 as real PyTorch's allocator counts them
+ * (tests/golden/oracle/grid). Run on `meta` tensors, PyTorch says 4 MiB less for composed and fused: there batch
+ * norm's backward makes its two sums of 2^19 columns inside the kernel, on CUDA they are tensors beside the input's
+ * gradient.
  */
 static void the_swish_peaks_are_pytorchs(void **state)
 {
@@ -206,10 +210,11 @@ static void autocast_copies_an_expanded_operand_whole(void **state)
 #define FLOAT 4
 
 /*
- * Floats an image of DenseNet-BC-100 that backward keeps, block by block (S pixels, c channels coming in, 16 layers of 12):
- * a layer's join of c + 12 i channels, its norm's ReLU, the 48 of the 1x1 convolution and their ReLU; then the join of all c + 192, its
- * ReLU and the convolution to half of it; at the end the join and the ReLU. Checkpointed, the joins of the layers and their
- * ReLUs are not kept, but the features that come in are: c, and 12 of each layer but the last.
+ * Floats an image of DenseNet-BC-100 that backward keeps, block by block (S pixels, c channels coming in, 16 layers of
+ * 12): a layer's join of c + 12 i channels, its norm's ReLU, the 48 of the 1x1 convolution and their ReLU; then the
+ * join of all c + 192, its ReLU and the convolution to half of it; at the end the join and the ReLU. Checkpointed, the
+ * joins of the layers and their ReLUs are not kept, but the features that come in are: c, and 12 of each layer but the
+ * last.
  */
 static uint64_t densenet_floats(bool checkpointed)
 {
@@ -230,7 +235,10 @@ static uint64_t densenet_floats(bool checkpointed)
     return floats;
 }
 
-/* Mean and inverse deviation of each norm whose statistics are kept; pooled features; log-softmax and the sum of weights. */
+/*
+ * Mean and inverse deviation of each norm whose statistics are kept; pooled features; log-softmax and the sum of
+ * weights.
+ */
 static uint64_t densenet_small_bytes(bool checkpointed)
 {
     uint64_t channels = 48 * 48 + 216 + 300 + 342;
@@ -241,9 +249,10 @@ static uint64_t densenet_small_bytes(bool checkpointed)
 }
 
 /*
- * Known: "tensors kept by autograd calculate to" 2,223,636,480 -> 792,330,240 bytes. Kept on this net: 2,227,951,316 and 808,272,596, which real
- * PyTorch confirms (tests/golden/oracle/grid). The difference to the byte: the calculation leaves out the small tensors; and plain 12
- * channels of each block, checkpointed the channels that come into each block.
+ * Known: "tensors kept by autograd calculate to" 2,223,636,480 -> 792,330,240 bytes. Kept on this net: 2,227,951,316
+ * and 808,272,596, which real PyTorch confirms (tests/golden/oracle/grid). The difference to the byte: the calculation
+ * leaves out the small tensors; and plain 12 channels of each block, checkpointed the channels that come into each
+ * block.
  */
 static void a_checkpointed_densenet_keeps_a_third(void **state)
 {

@@ -1,9 +1,11 @@
 /*
- * tests/facts/test_kill.c - kill -9 at any moment of a real recording leaves a valid trace with every event up to the last commit.
+ * tests/facts/test_kill.c - kill -9 at any moment of a real recording leaves a valid trace with every event up to the
+ * last commit.
  *
- * Each round starts a recording that does not end by itself, waits until it has committed a pseudo-random number of events and then has used
- * a pseudo-random amount of processor time more, looks at what has been committed, and kills it. What is left must be the beginning of an
- * uninterrupted run of the same net, event for event, and no shorter than what had been seen.
+ * Each round starts a recording that does not end by itself, waits until it has committed a pseudo-random number of
+ * events and then has used a pseudo-random amount of processor time more, looks at what has been committed, and kills
+ * it. What is left must be the beginning of an uninterrupted run of the same net, event for event, and no shorter than
+ * what had been seen.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,16 +1,17 @@
 /*
  * tests/facts/test_recorded.c - programs' memory as real GPUs recorded it, against ours: allocation by allocation.
  *
- * The lists of tests/golden/alloc were recorded by PyTorch on CUDA: lm4 (2.6) and the attention (2.6) from an empty allocator, lm24
- * (2.10) one step or one forward after others, lm27b (2.6) a first step, the trained image (2.2) ten iterations. Left out are library workspaces and scratch of
- * kernels, which the lists mark as such. What is compared: the kind of each event, the bytes asked for, and which allocation
- * each free gives back. The same from the command line (docs/internals/fidelity.md has all):
+ * The lists of tests/golden/alloc were recorded by PyTorch on CUDA: lm4 (2.6) and the attention (2.6) from an empty
+ * allocator, lm24 (2.10) one step or one forward after others, lm27b (2.6) a first step, the trained image (2.2) ten
+ * iterations. Left out are library workspaces and scratch of kernels, which the lists mark as such. What is compared:
+ * the kind of each event, the bytes requested, and which allocation each free gives back. The same from the command
+ * line (docs/internals/fidelity.md has all):
  *
  *     vramscope match sample_nets/lm4.py -D LENGTH=100 tests/golden/alloc/lm4_train_ctx100.0.txt
  *     vramscope match tests/nets/recorded/lm24.py tests/golden/alloc/lm24_train_step_ctx128.0.txt --from 5
  *
- * The net files' own defaults are the recorded programs' (lm4: batch 10, 3 steps; lm24: batch 4, 6 steps; one batch moved once):
- * no toggle is set.
+ * The net files' own defaults are the recorded programs' (lm4: batch 10, 3 steps; lm24: batch 4, 6 steps; one batch
+ * moved once): no toggle is set.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,8 +40,8 @@ static void read_list(const char *recording, struct vs_memlist *list)
 }
 
 /*
- * tokens: the net's LENGTH, 0 leaves it. step: the recording begins with that step of ours; -1: with the program. toggles: as
- * "steps=2".
+ * tokens: the net's LENGTH, 0 leaves it. step: the recording begins with that step of ours; -1: with the program.
+ * toggles: as "steps=2".
  */
 struct recorded {
     const char *list;
@@ -131,7 +132,10 @@ static void forward_with_100_tokens_is_as_recorded(void **state)
     assert_matches(&r);
 }
 
-/* On the second run with what was taken for sorting: it was recorded in the middle, so where segments lie is not compared. */
+/*
+ * On the second run with what was taken for sorting: it was recorded in the middle, so where segments lie is not
+ * compared.
+ */
 static void a_step_of_24_layers_is_as_recorded(void **state)
 {
     struct recorded r = {.list = "lm24_train_step_ctx128",
@@ -163,7 +167,7 @@ static void a_forward_of_24_layers_is_as_recorded(void **state)
 }
 
 /*
- * 3.4 thousand million parameters, 55 GB. Its reductions were split as on 132 multiprocessors: the second run has all their
+ * 3.4 billion parameters, 55 GB. Its reductions were split as on 132 multiprocessors: the second run has all their
  * buffers, up to 553,648,128 bytes for the maxima of the logits.
  */
 static void a_step_of_32_wide_layers_is_as_recorded(void **state)

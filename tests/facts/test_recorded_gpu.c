@@ -1,9 +1,9 @@
 /*
- * tests/facts/test_recorded_gpu.c - whole recordings of a real GPU against ours: with the library's workspaces and the kernels' scratch, with
- * every segment and every address, and with the device's own peaks.
+ * tests/facts/test_recorded_gpu.c - whole recordings of a real GPU against ours: with the library's workspaces and the
+ * kernels' scratch, with every segment and every address, and with the device's own peaks.
  *
- * test_recorded.c has the same recordings without what is not a tensor's. The GPU is not known; any whose cuBLAS workspace has 8,519,680 bytes
- * gives the same list. The same from the command line:
+ * test_recorded.c has the same recordings without what is not a tensor's. The GPU is not known; any whose cuBLAS
+ * workspace has 8,519,680 bytes gives the same list. The same from the command line:
  *
  *     vramscope match sample_nets/lm4.py tests/golden/alloc/lm4_train_ctx200.0.txt --target a100-40 --workspace 2.6
  */

@@ -1,7 +1,8 @@
 /*
  * tests/facts/test_target.c - the toggle `target`: what it adds, and what it leaves alone.
  *
- * Sizes and order of what it adds are compared with PyTorch's in tests/golden_check/test_golden_scratch.c and test_recorded_gpu.c.
+ * Sizes and order of what it adds are compared with PyTorch's in tests/golden_check/test_golden_scratch.c and
+ * test_recorded_gpu.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

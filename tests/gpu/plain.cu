@@ -1,5 +1,6 @@
 /*
- * tests/gpu/plain.cu - a plain CUDA program, for `vramscope record -- ./plain [oom|kill]`: allocations of the runtime, of a pool, and kernels.
+ * tests/gpu/plain.cu - a plain CUDA program, for `vramscope record -- ./plain [oom|kill]`: allocations of the runtime,
+ * of a pool, and kernels.
  *
  * Its peak is PEAK bytes by arithmetic: 64 + 32 + 16 MiB at once, of which 32 come from the stream's pool.
  */

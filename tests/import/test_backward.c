@@ -96,8 +96,8 @@ static void nodes_run_in_the_opposite_order_of_ops(void **state)
 }
 
 /*
- * Two linears in a row: the second node is another one's because the first has released its tensors. One of an op that allocated
- * nothing stays.
+ * Two linears in a row: the second node is another one's because the first has released its tensors. One of an op that
+ * allocated nothing stays.
  */
 static void a_node_that_has_let_go_is_done(void **state)
 {

@@ -14,8 +14,9 @@
 void dump_tree(FILE *out, const struct lang_module *module);
 
 /*
- * One line a code: "qualname: locals | own cells | captured", names in the order of slots. Locals only of functions: in the bodies of
- * modules and classes they are variables of comprehensions, which CPython 3.12 mixes with names it never uses.
+ * One line a code: "qualname: locals | own cells | captured", names in the order of slots. Locals only of functions:
+ * in the bodies of modules and classes they are variables of comprehensions, which CPython 3.12 mixes with names it
+ * never uses.
  */
 void dump_codes(FILE *out, const struct lang_module *module);
 

@@ -1,5 +1,6 @@
 /*
- * tests/lang/test_torch2net.c - the names that torch2net.py takes for known are those of the net language, no more and no fewer.
+ * tests/lang/test_torch2net.c - the names that torch2net.py takes for known are those of the net language, no more and
+ * no fewer.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -48,13 +48,13 @@ class Prefetcher:
 
     def __init__(self, load, depth):
         self.load = load
-        self.ahead = collections.deque()
+        self.prefetched = collections.deque()
         for _ in range(depth):
-            self.ahead.append(load())
+            self.prefetched.append(load())
 
     def next(self):
-        inputs, targets = self.ahead.popleft()
-        self.ahead.append(self.load())
+        inputs, targets = self.prefetched.popleft()
+        self.prefetched.append(self.load())
         return inputs, targets
 
 

@@ -364,14 +364,14 @@ def main():
         return (pattern.search(net) is not None
                 and (wanted is None or toggles is None or wanted in toggles))
 
-    makers = {n[5:]: f for n, f in globals().items() if n.startswith("make_")}
-    if not words or any(w not in makers for w in words):
+    writers = {n[5:]: f for n, f in globals().items() if n.startswith("make_")}
+    if not words or any(w not in writers for w in words):
         raise SystemExit(__doc__)
     nogpu.enter()
     import case
     case.warm()
     for word in words:
-        makers[word](case, only)
+        writers[word](case, only)
     return 0
 
 

@@ -7,7 +7,7 @@ class Case:
 
     on_cpu      compare numbers there, too
     on_cuda     compare memory events
-    any_order   what is freed at one moment is a set: autocast's cache is a hash table by address
+    any_order   what is freed by one event is a set: autocast's cache is a hash table by address
     """
 
     def __init__(self, run, on_cpu=True, on_cuda=True, any_order=False):
@@ -222,8 +222,8 @@ def optimizer_case(text, words, set_to_none=True, half=False, scaled=False, clip
         params = [torch.nn.Parameter(torch.randn(s).to(device)) for s in ((50, 40), (40,), (3, 200), (1,), ())]
         if half:
             params[1] = torch.nn.Parameter(params[1].detach().half())
-        idle = torch.nn.Parameter(torch.randn(7).to(device))
-        params.append(idle)
+        unused = torch.nn.Parameter(torch.randn(7).to(device))
+        params.append(unused)
         groups = [dict(params=params[:2], lr=0.5, weight_decay=0.1), dict(params=params[2:])]
         optimizer = eval("optim." + text[:-1] + words + ")", dict(optim=lib.optim, params=params, groups=groups))
         scaler = lib.amp.GradScaler(device, init_scale=8.0) if scaled else None

@@ -2,7 +2,7 @@
 
 `load()` gives a stand-in for `torch` whose nn, nn.functional, optim, amp and utils.checkpoint are the
 prelude's, and whose `_op` is the op table spelled with PyTorch's own functions. What else the
-prelude asks of the machine below it (docs/internals/prelude.md) is made of PyTorch here.
+prelude needs of the machine below it (docs/internals/prelude.md) is made of PyTorch here.
 """
 import builtins
 import os

@@ -87,7 +87,7 @@ def listed(torch, ev, marks, settings):
 
 
 def in_runs(found):
-    # autocast's cache lets go in the order of a hash table
+    # autocast's cache is released in the order of a hash table
     from prelude_ops import in_runs
     return in_runs(found)
 

@@ -179,7 +179,7 @@ def switch_inplace(model, paths, value=True):
         model.get_submodule(path).inplace = value
 
 
-class Trials:
+class InplaceCheck:
     """Steps of one net with some modules in place, on one device."""
 
     def __init__(self, net, toggles, device):
@@ -235,7 +235,7 @@ def _greedy(candidates, verdict):
 
 
 def decide_inplace(net, toggles, device=None):
-    """Which candidates may be in place: those whose trial neither raises nor changes a bit.
+    """Which candidates may be in place: those whose check neither raises nor changes a bit.
 
     `device`, a device that computes nothing, sorts out those that raise; it is quick. What is
     left is tried with real arithmetic, all together and, if that fails, one after the other.
@@ -245,13 +245,13 @@ def decide_inplace(net, toggles, device=None):
                       if isinstance(m, IN_PLACE) and not m.inplace]
     refused = {}
     if candidates and device is not None:
-        quick = Trials(net, toggles, device)
+        quick = InplaceCheck(net, toggles, device)
         raised = lambda paths: (lambda r: r if isinstance(r, str) else None)(quick.run(paths))
         if raised(candidates) is not None:
             candidates, refused = _greedy(candidates, raised)
     if not candidates:
         return {"on": [], "refused": refused}
-    exact = Trials(net, toggles, "cpu")
+    exact = InplaceCheck(net, toggles, "cpu")
     plain = exact.run([])
 
     def clean(paths):

@@ -133,7 +133,7 @@ class Refusals(unittest.TestCase):
                 return self.inner(x).sum(0) + self.inner(x[:2]).sum(0)
         self.refused(Two(), "module inner (Inner) is called in different ways", loss="output.sum()")
 
-    def test_an_output_without_a_usual_loss_asks_for_one(self):
+    def test_an_output_without_a_usual_loss_needs_one(self):
         self.refused(Inner(lambda self, x: self.fc(x).sum()), "give loss=")
 
 
@@ -175,7 +175,7 @@ class Files(unittest.TestCase):
             return x.view(rows * width).view(rows, width)
         self.assertIn("rows, width = x.shape", write(Outer(Inner(body))))
 
-    def test_what_differs_in_eval_mode_asks_for_the_mode(self):
+    def test_what_differs_in_eval_mode_needs_the_mode(self):
         text = write(Outer(Inner(lambda self, x: x * 2 if self.training else x)))
         self.assertIn("if self.training:", text)
 

@@ -1,10 +1,10 @@
 /*
  * tests/property/netgen.c - see netgen.h.
  *
- * A block is a list of statements; each takes one or two variables that are alive and gives a new one, or rebinds an old name. All that is
- * computed has a part in the result, so that PyTorch's trial of in-place modules, which compares values, sees all of it. What may be
- * written is a table of templates: %v a variable, %w another of the same shape, %m the block's next module, %c the channels of
- * %v, %n other channels.
+ * A block is a list of statements; each takes one or two variables that are alive and gives a new one, or rebinds an
+ * old name. All that is computed has a part in the result, so that PyTorch's check of in-place modules, which compares
+ * values, sees all of it. What may be written is a table of templates: %v a variable, %w another of the same shape, %m
+ * the block's next module, %c the channels of %v, %n other channels.
  */
 #include "tests/property/netgen.h"
 

@@ -1,5 +1,6 @@
 /*
- * tests/property/netgen_train.c - what stands around the blocks of a net made at random: functions they call, loss, optimizer, training step.
+ * tests/property/netgen_train.c - what stands around the blocks of a net made at random: functions they call, loss,
+ * optimizer, training step.
  *
  * Must not know:  the engine.
  * Invariant:      as in netgen_internal.h.

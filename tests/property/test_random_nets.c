@@ -1,9 +1,10 @@
 /*
  * tests/property/test_random_nets.c - what must hold for every net, held for nets that nobody wrote.
  *
- * Of each seed: the net gives the same events on meta and on cpu; every event balances; steps end where the one before ended unless
- * a leak is reported; a what-if equals recording again; and what is refused is refused alike. A failure names its seed: SEED=17 runs that
- * one alone, SEEDS=500 that many, WRITE=folder writes the nets there instead of running them. STRESS=1 builds run more.
+ * Of each seed: the net gives the same events on meta and on cpu; every event balances; steps end where the one before
+ * ended unless a leak is reported; a what-if equals recording again; and what is refused is refused alike. A failure
+ * names its seed: SEED=17 runs that one alone, SEEDS=500 that many, WRITE=folder writes the nets there instead of
+ * running them. STRESS=1 builds run more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +73,7 @@ static const char *conf_of(const char *toggles)
     return conf ? conf + strlen(WORD) : "";
 }
 
-/* An in-place op on a tensor that autograd has saved can make a circle, which leaks in PyTorch as well. */
+/* An in-place op on a tensor that autograd has saved can make a reference cycle, which leaks in PyTorch as well. */
 static bool reports_leak(const struct subject *s, const struct facts_run *run)
 {
     struct rpl_report report = {.trace = NULL};

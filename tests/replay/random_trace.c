@@ -136,7 +136,7 @@ static void alloc(struct gen *g)
                                         .category = (uint8_t)below(g, VS_CATEGORY_COUNT)}});
 }
 
-/* Let go of what holds `block` most of the time; what is forgotten is as in a trace that was cut. */
+/* Release what holds `block` most of the time; what is forgotten is as in a trace that was cut. */
 static void release(struct gen *g, uint64_t block)
 {
     for (size_t i = 0; i < g->held_count;) {

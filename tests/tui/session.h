@@ -6,7 +6,10 @@
 
 #include "tui/app.h"
 
-/* A recording of a sample net on meta, made once a name: "variables", "lenet". `toggle` ("checkpoint=blocks") or NULL. Its path. */
+/*
+ * A recording of a sample net on meta, made once a name: "variables", "lenet". `toggle` ("checkpoint=blocks") or NULL.
+ * Its path.
+ */
 const char *session_trace(const char *net, const char *toggle);
 /* Open it at this size. */
 void session_open(struct tui_app *app, const char *path, int w, int h);
@@ -14,7 +17,10 @@ void session_open(struct tui_app *app, const char *path, int w, int h);
 void session_open_pair(struct tui_app *app, const char *a, const char *b, int w, int h);
 /* Type, and compare nothing. */
 void session_type(struct tui_app *app, const char *keys);
-/* Nobody types, as in the loop: until there is nothing left to do, or `key` is found at the `found_at`-th look at the keyboard, where it is left; 0: never. */
+/*
+ * Nobody types, as in the loop: until there is nothing left to do, or `key` is found at the `found_at`-th look at the
+ * keyboard, where it is left; 0: never.
+ */
 void session_background(struct tui_app *app, uint64_t found_at, uint32_t key);
 /* The screen as text, heap memory; with styles below it. */
 char *session_screen(struct tui_app *app, bool with_styles);

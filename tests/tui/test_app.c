@@ -90,7 +90,7 @@ static void a_leak_is_on_the_peak_page(void **state)
     tui_app_release(&app);
 }
 
-/* Where PyTorch goes by values the page says so in the report's words; without, it does not. */
+/* Where PyTorch depends on values the page says so in the report's words; without, it does not. */
 static void the_peak_page_says_what_goes_by_values(void **state)
 {
     const char *path = program_record("tests/nets/ops/prod.py", "prod.db", NULL, NULL);

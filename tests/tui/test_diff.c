@@ -1,5 +1,6 @@
 /*
- * tests/tui/test_diff.c - the two runs of a session held against each other: the same figures as `vramscope diff`, and one place in both.
+ * tests/tui/test_diff.c - the two runs of a session compared: the same figures as `vramscope diff`, and one place in
+ * both.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_precompute.c - what is run ahead of the next key changes no screen, ends, stops for a key, and is not run again.
+ * tests/tui/test_precompute.c - precomputed runs change no screen, ends, stops for a key, and is not run again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,9 @@ static void assert_same_screen(struct tui_app *a, struct tui_app *b, const char 
     free(y);
 }
 
-/* Type the keys of `keys` one by one, with nothing made ahead in one session and a part of it, or all, in the other. */
+/*
+ * Type the keys of `keys` one by one, with nothing precomputed in one session and a part of it, or all, in the other.
+ */
 static void assert_no_difference(const char *path, int w, int h, const char *keys)
 {
     struct tui_app with;
@@ -58,7 +60,7 @@ static void assert_no_difference(const char *path, int w, int h, const char *key
     tui_app_release(&without);
 }
 
-static void what_is_made_ahead_changes_no_screen(void **state)
+static void precomputed_runs_change_no_screen(void **state)
 {
     static const char KEYS[] = "gw <space>j<space>jl<space>hGk<space><space>D<space>D5klhl<C-r>"
                                "gtsss]gw jjl jl gkgwk gd<space>gDq:set batch=13<enter>gw<C-r>";
@@ -154,7 +156,10 @@ static void a_flip_shows_the_state_that_a_fresh_run_has(void **state)
     tui_app_release(&app);
 }
 
-/* Makes the first flip from the top row again and again, with `key` typed in its midst at every look, and says how many runs the flip then takes. */
+/*
+ * Makes the first flip from the top row again and again, with `key` typed in its midst at every look, and says how
+ * many runs the flip then takes.
+ */
 static void flip_in_its_midst(uint32_t key, const char *keys, uint64_t more)
 {
     uint64_t found_at = 1;
@@ -165,7 +170,7 @@ static void flip_in_its_midst(uint32_t key, const char *keys, uint64_t more)
         uint64_t before;
 
         session_open(&app, session_trace("lenet", NULL), 80, 24);
-        session_type(&app, "gw5j"); /* the row of a toggle that is flipped by both keys */
+        session_type(&app, "gw5j"); /* the row of a toggle that both keys change */
         session_background(&app, ++found_at, key);
         before = runs(&app);
         is_midst = before < 2;
@@ -179,7 +184,7 @@ static void flip_in_its_midst(uint32_t key, const char *keys, uint64_t more)
     assert_true(found_at > 8);
 }
 
-static void a_key_that_asks_for_what_is_being_made_waits_for_it(void **state)
+static void a_key_that_needs_the_running_what_if_waits_for_it(void **state)
 {
     (void)state;
     flip_in_its_midst(' ', " ", 0);
@@ -188,7 +193,7 @@ static void a_key_that_asks_for_what_is_being_made_waits_for_it(void **state)
     flip_in_its_midst('j', "jl", 1);
 }
 
-static void a_recording_that_is_being_written_is_not_run_ahead(void **state)
+static void a_recording_that_is_being_written_is_not_precomputed(void **state)
 {
     const char *path = session_trace("variables", "steps=2");
     struct tui_app app;
@@ -232,13 +237,13 @@ static void the_table_of_what_helps_and_the_panel_share_their_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_made_ahead_changes_no_screen),
+        cmocka_unit_test(precomputed_runs_change_no_screen),
         cmocka_unit_test(it_ends_and_a_flip_then_runs_nothing),
         cmocka_unit_test(what_nobody_wants_is_not_made),
         cmocka_unit_test(a_flip_shows_the_state_that_a_fresh_run_has),
-        cmocka_unit_test(a_key_that_asks_for_what_is_being_made_waits_for_it),
+        cmocka_unit_test(a_key_that_needs_the_running_what_if_waits_for_it),
         cmocka_unit_test(the_table_of_what_helps_and_the_panel_share_their_runs),
-        cmocka_unit_test(a_recording_that_is_being_written_is_not_run_ahead),
+        cmocka_unit_test(a_recording_that_is_being_written_is_not_precomputed),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

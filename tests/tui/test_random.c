@@ -49,7 +49,7 @@ static void random_keys_type(struct tui_app *app, uint32_t seed, int count)
         if (next(&seed) % 20 == 0)
             tui_app_resize(app, (int)(next(&seed) % 200) + 1, (int)(next(&seed) % 60) + 1);
         tui_app_sync(app);
-        /* what is made ahead meanwhile, with the next key in its midst */
+        /* runs precomputed meanwhile, with the next key in between */
         if (next(&seed) % 8 == 0)
             session_background(app, 1 + next(&seed) % 100, next(&seed) % 2 ? ' ' : 'j');
         assert_in_range(app->at, 1, tui_app_run(app)->events);

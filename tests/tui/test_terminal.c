@@ -110,7 +110,7 @@ static int tty_close(struct tty *tty, struct termios *after)
     int status;
     pid_t done;
 
-    /* read on meanwhile: the program may wait for room in the terminal */
+    /* read on meanwhile: the program may wait until the terminal can take more */
     while ((done = waitpid(tty->pid, &status, WNOHANG)) == 0)
         if (!tty_read(tty, 10))
             wait_more(&w);
@@ -363,7 +363,9 @@ static void tty_drain(struct tty *tty)
             wait_more(&w);
 }
 
-/* Bytes that a key costs, as docs/internals/tui.md has them from a terminal's point of view: only what changed is sent. */
+/*
+ * Bytes that a key costs, as docs/internals/tui.md has them from a terminal's point of view: only what changed is sent.
+ */
 static void a_key_sends_only_what_changed(void **state)
 {
     struct termios after;
@@ -390,8 +392,8 @@ static void a_key_sends_only_what_changed(void **state)
 /* ---- tmux ---- */
 
 /*
- * Run tmux, server number `server`, in the shell; what it prints, heap memory. A server that ends cannot be followed at once by one on the
- * same socket.
+ * Run tmux, server number `server`, in the shell; what it prints, heap memory. A server that ends cannot be followed
+ * at once by one on the same socket.
  */
 static char *tmux(size_t server, const char *fmt, ...) VS_PRINTF(2, 3);
 static char *tmux(size_t server, const char *fmt, ...)
@@ -441,7 +443,10 @@ static const char *sequence_skip(const char *text, bool *has_ground)
     return *end ? end + 1 : end;
 }
 
-/* What a terminal shows, with its colours as sequences, as the text of the dump: a full block is sent as a blank on its colour. */
+/*
+ * What a terminal shows, with its colours as sequences, as the text of the dump: a full block is sent as a blank on
+ * its colour.
+ */
 static bool is_shown(const char *screen, const char *wanted)
 {
     static const char BLOCK[] = "\xe2\x96\x88";

@@ -1,5 +1,6 @@
 /*
- * tests/tui/test_trace_kinds.c - traces that are imported, small, empty, cut off, without derived tables, or still being recorded.
+ * tests/tui/test_trace_kinds.c - traces that are imported, small, empty, cut off, without derived tables, or still
+ * being recorded.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include "tests/store/small_trace.h"
 #include "tests/tui/session.h"
 
-/* At an out-of-memory nobody knows what would have been read later. */
+/* At an out-of-memory it is not known what would have been read later. */
 static void where_the_trace_ends_nothing_is_said_of_what_comes_after(void **state)
 {
     const char *path = program_path("oom.db");

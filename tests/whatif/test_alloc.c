@@ -1,9 +1,9 @@
 /*
  * tests/whatif/test_alloc.c - imported traces under other settings of the allocator and on other devices.
  *
- * The recorded runs of tests/golden/alloc, and the snapshots that lie beside them, must come out as they are when nothing is changed. What
- * changes is checked on small runs with the arithmetic in the comments; the rules are those of docs/internals/allocator.md. With a folder of
- * snapshots as its argument the program takes all of them from there.
+ * The recorded runs of tests/golden/alloc, and the snapshots that lie beside them, must come out as they are when
+ * nothing is changed. What changes is checked on small runs with the arithmetic in the comments; the rules are those
+ * of docs/internals/allocator.md. With a folder of snapshots as its argument the program takes all of them from there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -307,7 +307,9 @@ static void thirty_thirty_thirty_forty(struct small *s)
     alloc(s, 4, 90 * MIB, 40 * MIB, 40 * MIB);
 }
 
-/* On one of 100 MiB the two that are free go back first: 90, then 30, then 70. On one of 64 MiB the third does not fit. */
+/*
+ * On one of 100 MiB the two that are free go back first: 90, then 30, then 70. On one of 64 MiB the third does not fit.
+ */
 static void a_smaller_device_gives_back_in_need_and_then_runs_out(void **state)
 {
     struct small s;
@@ -331,8 +333,8 @@ static void a_smaller_device_gives_back_in_need_and_then_runs_out(void **state)
 }
 
 /*
- * 200 MiB given back, 50 MiB from its front, 190 MiB from a segment of its own. With max_split_size_mb:128 the 200 MiB are not split:
- * 50 MiB get their own, 190 MiB take them whole.
+ * 200 MiB given back, 50 MiB from its front, 190 MiB from a segment of its own. With max_split_size_mb:128 the 200 MiB
+ * are not split: 50 MiB get their own, 190 MiB take them whole.
  */
 static void max_split_size_keeps_large_blocks_whole(void **state)
 {
@@ -376,8 +378,8 @@ static void roundup_divisions_round_requests_again(void **state)
 }
 
 /*
- * 5 MiB in a segment of 20 MiB, 30 MiB in one of its own, the 5 given back, 45 MiB in another: 95 MiB. Expandable: maps of 20 and 20 for
- * 35 MiB; then 40 more at the end, behind the 30: 80 MiB.
+ * 5 MiB in a segment of 20 MiB, 30 MiB in one of its own, the 5 given back, 45 MiB in another: 95 MiB. Expandable:
+ * maps of 20 and 20 for 35 MiB; then 40 more at the end, behind the 30: 80 MiB.
  */
 static void expandable_segments_grow_what_is_there(void **state)
 {
@@ -430,8 +432,8 @@ static void a_recorded_out_of_memory_can_fit_a_larger_device(void **state)
 }
 
 /*
- * Two segments go back and one of 40 MiB comes. Told by the place: at the allocation's it was need, so a larger device keeps them
- * (60 MiB and 40); elsewhere it was empty_cache, which a larger device does too.
+ * Two segments go back and one of 40 MiB comes. Recognized by the address: at the allocation's it was need, so a
+ * larger device keeps them (60 MiB and 40); elsewhere it was empty_cache, which a larger device does too.
  */
 static void empty_cache_is_a_request_and_a_flush_in_need_is_none(void **state)
 {
@@ -460,7 +462,10 @@ static void empty_cache_is_a_request_and_a_flush_in_need_is_none(void **state)
     }
 }
 
-/* The block of 12 MiB waits for another stream, so the next 12 MiB need memory of their own; then it is free, and is used again. */
+/*
+ * The block of 12 MiB waits for another stream, so the next 12 MiB need memory of their own; then it is free, and is
+ * used again.
+ */
 static void a_block_that_waits_for_a_stream_is_not_used_again(void **state)
 {
     struct small s;

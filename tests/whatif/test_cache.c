@@ -1,5 +1,6 @@
 /*
- * tests/whatif/test_cache.c - what-ifs that are kept equal fresh ones, take no more memory than they may, and are not run twice.
+ * tests/whatif/test_cache.c - what-ifs that are kept equal fresh ones, take no more memory than they may, and are not
+ * run twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,7 +149,7 @@ static void what_is_kept_is_what_running_it_again_gives(void **state)
 
         for (size_t i = 0; i < sizeof(ASKED) / sizeof(ASKED[0]); i++)
             assert_fresh(get(cache, ASKED[i]), base, ASKED[i]);
-        /* seven questions; without room only the one asked for last is there */
+        /* seven what-ifs; without capacity only the last one is kept */
         assert_int_equal(wif_cache_runs(cache), r ? 12 : 7);
         wif_cache_free(cache);
     }

@@ -1,5 +1,6 @@
 /*
- * tests/whatif/test_sweep.c - before and after of a what-if against the summaries of both runs; the table of toggles; batches that fit.
+ * tests/whatif/test_sweep.c - before and after of a what-if against the summaries of both runs; the table of toggles;
+ * batches that fit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -262,7 +263,7 @@ static void assert_same_tables(const struct wif_sweep *a, const struct wif_sweep
     }
 }
 
-/* With room for all runs, and for hardly one. */
+/* With memory for all runs, and for hardly one. */
 static void answers_that_are_kept_make_the_same_table(void **state)
 {
     static const uint64_t CAPACITIES[] = {UINT64_C(256) << 20, UINT64_C(1) << 20};

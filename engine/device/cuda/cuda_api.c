@@ -2,8 +2,8 @@
  * engine/device/cuda/cuda_api.c - fills the table of CUDA's functions: see cuda_api.h.
  *
  * Must not know:  what the functions are for.
- * Invariant:      the runtime is linked into the plug-in, because kernels are registered with it; the rest is looked up at run time, so
- *                 that the plug-in loads where a library is missing and can say which.
+ * Invariant:      the runtime is linked into the plug-in, because kernels are registered with it; the rest is looked
+ *                 up at run time, so that the plug-in loads where a library is missing and can say which.
  */
 #include "engine/device/cuda/cuda_api.h"
 
@@ -78,8 +78,8 @@ static void *runtime_function(const char *name)
 }
 
 /* Fills one entry; functions of the driver have versions: the newest name is what its header's macro makes of it. */
-static enum vs_status look_up(const struct libraries *l, enum library library, const char *name,
-                              void *out, struct vs_error *err)
+static enum vs_status symbol_find(const struct libraries *l, enum library library, const char *name,
+                                  void *out, struct vs_error *err)
 {
     void *function = library == RUNTIME ? runtime_function(name) : dlsym(l->handle[library], name);
 
@@ -98,7 +98,7 @@ enum vs_status cuda_api_load(struct cuda_api *out, struct vs_error *err)
     if (st)
         return st;
 #define CUDA_API(library, result, name, args)                                                      \
-    st = look_up(&l, library, TEXT(name), &out->name, err);                                        \
+    st = symbol_find(&l, library, TEXT(name), &out->name, err);                                    \
     if (st)                                                                                        \
         return st;
 #include "engine/device/cuda/cuda_api.def"

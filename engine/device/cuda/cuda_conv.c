@@ -250,23 +250,23 @@ int cuda_conv_ways(enum eng_conv_kind kind, const struct eng_view *x, const stru
  * allocated. Returns false if a call failed or there is none.
  */
 static bool choose(enum eng_conv_kind kind, const struct described *d, uint64_t copies,
-                   struct eng_conv_way *out, void **room)
+                   struct eng_conv_way *out, void **workspace)
 {
-    const struct eng_conv_way *told = cuda_workspace_way();
+    const struct eng_conv_way *given = cuda_workspace_way();
     struct eng_conv_way ways[ENG_CONV_WAYS];
     int n;
 
-    *room = NULL;
-    if (told) {
-        *out = (struct eng_conv_way){told->bytes - copies, told->number};
-        *room = out->bytes ? cuda_scratch(out->bytes) : NULL;
+    *workspace = NULL;
+    if (given) {
+        *out = (struct eng_conv_way){given->bytes - copies, given->number};
+        *workspace = out->bytes ? cuda_scratch(out->bytes) : NULL;
         return !cuda_failed();
     }
     n = ways_of(kind, d, ways);
     for (int i = 0; i < n; i++) {
         *out = ways[i];
-        *room = out->bytes ? cuda_stage_try(out->bytes) : NULL;
-        if (*room || !out->bytes)
+        *workspace = out->bytes ? cuda_stage_try(out->bytes) : NULL;
+        if (*workspace || !out->bytes)
             return true;
     }
     if (n)
@@ -286,30 +286,30 @@ static void run(enum eng_conv_kind kind, const struct described *d, const struct
     const void *alpha = is_double ? (const void *)&one : (const void *)&one_f;
     const void *beta = is_double ? (const void *)&zero : (const void *)&zero_f;
     struct eng_conv_way way;
-    void *room;
+    void *workspace;
 
-    if (!choose(kind, d, copies, &way, &room) ||
+    if (!choose(kind, d, copies, &way, &workspace) ||
         !ok(api->cudnnSetConvolutionMathType(d->conv, (cudnnMathType_t)(way.number / WAY_MATH)),
             "cudnnSetConvolutionMathType"))
         return;
     switch (kind) {
     case ENG_CONV_FORWARD:
         ok(api->cudnnConvolutionForward(cuda_dnn(), alpha, d->x, x->data, d->w, w->data, d->conv,
-                                        (cudnnConvolutionFwdAlgo_t)(way.number % WAY_MATH), room,
-                                        way.bytes, beta, d->y, y->data),
+                                        (cudnnConvolutionFwdAlgo_t)(way.number % WAY_MATH),
+                                        workspace, way.bytes, beta, d->y, y->data),
            "cudnnConvolutionForward");
         break;
     case ENG_CONV_INPUT:
         ok(api->cudnnConvolutionBackwardData(cuda_dnn(), alpha, d->w, w->data, d->y, y->data,
                                              d->conv,
                                              (cudnnConvolutionBwdDataAlgo_t)(way.number % WAY_MATH),
-                                             room, way.bytes, beta, d->x, x->data),
+                                             workspace, way.bytes, beta, d->x, x->data),
            "cudnnConvolutionBackwardData");
         break;
     case ENG_CONV_WEIGHT:
         ok(api->cudnnConvolutionBackwardFilter(
                cuda_dnn(), alpha, d->x, x->data, d->y, y->data, d->conv,
-               (cudnnConvolutionBwdFilterAlgo_t)(way.number % WAY_MATH), room, way.bytes, beta,
+               (cudnnConvolutionBwdFilterAlgo_t)(way.number % WAY_MATH), workspace, way.bytes, beta,
                d->w, w->data),
            "cudnnConvolutionBackwardFilter");
         break;

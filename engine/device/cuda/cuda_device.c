@@ -498,7 +498,7 @@ static enum vs_status refuse(struct vs_error *err, const char *what, cudaError_t
     return vs_fail(err, VS_E_UNSUPPORTED, "cuda: %s: %s", what, gpu.api.cudaGetErrorString(status));
 }
 
-static enum vs_status look_at_device(struct eng_device_info *info, struct vs_error *err)
+static enum vs_status device_info_read(struct eng_device_info *info, struct vs_error *err)
 {
     struct cudaDeviceProp prop;
     size_t free_bytes = 0;
@@ -569,9 +569,9 @@ static enum vs_status open_libraries(struct vs_error *err)
     return VS_OK;
 }
 
-static void watch(eng_device_watch_fn *tell, void *user)
+static void watch(eng_device_watch_fn *report, void *user)
 {
-    cuda_watch(&gpu.api, tell, user);
+    cuda_watch(&gpu.api, report, user);
 }
 
 enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct eng_kernels *host,
@@ -583,7 +583,7 @@ enum vs_status cuda_device_open_with(const struct cuda_api *api, const struct en
     gpu.api = *api;
     gpu.host = host;
     memset(out, 0, sizeof(*out));
-    st = look_at_device(&out->info, err);
+    st = device_info_read(&out->info, err);
     if (!st)
         st = open_libraries(err);
     if (st) {

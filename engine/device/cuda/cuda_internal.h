@@ -44,6 +44,6 @@ VS_MUST_USE enum vs_status cuda_device_open_with(const struct cuda_api *api,
 /*
  * Implements watch of struct eng_device by wrapping functions in `api`; NULL restores the original functions.
  */
-void cuda_watch(struct cuda_api *api, eng_device_watch_fn *tell, void *user);
+void cuda_watch(struct cuda_api *api, eng_device_watch_fn *report, void *user);
 
 #endif

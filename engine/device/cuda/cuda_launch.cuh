@@ -106,7 +106,7 @@ template <int N> struct cuda_team_of {
     }
 #else
     char
-        *room; /* shared, 2*N/WARP values: consecutive folds use its two halves in turn */
+        *shared; /* shared, 2*N/WARP values: consecutive folds use its two halves in turn */
     int turn;
 
     template <class F> __device__ void each(int64_t n, F f)
@@ -125,7 +125,7 @@ template <int N> struct cuda_team_of {
      */
     template <class T, class F, class J> __device__ T fold(int64_t n, T first, F f, J join)
     {
-        T *part = (T *)(room + turn * (N / WARP) * 16);
+        T *part = (T *)(shared + turn * (N / WARP) * 16);
         T mine = first;
 
         for (int64_t i = threadIdx.x % N; i < n; i += N)
@@ -188,10 +188,10 @@ template <class F> __global__ void __launch_bounds__(EACH_BLOCK) cuda_each_kerne
 template <int N, class F>
 __global__ void __launch_bounds__(TEAM) cuda_teams_kernel(int64_t lines, F f)
 {
-    __shared__ __align__(16) char room[2 * TEAM / WARP * 16];
+    __shared__ __align__(16) char shared[2 * TEAM / WARP * 16];
     cuda_team_of<N> team;
 
-    team.room = room + threadIdx.x / N * (2 * N / WARP * 16);
+    team.shared = shared + threadIdx.x / N * (2 * N / WARP * 16);
     team.turn = 0;
     for (int64_t line = (int64_t)blockIdx.x * (TEAM / N) + threadIdx.x / N; line < lines;
          line += (int64_t)gridDim.x * (TEAM / N))

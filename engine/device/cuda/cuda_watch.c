@@ -9,7 +9,7 @@
 #include "engine/device/cuda/cuda_internal.h"
 
 static struct {
-    eng_device_watch_fn *tell;
+    eng_device_watch_fn *report;
     void *user;
     struct cuda_api real;
 } watch;
@@ -19,7 +19,7 @@ static cudaError_t watched_malloc(void **out, size_t bytes)
     cudaError_t status = watch.real.cudaMalloc(out, bytes);
 
     if (status == cudaSuccess)
-        watch.tell(watch.user, ENG_DEVICE_TAKEN, (uint64_t)(uintptr_t)*out, bytes);
+        watch.report(watch.user, ENG_DEVICE_TAKEN, (uint64_t)(uintptr_t)*out, bytes);
     return status;
 }
 
@@ -28,7 +28,7 @@ static cudaError_t watched_free(void *memory)
     cudaError_t status = watch.real.cudaFree(memory);
 
     if (status == cudaSuccess && memory)
-        watch.tell(watch.user, ENG_DEVICE_GIVEN, (uint64_t)(uintptr_t)memory, 0);
+        watch.report(watch.user, ENG_DEVICE_GIVEN, (uint64_t)(uintptr_t)memory, 0);
     return status;
 }
 
@@ -38,17 +38,17 @@ static CUresult watched_create(CUmemGenericAllocationHandle *out, size_t bytes,
     CUresult status = watch.real.cuMemCreate(out, bytes, prop, flags);
 
     if (status == CUDA_SUCCESS)
-        watch.tell(watch.user, ENG_DEVICE_CREATED, 0, bytes);
+        watch.report(watch.user, ENG_DEVICE_CREATED, 0, bytes);
     return status;
 }
 
-void cuda_watch(struct cuda_api *api, eng_device_watch_fn *tell, void *user)
+void cuda_watch(struct cuda_api *api, eng_device_watch_fn *report, void *user)
 {
-    if (watch.tell)
+    if (watch.report)
         *api = watch.real;
-    watch.tell = tell;
+    watch.report = report;
     watch.user = user;
-    if (!tell)
+    if (!report)
         return;
     watch.real = *api;
     api->cudaMalloc = watched_malloc;

@@ -99,7 +99,7 @@ VS_GPU static double probabilities(const attention &a, cuda_team &team, const qu
 template <class T> static void run_forward(const attention &a, int64_t rows)
 {
     int64_t chunk = a.chunk;
-    T *room = (T *)cuda_scratch((uint64_t)(chunk * a.s) * sizeof(T));
+    T *workspace = (T *)cuda_scratch((uint64_t)(chunk * a.s) * sizeof(T));
 
     for (int64_t first = 0; first < rows; first += chunk) {
         int64_t n = rows - first < chunk ? rows - first : chunk;
@@ -107,7 +107,7 @@ template <class T> static void run_forward(const attention &a, int64_t rows)
         cuda_lines(
             n, VS_BODY(int64_t line, cuda_team & team) {
                 query t = query_of(a, first + line);
-                T *p = room + line * a.s;
+                T *p = workspace + line * a.s;
                 double lse = probabilities<T>(a, team, t, p);
 
                 team.each(1, [&](int64_t) {
@@ -391,13 +391,13 @@ template <class T> static void multiply_backward(const attention &a, const atten
 {
     enum vs_dtype dtype = io.q.dtype;
     enum vs_dtype exact = sizeof(T) == 8 ? VS_F64 : VS_F32;
-    int64_t room = a.chunk * a.share * a.l * a.s;
+    int64_t workspace = a.chunk * a.share * a.l * a.s;
     scores_of<T> p, dp;
     int64_t key_step = a.share == 1 ? io.k.strides[1] : 0;
     int64_t value_step = a.share == 1 ? io.v.strides[1] : 0;
 
-    p = scores_in<T>(dtype, room);
-    dp = scores_in<T>(dtype, room);
+    p = scores_in<T>(dtype, workspace);
+    dp = scores_in<T>(dtype, workspace);
     for (int64_t b = 0; b < io.q.sizes[0]; b++)
         for (int64_t h = 0, n; h < a.heads; h += n) {
             n = heads_together(a, h, a.chunk * a.share);
@@ -488,7 +488,7 @@ void cuda_sdpa(const struct eng_view *q, const struct eng_view *k, const struct 
  * scale ds^T q. For key heads [first, first+count), counted over all samples.
  */
 template <class T>
-static void backward_heads(const attention &a, int64_t first, int64_t count, T *p_room, T *ds_workspace)
+static void backward_heads(const attention &a, int64_t first, int64_t count, T *p_workspace, T *ds_workspace)
 {
     int64_t key_heads = a.heads / a.share;
 
@@ -498,7 +498,7 @@ static void backward_heads(const attention &a, int64_t first, int64_t count, T *
             query t = {head / key_heads, head % key_heads * a.share + line / a.l % a.share,
                        line % a.l};
             int64_t hk = t.h / a.share;
-            T *p = p_room + line * a.s;
+            T *p = p_workspace + line * a.s;
             T *ds = ds_workspace + line * a.s;
             double sum;
 
@@ -541,7 +541,7 @@ static void backward_heads(const attention &a, int64_t first, int64_t count, T *
                     gk += (double)ds_workspace[line * a.s + s] *
                           (double)cuda_get<T>(a.q, at(a.q, b, t.h, t.l, c));
                 if (c < a.dv)
-                    gv += (double)p_room[line * a.s + s] * keep(a, t, s) *
+                    gv += (double)p_workspace[line * a.s + s] * keep(a, t, s) *
                           (double)cuda_get<T>(a.g, at(a.g, b, t.h, t.l, c));
             }
             if (c < a.d && a.gk.data)

@@ -290,14 +290,14 @@ VS_GPU static int64_t rank_of(const placed<T> *a, int64_t lo, int64_t hi, T v, b
  */
 template <class T> static void run_sort(const line_job &j, int64_t lines, bool descending)
 {
-    placed<T> *room = (placed<T> *)cuda_scratch((uint64_t)(2 * lines * j.n) * sizeof(placed<T>));
+    placed<T> *workspace = (placed<T> *)cuda_scratch((uint64_t)(2 * lines * j.n) * sizeof(placed<T>));
 
     cuda_lines(
         lines, VS_BODY(int64_t line, cuda_team & team) {
             int64_t from = cuda_place_in(j.a, j.a, j.across, line);
             int64_t values = cuda_place_in(j.a, j.b, j.across, line);
             int64_t indices = cuda_place_in(j.a, j.c, j.across, line);
-            placed<T> *a = room + 2 * line * j.n;
+            placed<T> *a = workspace + 2 * line * j.n;
             placed<T> *b = a + j.n;
 
             team.each(j.n, [&](int64_t i) {

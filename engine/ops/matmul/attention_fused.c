@@ -56,7 +56,7 @@ static void compute_forward(struct eng_op_call *c, struct eng_tensor *const *qkv
                             const struct eng_tensor *lse)
 {
     struct eng_view vq, vk, vv, vo, vm, vl;
-    struct eng_workspace room;
+    struct eng_workspace workspace;
 
     if (!eng_runs(c->e))
         return;
@@ -70,12 +70,12 @@ static void compute_forward(struct eng_op_call *c, struct eng_tensor *const *qkv
         vl = eng_v(lse);
         vl.sizes[2] = out->sizes[2]; /* the rest is padding */
     }
-    room = eng_workspace_open(c->e, out->storage->on_host,
-                              eng_workspace_numel(&vo) ? eng_workspace_sdpa(&vq, &vk) : 0);
+    workspace = eng_workspace_open(c->e, out->storage->on_host,
+                                   eng_workspace_numel(&vo) ? eng_workspace_sdpa(&vq, &vk) : 0);
     if (c->e->kernels && !c->e->failed)
         c->e->kernels->sdpa(&vq, &vk, &vv, mask ? &vm : NULL, causal, scale, dropout_p, key, &vo,
                             lse && eng_numel(lse) ? &vl : NULL);
-    eng_workspace_close(&room);
+    eng_workspace_close(&workspace);
 }
 
 /* An output of [B,H,L,D] laid out as [B,L,H,D]. */
@@ -146,7 +146,7 @@ struct sdpa_bw {
 static void compute_backward(struct eng *e, const struct sdpa_bw *s)
 {
     struct eng_view g, q, k, v, m, o, l, gq, gk, gv;
-    struct eng_workspace room;
+    struct eng_workspace workspace;
 
     if (!eng_runs(e) || !s->gv)
         return;
@@ -162,11 +162,11 @@ static void compute_backward(struct eng *e, const struct sdpa_bw *s)
     gv = eng_v(s->gv);
     if (s->mask)
         m = eng_v(s->mask);
-    room = eng_workspace_open(e, s->gv->storage->on_host, eng_workspace_sdpa_backward(&q, &k));
+    workspace = eng_workspace_open(e, s->gv->storage->on_host, eng_workspace_sdpa_backward(&q, &k));
     if (e->kernels && !e->failed)
         e->kernels->sdpa_backward(&g, &q, &k, &v, s->mask ? &m : NULL, s->causal, s->scale,
                                   s->dropout_p, s->key, &o, &l, &gq, &gk, &gv);
-    eng_workspace_close(&room);
+    eng_workspace_close(&workspace);
 }
 
 /* t seen as [B,L,H,D] made dense; NULL where it is dense already. The copy is scratch of the op. */

@@ -2,7 +2,7 @@
  * engine/ops/reduction/extrema.c - largest and smallest elements, where they are, and their gradients.
  *
  * Must not know:  models.
- * Invariant:      an extremum of all elements shares its gradient among equal ones, one along a dim gives it to the index it told.
+ * Invariant:      an extremum of all elements shares its gradient among equal ones, one along a dim gives it to the index it reported.
  */
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"

@@ -101,7 +101,7 @@ static bool has_zero(struct eng *e, bool on_host, const struct eng_view *mask)
     return found != 0;
 }
 
-/* On meta nobody knows: none. */
+/* On meta that is not known: none. */
 static bool finds_zero(struct eng *e, const struct eng_tensor *mask)
 {
     struct eng_view v;

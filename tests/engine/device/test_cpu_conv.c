@@ -220,7 +220,9 @@ static void empty_batches_give_zero_gradients(void **state)
     assert_true(none[0] == 7);
 }
 
-/* conv_transpose2d with output padding: the gradient of the input of a convolution that does not reach its last rows. */
+/*
+ * conv_transpose2d with output padding: the gradient of the input of a convolution that does not reach its last rows.
+ */
 static void inputs_that_no_output_sees_get_zero(void **state)
 {
     struct tv_rng r = {13};

@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/test_cpu_edges.c - elementwise kernels at the edges: NaN, infinities, nothing at all, other instruction sets.
+ * tests/engine/device/test_cpu_edges.c - elementwise kernels at the edges: NaN, infinities, nothing at all, other
+ * instruction sets.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -649,7 +649,7 @@ static void every_ternary_agrees_on_any_strides(void **state)
     }
 }
 
-static void unscale_multiplies_and_tells_of_what_is_not_finite(void **state)
+static void unscale_multiplies_and_reports_what_is_not_finite(void **state)
 {
     struct tv_rng r = {3};
     int64_t sizes[] = {70, 1000};
@@ -779,7 +779,7 @@ int main(void)
         cmocka_unit_test(large_integers_are_exact),
         cmocka_unit_test(operands_of_other_dtypes_are_converted),
         cmocka_unit_test(every_ternary_agrees_on_any_strides),
-        cmocka_unit_test(unscale_multiplies_and_tells_of_what_is_not_finite),
+        cmocka_unit_test(unscale_multiplies_and_reports_what_is_not_finite),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

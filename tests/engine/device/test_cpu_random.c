@@ -68,7 +68,7 @@ static void values_depend_on_key_and_position_alone(void **state)
     }
 }
 
-struct moments {
+struct statistics {
     double mean;
     double var;
     double skew;
@@ -78,9 +78,9 @@ struct moments {
     double max;
 };
 
-static struct moments states_of(const float *x, int64_t n)
+static struct statistics states_of(const float *x, int64_t n)
 {
-    struct moments m = {.min = (double)INFINITY, .max = -(double)INFINITY};
+    struct statistics m = {.min = (double)INFINITY, .max = -(double)INFINITY};
 
     for (int64_t i = 0; i < n; i++)
         m.mean += (double)x[i] / (double)n;
@@ -101,12 +101,12 @@ static struct moments states_of(const float *x, int64_t n)
 }
 
 /* 10^6 values: moments within five standard errors of the exact ones. */
-static void distributions_have_their_moments(void **state)
+static void distributions_have_their_mean_and_variance(void **state)
 {
     enum { N = 1000000 };
     float *x = vs_calloc(N, sizeof(float));
     struct eng_view v = {x, VS_F32, 1, {N}, {1}};
-    struct moments m;
+    struct statistics m;
 
     (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
@@ -267,7 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_depend_on_key_and_position_alone),
-        cmocka_unit_test(distributions_have_their_moments),
+        cmocka_unit_test(distributions_have_their_mean_and_variance),
         cmocka_unit_test(integers_are_uniform_in_their_range),
         cmocka_unit_test(probabilities_zero_and_one_are_certain),
         cmocka_unit_test(formula_values_are_those_of_the_oracle),

@@ -1,7 +1,8 @@
 /*
  * tests/engine/device/test_plugin.c - a library of another build is refused with words, and not called.
  *
- * The library is tests/engine/device/fake/plugin.c, built beside the program; what it says of itself is set here, where it is loaded already.
+ * The library is tests/engine/device/fake/plugin.c, built beside the program; what it says of itself is set here,
+ * where it is loaded already.
  */
 #include <setjmp.h>
 #include <stdarg.h>

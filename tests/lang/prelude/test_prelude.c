@@ -1,5 +1,6 @@
 /*
- * tests/lang/prelude/test_prelude.c - the files of the standard library: there, in the language, and asking only for ops that exist.
+ * tests/lang/prelude/test_prelude.c - the files of the standard library: there, in the language, and asking only for
+ * ops that exist.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,10 @@ static bool row_is_called(const struct eng_op *row, const char *name, size_t len
     return strncmp(row->name, name, len) == 0 && (row->name[len] == '\0' || row->name[len] == '.');
 }
 
-/* Rows that functions of the library want and the table still lacks: calling these fails with a message. The list only shrinks. */
+/*
+ * Rows that functions of the library want and the table still lacks: calling these fails with a message. The list only
+ * shrinks.
+ */
 static const char *const MISSING[] = {"rrelu", "rrelu_"};
 
 static bool is_listed_as_missing(const char *name, size_t len)

@@ -38,7 +38,10 @@ static void unlex(struct lexed *x)
     vs_arena_free(x->arena);
 }
 
-/* The tokens in one line: what stands in the text, and for the rest N (newline), > and < (indent, dedent), T (f-string text). */
+/*
+ * The tokens in one line: what stands in the text, and for the rest N (newline), > and < (indent, dedent), T (f-string
+ * text).
+ */
 static void assert_tokens(const char *text, const char *want)
 {
     struct lexed x;

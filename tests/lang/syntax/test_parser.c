@@ -1,5 +1,6 @@
 /*
- * tests/lang/syntax/test_parser.c - trees of every construct against CPython's, precedence, and what is refused with which words.
+ * tests/lang/syntax/test_parser.c - trees of every construct against CPython's, precedence, and what is refused with
+ * which words.
  */
 #include <glob.h>
 #include <locale.h>

@@ -1,5 +1,6 @@
 /*
- * tests/lang/syntax/test_resolve.c - slots, cells and captures against CPython 3.12, and what each use of a name points to.
+ * tests/lang/syntax/test_resolve.c - slots, cells and captures against CPython 3.12, and what each use of a name
+ * points to.
  */
 #include <setjmp.h>
 #include <stdarg.h>

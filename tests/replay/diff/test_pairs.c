@@ -1,5 +1,6 @@
 /*
- * tests/replay/diff/test_pairs.c - the events of two traces side by side: none is lost, none is twice, and each is where its trace has it.
+ * tests/replay/diff/test_pairs.c - the events of two traces side by side: none is lost, none is twice, and each is
+ * where its trace has it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -338,7 +339,8 @@ static void what_is_inside_a_row_adds_up_to_it(void **state)
 }
 
 /*
- * Two steps: the first makes a state of 4 KiB that stays, each an activation, the larger in the first (A) or in the second.
+ * Two steps: the first makes a state of 4 KiB that stays, each an activation, the larger in the first (A) or in the
+ * second.
  */
 static struct rpl_trace *with_state(uint64_t first, uint64_t second)
 {
@@ -409,7 +411,10 @@ static struct rpl_trace *sized(uint64_t bytes)
     return m.trace;
 }
 
-/* The same program with another batch: what an import knows of an allocation is its place, and its size is what one asks about. */
+/*
+ * The same program with another batch: what an import knows of an allocation is its place, and its size is what one
+ * asks about.
+ */
 static void imported_traces_are_paired_though_the_sizes_differ(void **state)
 {
     struct pair pair;

@@ -1,5 +1,6 @@
 /*
- * tests/replay/index/test_cursor.c - seeking in every way against reading from the start; of a file, of memory, of what was stored.
+ * tests/replay/index/test_cursor.c - seeking in every way against reading from the start; of a file, of memory, of
+ * what was stored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,7 +196,7 @@ static bool progress(void *user, uint64_t done, uint64_t total)
     return true;
 }
 
-/* Open an index on the file; how often was it told of progress, which it is only where the index is made? */
+/* Open an index on the file; how often was progress reported, which it is only where the index is made? */
 static int open_and_seek(const char *path, struct rpl_trace *model)
 {
     struct vs_error err = VS_ERROR_INIT;

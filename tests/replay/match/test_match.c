@@ -167,7 +167,7 @@ static void ours_may_only_free_after_the_end(void **state)
     assert_int_equal(r.why, RPL_MATCH_END);
 }
 
-/* A window of a run frees what was made before it: told by what the two sides free together. */
+/* A window of a run frees what was made before it: recognized by what the two sides free together. */
 static void a_block_from_before_the_recording_is_known_by_its_free(void **state)
 {
     static const struct ev real[] = {

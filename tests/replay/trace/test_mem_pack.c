@@ -1,5 +1,6 @@
 /*
- * tests/replay/trace/test_mem_pack.c - what is packed in memory comes out as it went in: events, a trace that is looked at meanwhile.
+ * tests/replay/trace/test_mem_pack.c - what is packed in memory comes out as it went in: events, a trace that is
+ * looked at meanwhile.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,7 +184,7 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
     rpl_trace_free(trace);
 }
 
-/* Where they are when the first is told they are when the last is, of this run and of the next. */
+/* Where they are when the first is read they are when the last is read, of this run and of the next. */
 static void a_run_with_spare_capacity_is_not_moved(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();

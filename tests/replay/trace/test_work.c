@@ -187,7 +187,7 @@ static void kernels_have_short_names(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
         assert_string_equal(rpl_kernel_short(NAMES[i][0], buf, sizeof(buf)), NAMES[i][1]);
-    /* cut between names, where there is no room */
+    /* cut between names, where there is no space */
     assert_string_equal(rpl_kernel_short("_ZN2at6native3addE", buf, 12), "at::native");
 }
 

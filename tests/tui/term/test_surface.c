@@ -102,7 +102,10 @@ static void bytes_that_are_no_utf8_are_taken_one_by_one(void **state)
         assert_int_equal(tui_utf8_next(&text), wanted[i]);
 }
 
-/* Random strokes, also far outside: under the sanitizers nothing may be touched but the cells; no half of a wide character is left. */
+/*
+ * Random strokes, also far outside: under the sanitizers nothing may be touched but the cells; no half of a wide
+ * character is left.
+ */
 static void random_drawing_keeps_the_grid_whole(void **state)
 {
     struct tui_surface s;
@@ -134,7 +137,7 @@ static void random_drawing_keeps_the_grid_whole(void **state)
     tui_surface_release(&s);
 }
 
-static void without_colours_every_look_is_one_of_marks(void **state)
+static void without_colours_every_style_is_one_of_marks(void **state)
 {
     (void)state;
     for (int role = 0; role < TUI_ROLE_COUNT; role++) {
@@ -142,18 +145,19 @@ static void without_colours_every_look_is_one_of_marks(void **state)
 
         style.behind = TUI_CAT_SAVED;
         for (int colours = 0; colours <= 256; colours += 256) {
-            struct tui_attributes look = tui_theme_attributes(TUI_THEME_MONO, colours, style);
+            struct tui_attributes attributes = tui_theme_attributes(TUI_THEME_MONO, colours, style);
 
-            assert_int_equal(look.front, -1);
-            assert_int_equal(look.behind, -1);
-            assert_true(look.marks & TUI_REVERSE);
+            assert_int_equal(attributes.front, -1);
+            assert_int_equal(attributes.behind, -1);
+            assert_true(attributes.marks & TUI_REVERSE);
         }
         for (int theme = 0; theme < TUI_THEME_MONO; theme++) {
-            struct tui_attributes look = tui_theme_attributes((enum tui_theme)theme, 8, style);
+            struct tui_attributes attributes =
+                tui_theme_attributes((enum tui_theme)theme, 8, style);
 
-            assert_in_range(look.front + 1, 0, 8);
-            assert_in_range(look.behind + 1, 0, 8);
-            assert_true(look.front != look.behind || look.front == -1);
+            assert_in_range(attributes.front + 1, 0, 8);
+            assert_in_range(attributes.behind + 1, 0, 8);
+            assert_true(attributes.front != attributes.behind || attributes.front == -1);
         }
     }
     assert_int_equal(tui_theme_pick("1", NULL), TUI_THEME_MONO);
@@ -170,7 +174,7 @@ int main(void)
         cmocka_unit_test(nothing_but_ascii_comes_onto_an_ascii_surface),
         cmocka_unit_test(bytes_that_are_no_utf8_are_taken_one_by_one),
         cmocka_unit_test(random_drawing_keeps_the_grid_whole),
-        cmocka_unit_test(without_colours_every_look_is_one_of_marks),
+        cmocka_unit_test(without_colours_every_style_is_one_of_marks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

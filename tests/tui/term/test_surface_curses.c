@@ -123,10 +123,10 @@ static void any_change(struct tui_surface *surface)
 static void expect_cell(const struct tui_surface *surface, int x, int y, const char *type)
 {
     const struct tui_cell *cell = tui_surface_cell(surface, x, y);
-    struct tui_attributes look =
+    struct tui_attributes attributes =
         tui_theme_attributes(TUI_THEME_DARK, has_colors() ? COLORS : 0, cell->style);
     struct seen seen = seen_at(x, y);
-    struct seen want = {cell->ch, look.front, look.behind, look.marks};
+    struct seen want = {cell->ch, attributes.front, attributes.behind, attributes.marks};
     bool is_blank;
 
     if (!cell->width)

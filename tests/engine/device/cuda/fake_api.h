@@ -1,7 +1,9 @@
 /*
- * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, played by the host: memory is had, arithmetic of libraries is not done.
+ * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, played by the host: memory is had, arithmetic
+ * of libraries is not done.
  *
- * For:            tests of what the device asks of CUDA: in which order, what it gives back, what it says when a call fails.
+ * For:            tests of what the device asks of CUDA: in which order, what it gives back, what it says when a call
+ *                 fails.
  * Must not know:  the device.
  * Invariant:      counts every call; one of them, by number, can be made to fail, or all from one on.
  */
@@ -24,7 +26,10 @@ const char *fake_name(enum fake_call call);
 
 /* From now on: no calls yet, and the `nth` (from 1; 0: none) call of `call` fails. */
 void fake_begin(enum fake_call call, uint64_t nth);
-/* From now on: no calls yet, and all that come after so many fail, with errors that are not those of memory that is short. */
+/*
+ * From now on: no calls yet, and all that come after so many fail, with errors that are not those of memory that is
+ * short.
+ */
 void fake_lose(uint64_t after);
 uint64_t fake_calls(enum fake_call call);
 /* Of all functions. */

@@ -1,8 +1,10 @@
 /*
- * tests/engine/device/cuda/test_api.c - what the CUDA device asks of CUDA's libraries, and what it does when they refuse.
+ * tests/engine/device/cuda/test_api.c - what the CUDA device asks of CUDA's libraries, and what it does when they
+ * refuse.
  *
- * The libraries are a table of the test's own (fake_api.h), the kernels are loops of the host, so products and convolutions leave their
- * results as they were: the events must be those of the CPU all the same. Built where there is a CUDA toolkit.
+ * The libraries are a table of the test's own (fake_api.h), the kernels are loops of the host, so products and
+ * convolutions leave their results as they were: the events must be those of the CPU all the same. Built where there
+ * is a CUDA toolkit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +85,10 @@ static uint64_t count_ooms(struct rpl_trace *trace, uint64_t events)
     return ooms;
 }
 
-/* The same into a file, which has to be readable to its last event however the run ended. Adds its out-of-memory events. */
+/*
+ * The same into a file, which has to be readable to its last event however the run ended. Adds its out-of-memory
+ * events.
+ */
 static enum vs_status train_recorded(const struct eng_device *device, const char *toggles,
                                      uint64_t *ooms, struct vs_error *err)
 {
@@ -163,7 +168,7 @@ static void expandable_segments_are_mapped_and_unmapped(void **state)
     assert_int_equal(fake_left(), 0);
 }
 
-struct told {
+struct memory_calls {
     uint64_t taken;
     uint64_t taken_bytes;
     uint64_t given;
@@ -172,19 +177,19 @@ struct told {
 
 static void on_memory(void *user, enum eng_device_memory what, uint64_t address, uint64_t bytes)
 {
-    struct told *told = user;
+    struct memory_calls *calls = user;
 
     assert_true((address != 0) == (what != ENG_DEVICE_CREATED));
-    told->taken += what == ENG_DEVICE_TAKEN;
-    told->taken_bytes += what == ENG_DEVICE_TAKEN ? bytes : 0;
-    told->given += what == ENG_DEVICE_GIVEN;
-    told->created += what == ENG_DEVICE_CREATED;
+    calls->taken += what == ENG_DEVICE_TAKEN;
+    calls->taken_bytes += what == ENG_DEVICE_TAKEN ? bytes : 0;
+    calls->given += what == ENG_DEVICE_GIVEN;
+    calls->created += what == ENG_DEVICE_CREATED;
 }
 
-static void a_watcher_is_told_of_all_memory_while_it_watches(void **state)
+static void a_watcher_sees_all_memory_while_it_watches(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct told told = {0, 0, 0, 0};
+    struct memory_calls calls = {0, 0, 0, 0};
     struct eng_device device;
     uint64_t before;
 
@@ -192,23 +197,26 @@ static void a_watcher_is_told_of_all_memory_while_it_watches(void **state)
     fake_begin(FAKE_COUNT, 0);
     device = device_open();
     before = fake_calls(FAKE_cudaMalloc);
-    device.watch(on_memory, &told);
+    device.watch(on_memory, &calls);
     assert_int_equal(train(&device, "steps=1", &err), VS_OK);
     assert_int_equal(train(&device, "steps=1 alloc-conf=expandable_segments:True", &err), VS_OK);
-    assert_int_equal(told.taken, fake_calls(FAKE_cudaMalloc) - before);
-    assert_true(told.taken_bytes >= told.taken * 512);
-    assert_int_equal(told.given, fake_calls(FAKE_cudaFree));
-    assert_int_equal(told.created, fake_calls(FAKE_cuMemCreate));
-    assert_true(told.taken > 0 && told.given > 0 && told.created > 0);
+    assert_int_equal(calls.taken, fake_calls(FAKE_cudaMalloc) - before);
+    assert_true(calls.taken_bytes >= calls.taken * 512);
+    assert_int_equal(calls.given, fake_calls(FAKE_cudaFree));
+    assert_int_equal(calls.created, fake_calls(FAKE_cuMemCreate));
+    assert_true(calls.taken > 0 && calls.given > 0 && calls.created > 0);
     device.watch(NULL, NULL);
-    told = (struct told){0, 0, 0, 0};
+    calls = (struct memory_calls){0, 0, 0, 0};
     assert_int_equal(train(&device, "steps=1", &err), VS_OK);
     device.close();
-    assert_int_equal(told.taken + told.given + told.created, 0);
+    assert_int_equal(calls.taken + calls.given + calls.created, 0);
     assert_int_equal(fake_left(), 0);
 }
 
-/* Which answers nobody can act on: a version that is only shown, memory that goes away anyhow when the device is closed. */
+/*
+ * Which answers nobody can act on: a version that is only shown, memory that goes away anyhow when the device is
+ * closed.
+ */
 static bool is_harmless(enum fake_call call)
 {
     switch ((int)call) {
@@ -281,7 +289,10 @@ static void every_call_may_fail_once(void **state)
     assert_true(tried > 60);
 }
 
-/* From some call on nothing answers any more: that is what was wrong, not memory, and what was taken is given back on our side. */
+/*
+ * From some call on nothing answers any more: that is what was wrong, not memory, and what was taken is given back on
+ * our side.
+ */
 static void lose(const char *toggles, uint64_t after)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -326,7 +337,7 @@ static void a_gpu_that_is_lost_is_no_want_of_memory(void **state)
     }
 }
 
-static cudaError_t older_driver(int *count)
+static cudaError_t old_driver(int *count)
 {
     *count = 0;
     return cudaErrorInsufficientDriver;
@@ -350,7 +361,7 @@ static cudaError_t no_devices(int *count)
     return cudaSuccess;
 }
 
-static void an_older_driver_and_no_gpu_are_said_so(void **state)
+static void an_old_driver_and_no_gpu_are_reported(void **state)
 {
     struct cuda_api api = *fake_api();
     struct vs_error err = VS_ERROR_INIT;
@@ -360,7 +371,7 @@ static void an_older_driver_and_no_gpu_are_said_so(void **state)
     fake_begin(FAKE_COUNT, 0);
     api.cudaDriverGetVersion = driver_12_8;
     api.cudaRuntimeGetVersion = runtime_13_0;
-    api.cudaGetDeviceCount = older_driver;
+    api.cudaGetDeviceCount = old_driver;
     assert_int_equal(cuda_device_open_with(&api, eng_kernels_cpu(), &device, &err),
                      VS_E_UNSUPPORTED);
     assert_non_null(
@@ -396,10 +407,10 @@ int main(void)
         cmocka_unit_test(a_run_gives_everything_back),
         cmocka_unit_test(a_product_of_what_lies_on_the_host_is_brought_over),
         cmocka_unit_test(expandable_segments_are_mapped_and_unmapped),
-        cmocka_unit_test(a_watcher_is_told_of_all_memory_while_it_watches),
+        cmocka_unit_test(a_watcher_sees_all_memory_while_it_watches),
         cmocka_unit_test(every_call_may_fail_once),
         cmocka_unit_test(a_gpu_that_is_lost_is_no_want_of_memory),
-        cmocka_unit_test(an_older_driver_and_no_gpu_are_said_so),
+        cmocka_unit_test(an_old_driver_and_no_gpu_are_reported),
         cmocka_unit_test(a_device_that_does_not_open_says_which_part),
     };
 

@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/fake/plugin.c - a device's library whose version and sizes the test sets: see tests/engine/device/test_plugin.c.
+ * tests/engine/device/fake/plugin.c - a device's library whose version and sizes the test sets: see
+ * tests/engine/device/test_plugin.c.
  *
  * FAKE_PLUGIN_VERSION: the version it says it has.
  */
@@ -12,7 +13,7 @@ static enum vs_status open_never(const struct eng_kernels *host, struct eng_devi
 {
     (void)host;
     (void)out;
-    err->status = VS_E_IO; /* told apart from being refused */
+    err->status = VS_E_IO; /* distinguished from being refused */
     return VS_E_IO;
 }
 

@@ -24,7 +24,7 @@
 static struct {
     struct eng_sim_driver *sim;
     struct eng_alloc_driver counted;
-    eng_device_watch_fn *tell;
+    eng_device_watch_fn *report;
     void *user;
     uint64_t range_end;
     uint64_t waits;
@@ -44,11 +44,11 @@ static void show(bool is_taken, uint64_t address, uint64_t bytes)
         dlclose(library);
 }
 
-static void tell(enum eng_device_memory what, uint64_t address, uint64_t bytes)
+static void report(enum eng_device_memory what, uint64_t address, uint64_t bytes)
 {
     show(what == ENG_DEVICE_TAKEN, address, bytes);
-    if (twin_driver.tell)
-        twin_driver.tell(twin_driver.user, what, address, bytes);
+    if (twin_driver.report)
+        twin_driver.report(twin_driver.user, what, address, bytes);
 }
 
 /* With VRAMSCOPE_TWIN_DOWNWARDS segments lie from high addresses to low ones, as no counted driver has them. */
@@ -65,7 +65,7 @@ static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
     *out_address = place_of(*out_address, bytes);
     if (!twin_memory_add(*out_address, bytes))
         return false;
-    tell(ENG_DEVICE_TAKEN, *out_address, bytes);
+    report(ENG_DEVICE_TAKEN, *out_address, bytes);
     return true;
 }
 
@@ -74,7 +74,7 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
     (void)user;
     twin_memory_remove(address, bytes);
     twin_driver.counted.segment_free(twin_driver.counted.user, place_of(address, bytes), bytes);
-    tell(ENG_DEVICE_GIVEN, address, 0);
+    report(ENG_DEVICE_GIVEN, address, 0);
 }
 
 /* Where the counted driver has them no process may have memory. */
@@ -128,7 +128,7 @@ static void close_twin(void)
 
 static void watch(eng_device_watch_fn *watcher, void *user)
 {
-    twin_driver.tell = watcher;
+    twin_driver.report = watcher;
     twin_driver.user = user;
 }
 

@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/twin/twin_tests.c - what stands for eng_kernels_cpu in the tests of the CPU's kernels when they are compiled a second time.
+ * tests/engine/device/twin/twin_tests.c - what stands for eng_kernels_cpu in the tests of the CPU's kernels when they
+ * are compiled a second time.
  *
  * For:            the Makefile, which gives them -Deng_kernels_cpu=twin_kernels.
  * Must not know:  the tests.

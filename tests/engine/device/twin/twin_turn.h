@@ -1,7 +1,9 @@
 /*
- * tests/engine/device/twin/twin_turn.h - the order in which the loops that stand for launches and teams are gone through.
+ * tests/engine/device/twin/twin_turn.h - the order in which the loops that stand for launches and teams are gone
+ * through.
  *
- * For:            kernels compiled with VS_CUDA_TWIN (engine/device/cuda/cuda_launch.cuh); tests that compare orders or count launches.
+ * For:            kernels compiled with VS_CUDA_TWIN (engine/device/cuda/cuda_launch.cuh); tests that compare orders
+ *                 or count launches.
  * Must not know:  any kernel.
  * Invariant:      what lies between two barriers may run in any order, so no order may show in a result.
  */

@@ -1,5 +1,5 @@
 /*
- * bench/snapshot_maker.h - writes memory snapshots of any size, as a training run under PyTorch would dump them.
+ * bench/snapshot_writer.h - writes memory snapshots of any size, as a training run under PyTorch would dump them.
  *
  * For:            bench_snapshot.c.
  * Must not know:  readers.
@@ -10,8 +10,8 @@
  * which CPython's pickler (protocol 4) writes objects, and which of them it shares, is that of dumps of PyTorch 2.10:
  * each allocation and each free has its own list of frames, with some hundred distinct contents.
  */
-#ifndef BENCH_SNAPSHOT_MAKER_H
-#define BENCH_SNAPSHOT_MAKER_H
+#ifndef BENCH_SNAPSHOT_WRITER_H
+#define BENCH_SNAPSHOT_WRITER_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * bench/snapshot_maker.c - see snapshot_maker.h.
+ * bench/snapshot_writer.c - see snapshot_writer.h.
  */
-#include "bench/snapshot_maker.h"
+#include "bench/snapshot_writer.h"
 
 #include <stdbool.h>
 #include <string.h>
