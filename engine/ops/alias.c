@@ -1,8 +1,8 @@
 /*
  * engine/ops/alias.c - second names: torch.clip is torch.clamp, and so on.
  *
- * Must not know:  what any of them does.
- * Invariant:      arguments of a second name stand in the order of the first's.
+ * Must not know:  what any of the ops does.
+ * Invariant:      an alias has its arguments in the same order as the op it stands for.
  */
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"

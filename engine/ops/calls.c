@@ -2,7 +2,8 @@
  * engine/ops/calls.c - ops as C functions, for formulas.
  *
  * Must not know:  any single op's formula.
- * Invariant:      each is one eng_call of one row, or does nothing after a failure; NULL operands are taken and give NULL.
+ * Invariant:      each function is one eng_call of one op, and does nothing after a failure; NULL operands are allowed
+ *                 and give NULL.
  */
 #include "engine/core/op_internal.h"
 

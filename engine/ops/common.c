@@ -2,8 +2,8 @@
  * engine/ops/common.c - what ops share: outputs, broadcasting, promotion, views for kernels, and ops as C functions.
  *
  * Must not know:  any single op's formula.
- * Invariant:      the strides of an elementwise result are those that PyTorch's TensorIterator chooses, because later copies
- *                 (contiguous, reshape, gradient accumulation) depend on them.
+ * Invariant:      the strides of an elementwise result are those that PyTorch's TensorIterator chooses, because later
+ *                 copies (contiguous, reshape, gradient accumulation) depend on them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static int64_t broadcast_stride(const struct eng_tensor *t, const int64_t *sizes
     return t->strides[own];
 }
 
-/* > 0: dim a must be outside dim b; < 0: inside; 0: no input says. */
+/* > 0: dim a must be outside dim b; < 0: inside; 0: no input decides. */
 static int compare_dims(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n,
                         int a, int b)
 {
@@ -170,7 +170,10 @@ static void result_strides(struct eng_tensor *const *inputs, int count, const in
     }
 }
 
-/* The side the result lives on: the device as soon as one input with dimensions does. False: two sides are mixed. */
+/*
+ * Where the result is allocated: on the device if any input with dimensions is there. Returns false if host and device
+ * inputs are mixed.
+ */
 static bool result_side(struct eng *e, struct eng_tensor *const *inputs, int count, bool *on_host)
 {
     bool host_dims = false;

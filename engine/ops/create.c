@@ -1,8 +1,9 @@
 /*
- * engine/ops/create.c - ops that make or refill tensors: constants, ranges, random numbers, copies, casts, moves.
+ * engine/ops/create.c - ops that create or overwrite tensors: constants, ranges, random numbers, copies, casts, moves.
  *
  * Must not know:  models.
- * Invariant:      a random op takes one number from its side's counter, so a re-run after putting the counter back repeats it.
+ * Invariant:      a random op takes one number from the counter of its device, so running it again after the counter
+ *                 is restored gives the same values.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -52,7 +53,7 @@ static void fill(struct eng_op_call *c, struct eng_tensor *t, struct eng_scalar 
     }
 }
 
-/* Which constant a row makes; `value` is its fill_value argument, NULL where it has none. */
+/* Which constant an op fills with; `value` is its fill_value argument, NULL if it has none. */
 static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct eng_arg *value)
 {
     switch (c->id) {
@@ -418,7 +419,7 @@ void eng_f_copy_(struct eng_op_call *c)
     eng_c_give(c, eng_ref(dst));
 }
 
-/* src: g in its dtype; input: zeros, nothing of the old value is left */
+/* src: g in src's dtype; input: zeros, because its old value is overwritten */
 void eng_b_copy_(struct eng_bw *b)
 {
     struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
@@ -440,7 +441,9 @@ void eng_f_clone(struct eng_op_call *c)
         eng_c_give(c, out);
 }
 
-/* A dense row-major copy: what clone(memory_format=contiguous) gives; the row `clone` with a result of its own strides. */
+/*
+ * The tensor itself if it is row-major, otherwise a dense row-major copy as clone(memory_format=contiguous) makes it.
+ */
 void eng_f_contiguous(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_contiguous_input);
@@ -497,7 +500,7 @@ void eng_b_to_copy(struct eng_bw *b)
         eng_b_give(b, ARG_to_copy_input, eng_call1(b->e, ENG_OP_to_copy, args));
 }
 
-/* tensor.to(...): itself where nothing changes */
+/* tensor.to(...): returns the tensor itself if nothing changes */
 void eng_f_to(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_to_input);

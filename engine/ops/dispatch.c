@@ -2,8 +2,8 @@
  * engine/ops/dispatch.c - running an op: see op.h.
  *
  * Must not know:  what any single op computes.
- * Invariant:      the order of a call is PyTorch's: autocast, then the node with its saved inputs, then the kernel, then the
- *                 history and the saved results.
+ * Invariant:      the order of a call is PyTorch's: autocast, then the node with its saved inputs, then the kernel,
+ *                 then the history and the saved results.
  */
 #include "engine/core/op.h"
 
@@ -114,7 +114,7 @@ static int count_ints(const struct eng_arg *args, int count)
     return ints;
 }
 
-/* Keep what backward needs of an argument that is no tensor; a list of integers goes to `ints`. */
+/* Saves an argument that is not a tensor for backward; a list of integers is copied to `ints`. */
 static void arg_keep(struct eng_arg *out, const struct eng_arg *in, int64_t *ints)
 {
     *out = *in;
@@ -191,14 +191,16 @@ static struct eng_node *call_node(struct eng *e, enum eng_op_id id, const struct
     return n;
 }
 
-/* A number (mul by 2) has no edge and wants no gradient. */
+/* A number (as in mul by 2) has no edge and needs no gradient. */
 static bool condition_holds(const struct eng_node *n, int arg)
 {
     return arg < 0 ||
            (n->args[arg].kind == ENG_A_TENSOR && n->edges[n->arg_edge[arg]].node != NULL);
 }
 
-/* Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later). */
+/*
+ * Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later).
+ */
 static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_signature *sig,
                         const struct eng_arg *args, bool inplace)
 {
@@ -258,7 +260,10 @@ static void save_results(struct eng *e, struct eng_node *n, const struct eng_sig
     }
 }
 
-/* Results that a gradient can come back from: all of a list, else the first; the others are indices and statistics, but for a few rows. */
+/*
+ * The differentiable results: all of a list, otherwise the first; the others are indices and statistics, except in a
+ * few ops.
+ */
 static uint32_t differentiable_results(const struct eng_node *n, const struct eng_ret *ret)
 {
     if (ret->is_list)
@@ -280,8 +285,8 @@ static void set_histories(struct eng_node *n, const struct eng_ret *ret)
 }
 
 /*
- * A view holds what it is a view of, in every grad mode: an in-place op on it reaches its base, and a gradient that is a view is not
- * the only owner of its memory, so nothing is added into it.
+ * A view keeps a reference to its base in every grad mode: an in-place op on the view must reach the base, and a
+ * gradient that is a view does not own its memory alone, so it must not be accumulated into in place.
  */
 static void set_bases(const struct eng *e, const struct eng_arg *self, const struct eng_ret *ret)
 {
@@ -384,7 +389,7 @@ static void emit_uses(struct eng *e, const struct eng_arg *args, int count)
     }
 }
 
-/* PyTorch counts what is dispatched: views too, detach and empty results not. */
+/* PyTorch counts dispatched calls: views count, detach and empty results do not. */
 static void count_op(struct eng *e, enum eng_op_id id, const struct eng_ret *ret)
 {
     if (!e->recompute_depth || e->backward_depth || id == ENG_OP_detach)
@@ -558,7 +563,7 @@ static bool call(struct eng *e, enum eng_op_id id, const struct eng_arg *args, b
     ret->tensors = ret->few;
     if (e->failed || !args_complete(e, &e->signatures[id], args))
         return false;
-    /* PyTorch's lists have no in-place ops: those run in what they are given */
+    /* PyTorch's autocast lists contain no in-place ops: these run in the dtype of their arguments */
     if (e->autocast.enabled && !inplace && !e->kernel_depth && OPS[id].autocast != ENG_AC_NONE)
         return eng_autocast_call(e, id, args, ret);
     return eng_op_run(e, id, args, inplace, ret);

@@ -1,9 +1,9 @@
 /*
- * engine/ops/foreach.c - ops over lists of tensors, as optimizers use them, and the gradient scaler's two.
+ * engine/ops/foreach.c - ops over lists of tensors, as optimizers use them, and the two ops of the gradient scaler.
  *
  * Must not know:  optimizers.
- * Invariant:      out of place: one new tensor an element, in the order of the list; in place: nothing is allocated. Norms alone take
- *                 workspaces before, and let go of them before they return.
+ * Invariant:      an out-of-place op allocates one new tensor per element, in list order; an in-place op allocates
+ *                 nothing. Only the norms also allocate workspaces, first, and free them before they return.
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@
 
 enum { NORM_CHUNK = 65536 }; /* elements that a block of the kernel of norms sums */
 
-/* What a row does to one element. */
+/* The op that a row of the op table applies to one element. */
 struct foreach_row {
     enum {
         UNARY = ENG_MANY_UNARY,
@@ -82,13 +82,13 @@ static struct eng_view operand(const struct eng_arg *a, uint32_t i, const struct
     return eng_v_operand(a, out, cell);
 }
 
-/* The arguments of a row after the list; each NULL where the row has none. */
+/* The arguments of an op after the list; NULL for those that the op does not have. */
 struct operands {
     const struct eng_arg *a, *b; /* second and third operand */
     const struct eng_arg *number;
 };
 
-/* The number of element i; 1 where none is given. */
+/* The number that belongs to element i; 1 if none is given. */
 static double number_of(const struct eng_arg *number, uint32_t i)
 {
     if (!number || number->kind == ENG_A_NONE)
@@ -164,7 +164,10 @@ static void compute(struct eng_op_call *c, struct foreach_row row, struct operan
                      outs);
 }
 
-/* Whether one kernel makes all norms: on the device, of one dtype, each without gaps. Otherwise each is a reduction of its own. */
+/*
+ * Whether one kernel computes all norms: the tensors are on the device, have one dtype and are dense. Otherwise each
+ * norm is a separate reduction.
+ */
 static bool is_one_kernel(const struct eng_arg *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -177,7 +180,10 @@ static bool is_one_kernel(const struct eng_arg *list)
     return list->count > 0;
 }
 
-/* What that kernel takes for its time: where each tensor's chunks begin, with their end, and a sum for each chunk. */
+/*
+ * Allocates the workspaces of that kernel: the index of each tensor's first chunk (and the end), and one partial sum
+ * per chunk.
+ */
 static void take_norm_workspaces(struct eng_op_call *c, struct eng_tensor *workspaces[2])
 {
     const struct eng_tensor *first = element(&c->a[ARG_foreach_tensors], 0);
@@ -203,7 +209,10 @@ static struct eng_tensor *new_norm(struct eng_op_call *c, const struct eng_tenso
     return out;
 }
 
-/* The norms are written to the first of the results made: an empty tensor gets another one, and what is left over goes. */
+/*
+ * The norms are written to the first results allocated; an empty tensor gets a different one, and unused results are
+ * freed.
+ */
 static void pass_over_empty(struct eng_op_call *c, struct eng_tensor **outs)
 {
     uint32_t count = c->a[ARG_foreach_tensors].count, used = 0;
@@ -309,7 +318,7 @@ void eng_f_foreach_addcdiv_scalars(struct eng_op_call *c)
         ;
 }
 
-/* Every gradient times inv_scale in place; found_inf set where one was not finite. */
+/* Multiplies every gradient by inv_scale in place; sets found_inf if any of them is not finite. */
 void eng_f_amp_unscale(struct eng_op_call *c)
 {
     struct eng_tensor *found = eng_c_tensor(c, ARG_amp_unscale_found_inf),

@@ -1,8 +1,10 @@
 /*
  * engine/ops/literal.c - values as arguments of ops: see "Literals for args" in op.h.
  *
- * Must not know:  ops; the program that names their arguments (tools/op_args.c) is linked without them.
- * Invariant:      nothing is copied: what an argument points at belongs to the caller and outlives the call.
+ * Must not know:  ops; the program that generates the names of their arguments (tools/op_args.c) is linked without the
+ *                 ops.
+ * Invariant:      nothing is copied: memory that an argument points to is owned by the caller and must outlive the
+ *                 call.
  */
 #include <math.h>
 

@@ -2,7 +2,8 @@
  * engine/ops/signature.c - see signature.h.
  *
  * Must not know:  what ops do.
- * Invariant:      int-list defaults point into the array made here, which lives as long as the signatures.
+ * Invariant:      defaults that are lists of integers point into the array allocated here, which lives as long as the
+ *                 signatures.
  */
 #include "engine/ops/signature.h"
 

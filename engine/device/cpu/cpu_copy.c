@@ -1,7 +1,7 @@
 /*
  * engine/device/cpu/cpu_copy.c - copying between views, with conversion of dtypes; filling; reading one element.
  *
- * For:            the table; kernels that need a contiguous or converted operand.
+ * For:            the table of kernels (cpu.c); kernels that need a contiguous or converted operand.
  * Must not know:  what the values mean.
  * Invariant:      a copy between equal dtypes moves bytes, so it keeps NaN payloads and -0.
  */

@@ -1,10 +1,10 @@
 /*
- * engine/device/cpu/cpu_dim.c - what goes along one dim: max_dim, cumsum, sort.
+ * engine/device/cpu/cpu_dim.c - kernels that work along one dim: max_dim, cumsum, sort.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  anything beyond one line at a time.
  * Invariant:      floating lines are handled in double, integer lines in int64_t, so no comparison is inexact; NaN is
- *                 greater than everything, ties go by index.
+ *                 greater than everything, and equal elements are ordered by index.
  */
 #include <stdlib.h>
 

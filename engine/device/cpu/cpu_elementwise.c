@@ -1,10 +1,10 @@
 /*
  * engine/device/cpu/cpu_elementwise.c - unary, binary and ternary kernels over any strides and dtypes; unscale.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  the formulas: they are in rows_*.inc.
- * Invariant:      inputs are read before an output that lies at the same place is written, piece by piece, so a call in
- *                 place gives the bits of the same call out of place.
+ * Invariant:      each piece of the inputs is read before an output in the same memory is written, so an in-place call
+ *                 gives exactly the same bits as the out-of-place call.
  */
 #include <string.h>
 

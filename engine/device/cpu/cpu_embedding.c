@@ -1,7 +1,7 @@
 /*
  * engine/device/cpu/cpu_embedding.c - rows of a table by index, and the gradient of the table.
  *
- * For:            the table of kernels.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  anything but rows.
  * Invariant:      the gradients of one row are added in order of their position and, in a table of f16 or bf16, rounded
  *                 once.
@@ -45,7 +45,7 @@ struct emb_job {
     int64_t group;
 };
 
-/* All uses of the row that uses[first] speaks of. */
+/* All uses of the row that uses[first] refers to. */
 static void add_row(const struct emb_job *j, int64_t first, char *buf)
 {
     const struct cpu_num *num = cpu_num_of(j->table->dtype);

@@ -1,9 +1,9 @@
 /*
  * engine/device/cpu/cpu_index.c - reading and writing along one dim by index: gather, scatter, index_select, index_add.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  embedding, advanced indexing.
- * Invariant:      indices are checked before anything is written; where several elements go to one place they are added
+ * Invariant:      indices are checked before anything is written; elements with the same destination are added
  *                 in order of their position, on one thread.
  */
 #include <string.h>
@@ -61,7 +61,7 @@ void cpu_element_add(const struct cpu_num *num, enum vs_dtype to, char *dst, enu
     num->store(&y, 1, to, dst, 0);
 }
 
-/* Elements of `index` visited with the element they speak of: x or out at [..., index, ...]. */
+/* Elements of `index` visited with the element that it refers to: x or out at [..., index, ...]. */
 struct along {
     int64_t stride; /* of the indexed dim of the indexed view, bytes */
     enum vs_dtype index_dtype;

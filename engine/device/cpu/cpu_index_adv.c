@@ -1,10 +1,10 @@
 /*
  * engine/device/cpu/cpu_index_adv.c - advanced indexing x[i0, i1, …] on the first dims, reading and writing.
  *
- * For:            the table.
- * Must not know:  slices: the engine has made views of them.
- * Invariant:      indices are checked before anything is written; writes to one place happen in row-major order of the
- *                 index, on one thread.
+ * For:            the table of kernels (cpu.c).
+ * Must not know:  slices: the engine has already turned them into views.
+ * Invariant:      indices are checked before anything is written; writes to the same element happen in row-major order
+ *                 of the index, on one thread.
  */
 #include "base/error.h"
 #include "engine/device/cpu/cpu_index.h"

@@ -20,7 +20,7 @@ static int64_t magnitude(int64_t v)
     return v < 0 ? -v : v;
 }
 
-/* Does dim a belong inside dim b? Operand 0 decides, the others where it is indifferent. */
+/* Whether dim a is looped inside dim b. Operand 0 decides; the others decide if it has no preference. */
 static bool is_inside(const struct cpu_iter *it, int a, int b)
 {
     for (int k = 0; k < it->operands; k++) {

@@ -45,7 +45,7 @@ enum vs_status cpu_level_read(const char *text, enum cpu_level *out, struct vs_e
     return vs_fail(err, VS_E_USAGE, "VRAMSCOPE_CPU is `%s`, not baseline, avx2 or avx512", text);
 }
 
-/* Settled once in a process; the environment does not change meanwhile. */
+/* Determined once per process; the environment must not change afterwards. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static enum cpu_level settled;
 

@@ -1,7 +1,7 @@
 /*
  * engine/device/cpu/cpu_loss.c - negative log likelihood: x [N,C,L], target [N,L].
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  softmax.
  * Invariant:      sums in double, in row-major order of the targets. An ignored target counts neither in the sum nor in
  *                 the total weight, and its gradient is 0.

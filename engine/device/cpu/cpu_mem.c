@@ -1,14 +1,15 @@
 /*
- * engine/device/cpu/cpu_mem.c - memory for storages and scratch, with a cache of what was given back.
+ * engine/device/cpu/cpu_mem.c - memory for storages and scratch, with a cache of freed buffers.
  *
  * For:            mem_get and mem_put of the table; scratch of kernels.
- * Must not know:  tensors. What is counted as device memory is counted elsewhere.
- * Invariant:      bytes in use plus bytes kept never exceed the most that was in use at one time by more than a
+ * Must not know:  tensors. Device memory is counted elsewhere.
+ * Invariant:      bytes in use plus bytes kept in the cache never exceed the peak of bytes in use by more than a
  *                 quarter and 64 MiB.
  *
- * A training step asks for the same large buffers over and over. From malloc each would be mapped, zeroed by the
- * kernel page by page and unmapped again. One cache for the process, because kernels get no context to carry one: the
- * only writable state here. Under the address sanitizer nothing is kept, so that it sees every use after a free.
+ * A training step allocates the same large buffers again and again. With malloc each would be mapped, zeroed by the
+ * operating system page by page and unmapped again. There is one cache per process, because kernels get no context
+ * argument: it is the only writable state here. Under the address sanitizer nothing is kept, so that it sees every use
+ * after a free.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static void *fresh(uint64_t bytes)
     return p;
 }
 
-/* Lets go of kept buffers, largest first, until at most `keep` bytes are kept. With the lock held. */
+/* Frees cached buffers, largest first, until at most `keep` bytes are cached. The caller holds the lock. */
 static void evict(uint64_t keep)
 {
     for (int c = CLASSES - 1; c > 0 && cache.cached > keep; c--) {

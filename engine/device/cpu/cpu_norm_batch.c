@@ -1,10 +1,10 @@
 /*
  * engine/device/cpu/cpu_norm_batch.c - batch normalisation: x [N,C,L], statistics of each channel over N and L.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  autograd.
- * Invariant:      one task a channel; two passes for the variance. invstd = 1/sqrt(var + eps), var biased; the running
- *                 variance takes the unbiased one.
+ * Invariant:      one task per channel; the variance takes two passes. invstd = 1/sqrt(var + eps), var biased; the
+ *                 running variance uses the unbiased one.
  */
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /*
  * engine/device/cpu/cpu_norm_group.c - group norm: x [N,C,L], statistics of each (n, group) of C/groups channels.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  autograd.
- * Invariant:      per channel: y = x*a + b with a = rstd*w, b = bias - mean*a. The gradients need for every (n, channel)
- *                 the sums of g and of g*(x-mean); those are made first, in double.
+ * Invariant:      per channel: y = x*a + b with a = rstd*w, b = bias - mean*a. The gradients need for every (n,
+ *                 channel) the sums of g and of g*(x-mean); those are computed first, in double.
  */
 #include <math.h>
 #include <string.h>

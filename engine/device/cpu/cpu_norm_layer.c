@@ -1,10 +1,10 @@
 /*
  * engine/device/cpu/cpu_norm_layer.c - layer norm and rms norm: x [M,N], each row by its own statistics.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  autograd.
- * Invariant:      gradients of w and b are sums in double over at most MAX_SUMS blocks of rows, the blocks added in order. rms norm
- *                 is layer norm with mean 0, without b.
+ * Invariant:      gradients of w and b are sums in double over at most MAX_SUMS blocks of rows, the blocks added in
+ *                 order. rms norm is layer norm with mean 0, without b.
  */
 #include <math.h>
 #include <string.h>

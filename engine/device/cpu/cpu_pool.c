@@ -1,9 +1,9 @@
 /*
  * engine/device/cpu/cpu_pool.c - pooling, plane by plane.
  *
- * For:            the table.
- * Must not know:  the windows: rows_pool.inc.
- * Invariant:      gradients are made a whole plane at a time, so no two tasks add to one place.
+ * For:            the table of kernels (cpu.c).
+ * Must not know:  how a window is reduced: rows_pool.inc.
+ * Invariant:      one task computes the gradients of a whole plane, so two tasks never add to the same element.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * engine/device/cpu/cpu_random.c - random values, and the hash-made values of the oracle.
+ * engine/device/cpu/cpu_random.c - random values, and the values computed by a hash for the oracle.
  *
- * For:            the table.
- * Must not know:  which seed, whose generator.
+ * For:            the table of kernels (cpu.c).
+ * Must not know:  where the seed and the generator come from.
  * Invariant:      element i in row-major order is number i, whatever the strides; f16 and bf16 round the float.
  */
 #include "engine/device/cpu/cpu_random.h"

@@ -1,13 +1,13 @@
 /*
  * engine/device/cpu/cpu_reduce.c - reductions over any set of dims.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  how a row is folded: rows_fold.inc.
  * Invariant:      the order of additions is fixed by shapes and strides alone: long reductions are cut into pieces of
  *                 PIECE elements whose partial results are joined in order.
  *
- * Two ways to go, by which dims lie closer in memory: along the reduced ones, a row giving one number ("across"), or
- * along the kept ones, a row being folded into a row of accumulators ("down").
+ * There are two loop orders, chosen by which dims have the smaller strides: along the reduced dims, where a row gives
+ * one number ("across"), or along the kept dims, where a row is folded into a row of accumulators ("down").
  */
 #include <math.h>
 #include <string.h>
@@ -221,7 +221,7 @@ static void pass(struct job *j, enum cpu_fold fold, const union acc *param, unio
     }
 }
 
-/* What the second pass gets from the first, and the passes of each reduction. */
+/* The data that the first pass passes to the second, and the passes of each reduction. */
 static void reduce_block(struct job *j, enum eng_reduce op, union acc *result, union acc *param,
                          double correction)
 {

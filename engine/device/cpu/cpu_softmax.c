@@ -1,7 +1,7 @@
 /*
  * engine/device/cpu/cpu_softmax.c - softmax and log_softmax along one dim, and their gradients.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  attention, losses.
  * Invariant:      computed in double where x or the result is f64, else in float with sums in double.
  */

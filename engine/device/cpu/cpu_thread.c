@@ -1,13 +1,13 @@
 /*
  * engine/device/cpu/cpu_thread.c - a small fork-join pool.
  *
- * For:            every kernel that is worth cutting.
+ * For:            every kernel that is worth running in parallel.
  * Must not know:  what the tasks do.
  * Invariant:      each task runs exactly once, and all are done when cpu_parallel returns. Which thread runs a task
- *                 is not fixed, so tasks must not care.
+ *                 is not fixed, so tasks must not depend on it.
  *
- * One pool for the process, because kernels get no context to carry one: the only writable state here. It is made at
- * the first call that needs it; its threads are detached and wait for work until the process ends.
+ * There is one pool per process, because kernels get no context argument: it is the only writable state here. It is
+ * created at the first call that needs it; its threads are detached and wait for work until the process ends.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ static int wanted_threads(void)
     return n > MAX_THREADS ? MAX_THREADS : (int)n;
 }
 
-/* Takes tasks until none is left. Called and left with the lock held. */
+/* Runs tasks until none is left. The lock is held on entry and on return. */
 static void run_tasks(void)
 {
     while (pool.next < pool.tasks) {
@@ -80,7 +80,7 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* With the lock held. A thread that cannot be made is done without. */
+/* The caller holds the lock. If a thread cannot be created, the pool works with fewer. */
 static void start(void)
 {
     pthread_attr_t attr;

@@ -1,9 +1,9 @@
 /*
  * engine/device/cpu/cpu_upsample.c - nearest and bilinear upsampling, and their gradients.
  *
- * For:            the table.
- * Must not know:  the sums: rows_pool.inc.
- * Invariant:      positions are those of cpu_taps.h.
+ * For:            the table of kernels (cpu.c).
+ * Must not know:  how sums are computed: rows_pool.inc.
+ * Invariant:      source positions and weights are computed by cpu_taps.h.
  */
 #include <string.h>
 

@@ -2,8 +2,9 @@
  * engine/ops/conv/conv.c - convolutions, plain and transposed, in one and two dimensions.
  *
  * Must not know:  models, algorithms of cuDNN.
- * Invariant:      input and weight are always saved; the bias is added in place on the result; gradients come in the order input,
- *                 weight, bias (weight, input, bias for depthwise, which PyTorch gives to its own kernel).
+ * Invariant:      input and weight are always saved; the bias is added in place on the result; gradients come in the
+ *                 order input, weight, bias (weight, input, bias for a depthwise convolution that PyTorch runs with
+ *                 its native kernel).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -210,7 +211,7 @@ static bool cudnn_is_faster(const struct eng_tensor *x, const struct eng_tensor 
     return channels >= 512 || (channels >= 256 && width >= 28);
 }
 
-/* Whether a depthwise convolution goes to PyTorch's own kernel; else cuDNN takes it, like any other. */
+/* Whether PyTorch runs a depthwise convolution with its native kernel; otherwise cuDNN runs it. */
 static bool runs_depthwise(const struct eng_tensor *x, const struct eng_tensor *w,
                            const struct eng_conv2d *p, bool last)
 {
@@ -299,7 +300,7 @@ void eng_f_convolution(struct eng_op_call *c)
 
 struct conv_bw {
     struct eng *e;
-    /* in the layout of the run, but not always dense: each gradient copies it for itself */
+    /* in the layout used by the convolution, but not always dense: each gradient makes its own dense copy */
     struct eng_tensor *g;
     struct eng_tensor *x, *w;
     bool transposed, last, depthwise;
@@ -357,7 +358,9 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
     return gw;
 }
 
-/* A sum like any other: under autocast in float32, which is brought back to the bias's type when results are checked. */
+/*
+ * A sum like any other: under autocast in float32, which is brought back to the bias's type when results are checked.
+ */
 static struct eng_tensor *bias_gradient(const struct conv_bw *k)
 {
     int64_t dims[VS_MAX_DIMS];
@@ -369,7 +372,7 @@ static struct eng_tensor *bias_gradient(const struct conv_bw *k)
     return eng_sum_dims(k->e, k->g, dims, count, false);
 }
 
-/* A line of channels is asked as the image [N,C,1,L] that it is run as. */
+/* A 1-D input is tested as the image [N,C,1,L] that the convolution runs on. */
 static bool lies_channels_last(const struct eng_tensor *t)
 {
     struct eng_tensor image = *t;
@@ -384,7 +387,10 @@ static bool lies_channels_last(const struct eng_tensor *t)
     return eng_suggests_channels_last(&image);
 }
 
-/* The gradient in the layout of the run where it lies in the other one; a transposed or depthwise one makes it dense for both gradients. */
+/*
+ * Copies the gradient to the layout used by the convolution if it has the other one; a transposed or depthwise
+ * convolution makes one dense copy for both gradients.
+ */
 static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng_tensor *g)
 {
     if (k->last && !eng_suggests_channels_last(g))
@@ -408,7 +414,7 @@ void eng_b_convolution(struct eng_bw *b)
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
     k.depthwise = !k.transposed && runs_depthwise(k.x, k.w, &k.p, k.last);
-    /* the gradient of an image asks for its shape alone; a depthwise one copies it for the weight */
+    /* the gradient of the input needs only its shape; a depthwise convolution copies it for the weight's gradient */
     if (k.x->ndim == 4 && (k.depthwise || !eng_b_needs(b, ARG_convolution_weight)))
         x = eng_ref(k.x);
     else

@@ -1,9 +1,10 @@
 /*
- * engine/ops/conv/edge_pad.c - padding with what is there: reflection and replication, along the last one or two dims.
+ * engine/ops/conv/edge_pad.c - padding with the tensor's own elements: reflection and replication, along the last one
+ * or two dims.
  *
  * Must not know:  models.
- * Invariant:      one index a place along each padded dim; forward selects by them, backward adds by them. Reflection reads row-major
- *                 copies, replication any strides.
+ * Invariant:      each position along a padded dim has one source index; forward selects by these indices, backward
+ *                 adds by them. Reflection reads row-major copies, replication reads any strides.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool reflects(enum eng_op_id id)
     return id == ENG_OP_reflection_pad1d || id == ENG_OP_reflection_pad2d;
 }
 
-/* Where place i of the padded dim comes from, in a dim of size n padded by `before`. */
+/* The source index of position i of the padded dim, for a dim of size n padded by `before` elements in front. */
 static int64_t source_of(int64_t i, int64_t n, int64_t before, bool reflect)
 {
     i -= before;
@@ -27,7 +28,7 @@ static int64_t source_of(int64_t i, int64_t n, int64_t before, bool reflect)
     return i;
 }
 
-/* The index list of a dim in memory of the kernels; the caller gives it back (bytes: 8 a place). */
+/* The source indices of a padded dim, in kernel memory; the caller frees it (8 bytes per position). */
 static struct eng_view index_list(const struct eng *e, int64_t out, int64_t in, int64_t before,
                                   bool reflect)
 {
@@ -140,7 +141,7 @@ void eng_f_edge_pad(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* row-major zeros with every g added where its value came from; the input is saved for nothing but its shape */
+/* row-major zeros with each element of g added at its source index; the input is saved only for its shape */
 void eng_b_edge_pad(struct eng_bw *b)
 {
     struct eng *e = b->e;

@@ -1,16 +1,19 @@
 /*
- * engine/ops/conv/pad.c - constant_pad_nd: a border of one value, or of less than nothing.
+ * engine/ops/conv/pad.c - constant_pad_nd: adds a border of one value; negative padding crops.
  *
  * Must not know:  models.
- * Invariant:      the result lies channels-last where its input does; where nothing is added it is a copy in the input's order, as
- *                 ATen clones the part that is left.
+ * Invariant:      the result is channels-last if its input is; if no border is added, the result is a copy in the
+ *                 input's memory order, because ATen clones the remaining part.
  */
 #include <string.h>
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
-/* What pad leaves of x, a view; a new reference. pad: (last dim before, after, the one before it ...). */
+/*
+ * The part of x that remains after negative padding, as a view; a new reference. pad: (last dim before, after, the one
+ * before it ...).
+ */
 static struct eng_tensor *kept_part(struct eng_op_call *c, struct eng_tensor *x, const int64_t *pad,
                                     int pairs)
 {
@@ -42,7 +45,7 @@ static struct eng_tensor *padded_empty(struct eng_op_call *c, const struct eng_t
     return eng_empty_strided(c->e, sizes, strides, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
 }
 
-/* The value everywhere, then what is kept of x in the middle. */
+/* Fills the result with the value, then copies the remaining part of x into the middle. */
 static void fill_in(struct eng_op_call *c, const struct eng_tensor *part, const int64_t *pad,
                     int pairs, const struct eng_tensor *out)
 {

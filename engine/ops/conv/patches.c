@@ -2,8 +2,8 @@
  * engine/ops/conv/patches.c - windows of a tensor: Tensor.unfold (a view), F.unfold and F.fold (im2col and col2im).
  *
  * Must not know:  models.
- * Invariant:      one of im2col and col2im is the other's gradient; both work offset by offset of the window, each a copy or a sum of
- *                 strided parts.
+ * Invariant:      im2col and col2im are each other's gradients; both loop over the offsets within the window, and each
+ *                 offset is one copy or one addition of a strided part.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void eng_f_unfold(struct eng_op_call *c)
     eng_c_give(c, windows(x, dim, size, step));
 }
 
-/* Sum of the windows' gradients where they overlap: zeros, and one sum a place within the window. */
+/* Sums the gradients of overlapping windows: starts from zeros and adds once per offset within the window. */
 void eng_b_unfold(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_unfold_input, 0);
@@ -110,7 +110,7 @@ static struct window_args col2im_args(const struct eng_arg *a)
                                 &a[ARG_col2im_padding], &a[ARG_col2im_stride]};
 }
 
-/* False: failed. */
+/* Returns false if the call failed. */
 static bool geometry_of(struct eng *e, struct window_args args, const int64_t *image,
                         struct geometry *out)
 {
@@ -147,7 +147,10 @@ static int64_t inside(const struct geometry *g, int k, int64_t tap, int64_t *fir
     return high > low ? high - low : 0;
 }
 
-/* The parts of image and columns that belong to one place in the window: both [N, C, rows, cols]. False: none. */
+/*
+ * The parts of the image and the columns at one offset within the window, both [N, C, rows, cols]. Returns false if
+ * they are empty.
+ */
 static bool parts_of(const struct geometry *g, int64_t down, int64_t across,
                      const struct eng_view *image, const struct eng_view *columns,
                      struct eng_view *in, struct eng_view *col)
@@ -218,8 +221,9 @@ static void run(struct eng *e, const struct geometry *g, struct eng_tensor *imag
 }
 
 /*
- * The result is first allocated as large as the input and then resized: where it is smaller it keeps that memory, where it is larger it gets
- * new memory while the first is still there. `dense`: the input, row-major, copied in between.
+ * The result is first allocated as large as the input and then resized: where it is smaller it keeps that memory,
+ * where it is larger it gets new memory while the first is still there. `dense`: the input, row-major, copied in
+ * between.
  */
 static struct eng_tensor *resized_out(struct eng *e, struct eng_tensor *x, const int64_t *sizes,
                                       int ndim, struct eng_tensor **dense)

@@ -2,7 +2,7 @@
  * engine/ops/conv/pixel_shuffle.c - channels to pixels and back: [N, C*r*r, H, W] <-> [N, C, H*r, W*r].
  *
  * Must not know:  models.
- * Invariant:      each is the other's gradient: one copy, row-major.
+ * Invariant:      each op is the other's gradient: a single row-major copy.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,8 @@
  * engine/ops/conv/pool.c - pooling and resampling.
  *
  * Must not know:  models.
- * Invariant:      pools save their input although only its shape is used; max pooling makes int64 indices also when nothing is saved.
+ * Invariant:      pooling saves its input although only the shape is used; max pooling allocates int64 indices even if
+ *                 nothing is saved.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static bool pool_sizes(struct eng_op_call *c, const struct eng_tensor *x,
     return true;
 }
 
-/* Does t lie channels-last, and not row-major too? With gaps or without. */
+/* Whether t is channels-last and not also row-major; it need not be dense. */
 static bool lies_last(const struct eng_tensor *t)
 {
     return eng_suggests_channels_last(t);
@@ -148,7 +149,10 @@ void eng_f_max_pool2d(struct eng_op_call *c)
     eng_c_give(c, ret.few[0]);
 }
 
-/* gx, then dense copies of input and g in the input's layout; adaptive pooling makes a row-major gx and copies g alone. saved: input, indices */
+/*
+ * gx, then dense copies of input and g in the input's layout; adaptive pooling makes a row-major gx and copies g
+ * alone. saved: input, indices
+ */
 void eng_b_any_max_pool2d(struct eng_bw *b)
 {
     struct eng *e = b->e;
@@ -305,7 +309,7 @@ void eng_f_avg_pool1d(struct eng_op_call *c)
     eng_unref(x);
 }
 
-/* to 1x1 it is a mean; else a pool of its own */
+/* an output of 1x1 is computed as a mean, others by the adaptive pooling kernel */
 void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
 {
     struct eng *e = c->e;
@@ -395,7 +399,7 @@ void eng_b_adaptive_avg_pool2d_leaf(struct eng_bw *b)
 
 /* ---- resampling ---- */
 
-/* From this many channels on, images that lie channels-last have kernels of their own. */
+/* From this many channels on, channels-last images are computed by separate kernels. */
 #define UPSAMPLE_CHANNELS_LAST 16
 
 static bool upsamples_last(const struct eng_tensor *t)
@@ -403,13 +407,16 @@ static bool upsamples_last(const struct eng_tensor *t)
     return lies_last(t) && t->sizes[1] >= UPSAMPLE_CHANNELS_LAST;
 }
 
-/* The kernels take 0 for a scale that was not given. */
+/* The kernels expect 0 for a scale that was not given. */
 static double scale_of(const struct eng_arg *arg)
 {
     return arg->kind == ENG_A_SCALAR ? arg->v.scalar.f : 0;
 }
 
-/* (input, output_size, [align_corners,] scales_h, scales_w). The nearest form reads and writes row-major copies where it must; the bilinear one any strides. */
+/*
+ * (input, output_size, [align_corners,] scales_h, scales_w). The nearest form reads and writes row-major copies where
+ * it must; the bilinear one any strides.
+ */
 void eng_f_upsample(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_upsample_input);
@@ -447,7 +454,7 @@ void eng_f_upsample(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* gx lies as g does; what is not channels-last with enough channels goes through row-major copies of gx and g. */
+/* gx has g's layout; unless g is channels-last with enough channels, row-major copies of gx and g are used. */
 void eng_b_upsample(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_upsample_input, 0);

@@ -2,7 +2,8 @@
  * engine/ops/conv/upsample1d.c - resampling of [N,C,L]: nearest and linear.
  *
  * Must not know:  models.
- * Invariant:      results and gradients are row-major, read from row-major copies where they must be; linear's forward reads any strides.
+ * Invariant:      results and gradients are row-major, and inputs that are not are copied first; only linear's forward
+ *                 reads any strides.
  */
 #include <string.h>
 

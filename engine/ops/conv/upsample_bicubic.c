@@ -2,8 +2,8 @@
  * engine/ops/conv/upsample_bicubic.c - bicubic resampling of images.
  *
  * Must not know:  models.
- * Invariant:      resampling is linear and separable: two products with small matrices of weights (Keys' kernel, a = -0.75, borders
- *                 repeated), which no accounting sees; the gradient is the same with both transposed.
+ * Invariant:      resampling is linear and separable: two products with small matrices of weights (Keys' kernel, a =
+ *                 -0.75, borders repeated), not counted as device memory; the gradient multiplies by both transposed.
  */
 #include <math.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static struct scratch weights_get(const struct eng *e, int64_t out, int64_t in, 
     return s;
 }
 
-/* [1, r, c] as n matrices [n, r, c], transposed if asked for. */
+/* [1, r, c] as n matrices [n, r, c], transposed if requested. */
 static struct eng_view matrix(const struct eng_view *v, int64_t n, bool transposed)
 {
     struct eng_view m = *v;

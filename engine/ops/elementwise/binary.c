@@ -1,8 +1,9 @@
 /*
  * engine/ops/elementwise/binary.c - elementwise ops of two and three operands and their gradients.
  *
- * Must not know:  autograd's machinery: gradients that were broadcast are summed by whoever called backward.
- * Invariant:      the gradient of the operand whose name comes first in PyTorch's alphabet is made first ("other" before "self").
+ * Must not know:  autograd's machinery: the caller of backward sums the gradients of broadcast operands.
+ * Invariant:      the gradient of the operand whose name comes first in PyTorch's alphabet is made first ("other"
+ *                 before "self").
  */
 #include <math.h>
 
@@ -238,8 +239,8 @@ void eng_f_rpow(struct eng_op_call *c)
 }
 
 /*
- * A number where a tensor is wanted becomes a 0-dim tensor on the device, a tensor of another dtype a copy, as PyTorch does inside where(). A
- * new reference.
+ * A number where a tensor is wanted becomes a 0-dim tensor on the device, a tensor of another dtype a copy, as PyTorch
+ * does inside where(). A new reference.
  */
 static struct eng_tensor *as_tensor(struct eng_op_call *c, const struct eng_arg *arg,
                                     enum vs_dtype dtype, const struct eng_tensor *like)
@@ -291,7 +292,10 @@ void eng_f_where(struct eng_op_call *c)
     eng_unref(a);
 }
 
-/* input with value where mask, each broadcast to the other. What is not in place is a row-major copy, however the input lies. */
+/*
+ * input with value where mask, each broadcast to the other. What is not in place is a row-major copy, however the
+ * input lies.
+ */
 void eng_f_masked_fill(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_masked_fill_input);

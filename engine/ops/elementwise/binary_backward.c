@@ -1,8 +1,9 @@
 /*
  * engine/ops/elementwise/binary_backward.c - the gradients of the elementwise ops of two and three operands.
  *
- * Must not know:  autograd's machinery: gradients that were broadcast are summed by whoever called backward.
- * Invariant:      the gradient of the operand whose name comes first in PyTorch's alphabet is made first ("other" before "self").
+ * Must not know:  autograd's machinery: the caller of backward sums the gradients of broadcast operands.
+ * Invariant:      the gradient of the operand whose name comes first in PyTorch's alphabet is made first ("other"
+ *                 before "self").
  */
 #include <math.h>
 
@@ -215,8 +216,9 @@ void eng_b_rpow(struct eng_bw *b)
 }
 
 /*
- * where(input == other, g / 2, g), zero where the other one won. `loses` is the test of input against other under which
- * the operand gets nothing. Made in the order in which C++ evaluates the arguments: the test, the half, the comparison.
+ * where(input == other, g / 2, g), zero where the other operand was chosen. `loses` is the comparison of input with
+ * other under which the operand's gradient is zero. Made in the order in which C++ evaluates the arguments: the test,
+ * the half, the comparison.
  */
 static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses,
                                         struct eng_tensor *input, struct eng_tensor *other)

@@ -1,9 +1,10 @@
 /*
- * engine/ops/elementwise/gate.c - activations with a second operand: glu (the other half of the input) and prelu (a learnt slope).
+ * engine/ops/elementwise/gate.c - activations with a second operand: glu (the other half of the input) and prelu (a
+ * learnt slope).
  *
  * Must not know:  models.
- * Invariant:      glu's gradient is one tensor, both halves of it; prelu makes the gradient of its weight in the input's size, and
- *                 autograd sums it.
+ * Invariant:      the gradient of glu is one tensor that holds both halves; prelu computes the gradient of its weight
+ *                 in the input's size, and autograd sums it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -143,7 +144,7 @@ void eng_f_prelu_kernel(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* Both gradients come from one kernel, whether asked for or not; autograd sums the weight's. saved: input, weight */
+/* One kernel computes both gradients, even if only one is needed; autograd sums the weight's. saved: input, weight */
 void eng_b_prelu_kernel(struct eng_bw *b)
 {
     struct eng *e = b->e;

@@ -2,14 +2,15 @@
  * engine/ops/elementwise/unary.c - elementwise ops of one operand and their gradients.
  *
  * Must not know:  autograd's machinery.
- * Invariant:      out has the shape of the input; each backward makes the temporaries PyTorch's formula makes, in its order.
+ * Invariant:      out has the shape of the input; each backward allocates the same temporaries as PyTorch's formula,
+ *                 in the same order.
  */
 #include <math.h>
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
-/* What an op asks of the kernels. */
+/* The kernel that computes an op, and how its dtypes are chosen. */
 struct unary_row {
     enum eng_unary kernel;
     bool floats;  /* an integer input gives a float32 result */
@@ -394,7 +395,7 @@ void eng_b_threshold(struct eng_bw *b)
                      b->a[ARG_threshold_threshold].v.scalar.f, 0, 0, 0));
 }
 
-/* ---- made of others ---- */
+/* ---- composed of other ops ---- */
 
 static void run_composite(struct eng_op_call *c, enum eng_op_id id, const struct eng_arg *args)
 {

@@ -1,8 +1,10 @@
 /*
- * engine/ops/elementwise/unary_rare.c - gradients of elementwise functions that nets seldom use; their forward is in unary.c.
+ * engine/ops/elementwise/unary_rare.c - gradients of elementwise functions that nets seldom use; their forward is in
+ * unary.c.
  *
  * Must not know:  autograd's machinery.
- * Invariant:      each makes the temporaries PyTorch's formula makes, and keeps them to the end of the expression.
+ * Invariant:      each backward allocates the same temporaries as PyTorch's formula and keeps them until the end of
+ *                 the expression.
  */
 #include <math.h>
 

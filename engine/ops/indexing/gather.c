@@ -1,8 +1,9 @@
 /*
- * engine/ops/indexing/gather.c - reading and writing by one index tensor: index_select, gather, scatter, embedding, one_hot.
+ * engine/ops/indexing/gather.c - reading and writing by one index tensor: index_select, gather, scatter, embedding,
+ * one_hot.
  *
  * Must not know:  models.
- * Invariant:      the gradient of a read is zeros of the input's shape that the gradient is added into.
+ * Invariant:      the gradient of a read is zeros of the input's shape with the result's gradient added at the indices.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -308,8 +309,9 @@ void eng_f_embedding(struct eng_op_call *c)
 }
 
 /*
- * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the table: where each row's
- * segment begins, and buffers a segment and a partial segment. Measured without a device, see docs/internals/oracle-findings.md.
+ * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the
+ * table: where each row's segment begins, and buffers a segment and a partial segment. Measured without a device, see
+ * docs/internals/oracle-findings.md.
  */
 static void embedding_sort_scratch(struct eng *e, int64_t n, int64_t rows, struct eng_tensor **kept)
 {
@@ -329,8 +331,8 @@ static void embedding_sort_scratch(struct eng *e, int64_t n, int64_t rows, struc
 #define WARP 32
 
 /*
- * Is the gradient summed a segment at a time, all in one go? Where the blocks for that are few against the device and against the partial
- * segments there are otherwise.
+ * Whether one kernel sums the gradient segment by segment: this is done if it needs few blocks compared with the
+ * device's capacity and with the number of partial segments needed otherwise.
  */
 static bool sums_whole_segments(const struct eng *e, int64_t segments, int64_t partials,
                                 int64_t width)

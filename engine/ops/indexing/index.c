@@ -2,8 +2,8 @@
  * engine/ops/indexing/index.c - x[...] and x[...] = y.
  *
  * Must not know:  models.
- * Invariant:      an index of ints, slices, None and ... is taken apart into selects, slices and unsqueezes, as PyTorch does; a bare
- *                 `:` is nothing at all. Tensors in it make one index op over what is left.
+ * Invariant:      an index of ints, slices, None and ... is split into selects, slices and unsqueezes, as in PyTorch;
+ *                 a bare `:` makes no op. The tensors in it make one index op on the result.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* ---- x[...] ---- */
 
-/* What is left after the ints, slices, None and ... : a tensor and, per dim, an index tensor or NULL. */
+/* The state after the ints, slices, None and ... are applied: a tensor and, per dim, an index tensor or NULL. */
 struct indexed {
     struct eng_tensor *t; /* counted */
     struct eng_tensor *at[VS_MAX_DIMS];
@@ -150,7 +150,7 @@ void eng_f_getitem(struct eng_op_call *c)
         eng_unref(part.t);
         return;
     }
-    if (part.t == x) { /* x[...], x[:]: a tensor object of its own over the same memory */
+    if (part.t == x) { /* x[...], x[:]: a separate tensor object with the same memory */
         struct eng_arg args[] = {eng_at(x), eng_aints(x->sizes, x->ndim)};
         struct eng_tensor *alias = eng_call1(c->e, ENG_OP_alias, args);
 
@@ -206,7 +206,7 @@ static void set_indexed(struct eng_op_call *c, struct indexed *part)
     eng_unref(value);
 }
 
-/* A value of another shape is expanded before it is copied: its gradient is summed in a node of its own. */
+/* A value of another shape is expanded before it is copied: a separate node sums its gradient. */
 static void set_tensor(struct eng *e, struct eng_tensor *part, struct eng_tensor *value)
 {
     struct eng_tensor *whole;

@@ -1,9 +1,10 @@
 /*
  * engine/ops/indexing/index_tensor.c - index and index_put: reading and writing where tensors say.
  *
- * Must not know:  how x[...] is taken apart (index.c).
- * Invariant:      indices are brought to x's side, broadcast and made alike before anything is read or written, with PyTorch's own
- *                 copies in its order; what an accumulating write needs besides is in index_put_scratch.
+ * Must not know:  how x[...] is split into ops (index.c).
+ * Invariant:      indices are moved to x's device, broadcast and given equal strides before anything is read or
+ *                 written, with the same copies in the same order as PyTorch; index_put_scratch allocates the other
+ *                 memory of an accumulating write.
  */
 #include <string.h>
 
@@ -105,7 +106,10 @@ static struct eng_tensor *index_to(struct eng *e, struct eng_tensor *t, enum vs_
     return copy;
 }
 
-/* Indices as the kernels read them: on x's side, and longs. What had to be made is in `made`, the rest is as in `at`. */
+/*
+ * The indices as the kernels read them: int64, on x's device. Converted indices are in `made`, the others are as in
+ * `at`.
+ */
 static void indices_bring(struct eng *e, const struct eng_tensor *x, struct eng_tensor *const *at,
                           int count, struct eng_tensor **here, struct eng_tensor **made)
 {
@@ -123,7 +127,10 @@ static void indices_bring(struct eng *e, const struct eng_tensor *x, struct eng_
     }
 }
 
-/* As PyTorch's kernel wants it, indices whose strides differ after broadcasting are made dense first. Fills copies (to be let go of, last first). */
+/*
+ * As PyTorch's kernel requires, makes dense copies of indices whose strides differ after broadcasting. Fills copies,
+ * which the caller releases, the last one first.
+ */
 static void indices_made_alike(struct eng *e, struct index_plan *plan, bool on_host,
                                struct eng_tensor **copies)
 {
@@ -150,8 +157,8 @@ static void indices_made_alike(struct eng *e, struct index_plan *plan, bool on_h
 }
 
 /*
- * The indices of one call. here: those that are read, by dim of x; made: of these the ones that were brought; copies: dense ones, by
- * number of the index, which take the place of what was brought.
+ * The indices of one call. here: the indices that are read, by dim of x; made: those of them that were converted;
+ * copies: dense copies, by number of the index, which replace the converted ones.
  */
 struct indices {
     struct eng_tensor *here[VS_MAX_DIMS];
@@ -179,7 +186,7 @@ static bool indices_ready(struct eng *e, const struct eng_tensor *x, const struc
     return false;
 }
 
-/* Reading lets go of them last first, writing first first. */
+/* Releases the indices: a read frees the last one first, a write the first one first. */
 static void indices_release(struct indices *ix, bool is_last_first)
 {
     for (int i = 0; i < VS_MAX_DIMS; i++) {
@@ -256,7 +263,7 @@ static int64_t largest_key(const struct index_plan *plan)
     return slice ? last / slice : 0;
 }
 
-/* The user's own indices are looked at: largest, smallest, and whether each is in range. */
+/* Checks the user's indices: the largest, the smallest, and whether each is in range. */
 static void range_check_scratch(struct eng *e)
 {
     struct eng_tensor *most = eng_empty(e, NULL, 0, VS_I64, false);
@@ -269,9 +276,11 @@ static void range_check_scratch(struct eng *e)
 }
 
 /*
- * Scratch of an accumulating index_put on the device: the linear index is made (a remainder and a product per index, of one of the host
- * there, and then moved; all but the first added in place), then sorted with its positions. Dense copies are made before that of what is written (`values`, where it is not of the sizes of
- * the plan or not dense) and of `whole`, what it is written to, where that is asked for. Observed on CUDA, see docs/internals/oracle-findings.md.
+ * Scratch memory of an accumulating index_put on the device: the linear index is computed (a remainder and a product
+ * per index, on the host for a host index, which is then moved; all but the first are added in place), then sorted
+ * together with its positions. Before that, dense copies are made of `values`, if it does not have the sizes of the
+ * plan or is not dense, and of the destination `whole`, if it is not NULL. Observed on CUDA, see
+ * docs/internals/oracle-findings.md.
  */
 static void index_put_scratch(struct eng *e, int64_t n, const struct index_plan *plan,
                               const struct eng_tensor *values, const struct eng_tensor *whole)
@@ -308,7 +317,7 @@ static void index_put_scratch(struct eng *e, int64_t n, const struct index_plan 
     eng_category_default(e, before);
 }
 
-/* Is what an accumulating write goes to dense, its indexed dims first where they are not next to each other? */
+/* Whether the destination of an accumulating write is dense, with the indexed dims first if they are not adjacent. */
 static bool is_written_dense(const struct eng_tensor *x, const struct index_plan *plan)
 {
     struct eng_tensor turned = {.ndim = x->ndim};
@@ -320,7 +329,7 @@ static bool is_written_dense(const struct eng_tensor *x, const struct index_plan
     return eng_is_contiguous(&turned);
 }
 
-/* Write `values` where the plan says. */
+/* Writes `values` at the elements that the plan selects. */
 static void index_write(struct eng_op_call *c, const struct index_plan *plan,
                         struct eng_tensor *values)
 {
@@ -365,7 +374,9 @@ void eng_f_index_put(struct eng_op_call *c)
     eng_c_give(c, eng_ref(x));
 }
 
-/* zeros of the input, g added where it was read. The index tensors are kept in the node's edges' place: see save rules. */
+/*
+ * zeros of the input, g added where it was read. The index tensors are kept in the node's edges' place: see save rules.
+ */
 void eng_b_index(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_index_input, 0);

@@ -2,7 +2,7 @@
  * engine/ops/loss/loss.c - softmax, cross entropy and negative log likelihood.
  *
  * Must not know:  models.
- * Invariant:      temporaries are made and let go of in the order of PyTorch's C++ expressions.
+ * Invariant:      temporaries are allocated and freed in the order of PyTorch's C++ expressions.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,10 @@ enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
 /* ---- softmax ---- */
 
-/* softmax(input, dim, dtype): a half input asked for in float goes straight there, others are cast first */
+/*
+ * softmax(input, dim, dtype): a half-precision input with a float32 result is converted by the kernel, other inputs
+ * are cast first
+ */
 void eng_f_softmax(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_softmax_input);
@@ -64,7 +67,7 @@ void eng_f_softmax_leaf(struct eng_op_call *c)
 }
 
 /*
- * gx has the input's dtype. On the device softmax (not log_softmax) makes g * y first, and lets go of it inside the op.
+ * gx has the input's dtype. On the device softmax (not log_softmax) computes g * y first and frees it inside the op.
  */
 static struct eng_tensor *softmax_gradient(struct eng_bw *b, const struct eng_edge *edge,
                                            struct eng_tensor *y, int64_t dim)
@@ -142,7 +145,10 @@ static struct eng_tensor *sum_all(struct eng *e, struct eng_tensor *t)
     return t ? eng_call1(e, ENG_OP_sum_all, args) : NULL;
 }
 
-/* -(logp * target [* weight]), summed over the classes or over everything, and divided by the rows. Temporaries go last first. */
+/*
+ * -(logp * target [* weight]), summed over the classes or over everything, and divided by the rows. Temporaries are
+ * freed in reverse order.
+ */
 static void cross_entropy_soft(struct eng_op_call *c, struct eng_tensor *logp)
 {
     struct eng *e = c->e;
@@ -210,8 +216,8 @@ static struct eng_tensor *smooth_loss(struct eng_op_call *c, struct eng_tensor *
 }
 
 /*
- * What a mean is divided by: the count of targets that are not ignored, or the sum of their weights. PyTorch selects them, which takes memory
- * that depends on how many there are; here the ignored ones get a weight of 0.
+ * What a mean is divided by: the count of targets that are not ignored, or the sum of their weights. PyTorch selects
+ * them, which takes memory that depends on how many there are; here the ignored ones get a weight of 0.
  */
 static struct eng_tensor *smooth_divisor(struct eng_op_call *c, struct eng_tensor *ignored,
                                          struct eng_tensor *kept)
@@ -423,7 +429,10 @@ void eng_f_nll_loss(struct eng_op_call *c)
     eng_c_give(c, total);
 }
 
-/* gx, then dense copies of what is not, the input among them although it is not read. saved: input, target, weight, total_weight */
+/*
+ * Allocates gx, then dense copies of operands that are not dense, also of the input although it is not read. saved:
+ * input, target, weight, total_weight
+ */
 void eng_b_nll_loss(struct eng_bw *b)
 {
     struct eng *e = b->e;

@@ -2,7 +2,8 @@
  * engine/ops/loss/pair_loss.c - losses that compare two tensors of one shape element by element.
  *
  * Must not know:  models.
- * Invariant:      a mean or sum keeps the memory of the unreduced values behind its one element, as PyTorch's kernel does.
+ * Invariant:      a mean or sum keeps the memory of the unreduced values behind its one element, as PyTorch's kernel
+ *                 does.
  */
 #include <string.h>
 
@@ -105,7 +106,7 @@ void eng_b_pair_loss(struct eng_bw *b)
 
 /* ---- huber ---- */
 
-/* (input, target, reduction, delta): the unreduced values go when they have been reduced */
+/* (input, target, reduction, delta): the unreduced values are freed after the reduction */
 void eng_f_huber_loss(struct eng_op_call *c)
 {
     struct eng_tensor *pair[] = {eng_c_tensor(c, ARG_huber_loss_input),
@@ -216,8 +217,8 @@ static void scale_into(struct eng *e, struct eng_tensor *t, double factor)
 }
 
 /*
- * (input, target, weight, pos_weight, reduction). On the device: log_sigmoid, 1 - target reused in place, the reduction. So where the two have
- * different dtypes the result has the target's.
+ * (input, target, weight, pos_weight, reduction). On the device: log_sigmoid, 1 - target reused in place, the
+ * reduction. So where the two have different dtypes the result has the target's.
  */
 void eng_f_bce_logits(struct eng_op_call *c)
 {
@@ -279,7 +280,10 @@ void eng_f_bce_logits(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target, made in place on t + 1; without pos_weight (sigmoid(x) - target) * g */
+/*
+ * ((t + 1 - target) * sigmoid(x) - t) * g, t = pos_weight * target, made in place on t + 1; without pos_weight
+ * (sigmoid(x) - target) * g
+ */
 static struct eng_tensor *bce_input_gradient(struct eng_bw *b, struct eng_tensor *x,
                                              struct eng_tensor *target,
                                              struct eng_tensor *pos_weight, double norm)

@@ -1,8 +1,10 @@
 /*
- * engine/ops/loss/probability_loss.c - losses of probabilities: binary cross entropy, the Kullback-Leibler divergence, and xlogy.
+ * engine/ops/loss/probability_loss.c - losses of probabilities: binary cross entropy, the Kullback-Leibler divergence,
+ * and xlogy.
  *
  * Must not know:  models.
- * Invariant:      binary cross entropy reduces into the memory of its unreduced values, which the loss keeps; kl_div is made of other ops.
+ * Invariant:      binary cross entropy reduces into the memory of its unreduced values, which the loss keeps
+ *                 allocated; kl_div is composed of other ops.
  */
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"

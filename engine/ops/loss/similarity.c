@@ -2,12 +2,12 @@
  * engine/ops/loss/similarity.c - cosine_similarity.
  *
  * Must not know:  models.
- * Invariant:      made of other ops as PyTorch composes it: each side is divided by its norm first.
+ * Invariant:      composed of other ops as in PyTorch: each side is divided by its norm first.
  */
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
-/* A copy of the norm along dim: its lower bound is set without history. */
+/* A copy of the norm along dim, clamped from below without recording autograd history. */
 static struct eng_tensor *norm_copy(struct eng *e, struct eng_tensor *x, int64_t dim)
 {
     struct eng_arg args[] = {eng_at(x), eng_aints(&dim, 1), eng_ab(true), eng_anone()};

@@ -1,9 +1,11 @@
 /*
- * engine/ops/matmul/attention.c - scaled_dot_product_attention: which kernel PyTorch would take, and what that kernel keeps.
+ * engine/ops/matmul/attention.c - scaled_dot_product_attention: which kernel PyTorch would take, and what that kernel
+ * keeps.
  *
  * Must not know:  models.
- * Invariant:      flash for half types without a mask, memory-efficient otherwise where the head dimension is aligned, else composed
- *                 ("math"), as where batches differ or heads do that cannot share; the sizes are those of compute capability 8.0.
+ * Invariant:      flash attention for half types without a mask, otherwise memory-efficient attention if the head
+ *                 dimension is aligned, otherwise composed ("math"), also if batch sizes differ or head counts do not
+ *                 divide; sizes match compute capability 8.0.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +42,7 @@ static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *q,
     return false;
 }
 
-/* Do the key and value have to be repeated, as enable_gqa asks for where they have other numbers of heads? */
+/* Whether the key and value must be repeated: enable_gqa is set and their head counts differ from the query's. */
 static bool has_fewer_heads(struct eng_op_call *c, const struct eng_tensor *q,
                             const struct eng_tensor *k, const struct eng_tensor *v)
 {
@@ -201,8 +203,8 @@ static struct eng_tensor *attention_weights(struct eng_op_call *c, struct eng_te
 }
 
 /*
- * The composed form. Half types are computed in float32. A mask that was given is made numbers first, in the query's dtype, and let go last;
- * a causal one when the query is scaled.
+ * The composed form. Half types are computed in float32. A given mask is converted to numbers first, in the query's
+ * dtype, and freed last; a causal mask is created when the query is scaled.
  */
 static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct eng_tensor *k,
                            struct eng_tensor *v, struct eng_tensor *mask, double scale)
@@ -222,7 +224,7 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
     struct eng_tensor *attn, *attn_low, *out;
 
     attn = qs && kr && vr ? attention_weights(c, qs, kr, causal ? causal : given, factor) : NULL;
-    /* PyTorch makes its pair from the back: first the weights, which nobody takes */
+    /* PyTorch builds its result pair in reverse: first the attention weights, which are not used */
     attn_low = attn ? eng_to_dtype(e, attn, (enum vs_dtype)q->dtype) : NULL;
     out = attn_low ? eng_op2(e, ENG_OP_matmul, attn, vr) : NULL;
     if (low)
@@ -242,7 +244,7 @@ static void attention_math(struct eng_op_call *c, struct eng_tensor *q, struct e
 
 /* ---- the choice ---- */
 
-/* The fused kernels want the last dim of all three to lie densely, and of the mask too. */
+/* The fused kernels need stride 1 in the last dim of query, key, value and mask. */
 static bool rows_are_dense(const struct eng_tensor *q, const struct eng_tensor *k,
                            const struct eng_tensor *v, const struct eng_tensor *mask)
 {
@@ -251,7 +253,10 @@ static bool rows_are_dense(const struct eng_tensor *q, const struct eng_tensor *
            (!mask || mask->ndim == 0 || mask->strides[mask->ndim - 1] == 1);
 }
 
-/* One batch size, no empty sequence, and key heads that divide the query's: as many, one, or any number with enable_gqa. */
+/*
+ * One batch size, no empty sequence, and key heads that divide the query's: as many, one, or any number with
+ * enable_gqa.
+ */
 static bool fits_fused(struct eng_op_call *c, const struct eng_tensor *q,
                        const struct eng_tensor *k, const struct eng_tensor *v,
                        const struct eng_tensor *mask)
@@ -319,7 +324,10 @@ static void attention_flash(struct eng_op_call *c, double scale)
         eng_unref(t[i]);
 }
 
-/* The kernel reads the mask in steps of 8 elements: one that is not so wide is padded. A new reference, expanded to [B,H,L,S]. */
+/*
+ * The kernel reads the mask in steps of 8 elements: a mask whose width is not a multiple of 8 is padded. A new
+ * reference, expanded to [B,H,L,S].
+ */
 static struct eng_tensor *aligned_mask(struct eng_op_call *c, struct eng_tensor *mask,
                                        const struct eng_tensor *q, const struct eng_tensor *k)
 {
@@ -391,7 +399,7 @@ static void attend(struct eng_op_call *c, double scale)
         attention_math(c, q, k, v, mask, scale);
 }
 
-/* Three dims are a batch of one. */
+/* A 3-D input is a batch of one. */
 static void attend_unbatched(struct eng_op_call *c, double scale)
 {
     static const int BATCHED[] = {ARG_sdpa_query, ARG_sdpa_key, ARG_sdpa_value, ARG_sdpa_attn_mask};

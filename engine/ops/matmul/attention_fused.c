@@ -1,8 +1,9 @@
 /*
- * engine/ops/matmul/attention_fused.c - the fused attention kernels: flash and memory-efficient, and what each keeps and needs for backward.
+ * engine/ops/matmul/attention_fused.c - the fused attention kernels: flash and memory-efficient, and what each keeps
+ * and needs for backward.
  *
- * Must not know:  models; which of the two is taken (attention.c).
- * Invariant:      sizes of what is saved and of scratch are those of compute capability 8.0.
+ * Must not know:  models; how one of the two kernels is chosen (attention.c).
+ * Invariant:      the sizes of saved tensors and of scratch memory are those of compute capability 8.0.
  */
 #include <string.h>
 
@@ -38,7 +39,10 @@ static struct eng_rng_key take_key(struct eng *e, double dropout_p)
     return key;
 }
 
-/* Where the backward finds the key again: the RNG state tensors are the size of PyTorch's; on the CPU device they hold ours. */
+/*
+ * Stores the random key for backward in an RNG state tensor. These tensors have the size of PyTorch's; only the CPU
+ * device writes the key.
+ */
 static void store_key(struct eng_op_call *c, struct eng_tensor *state, struct eng_rng_key key)
 {
     if (state && eng_c_computes(c)) {
@@ -243,7 +247,10 @@ void eng_b_sdpa_flash(struct eng_bw *b)
     eng_b_give(b, ARG_sdpa_flash_value, s.gv);
 }
 
-/* (out [B,H,L,D] laid out [B,L,H,D], logsumexp [B,H,L rounded to 32], seed, offset); without dropout seed and offset are made first */
+/*
+ * (out [B,H,L,D] laid out [B,L,H,D], logsumexp [B,H,L rounded to 32], seed, offset); without dropout seed and offset
+ * are made first
+ */
 void eng_f_sdpa_efficient(struct eng_op_call *c)
 {
     struct eng_tensor *q = eng_c_tensor(c, ARG_sdpa_efficient_query),
@@ -282,9 +289,10 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
 }
 
 /*
- * Scratch of the memory-efficient backward, for each batch and head: what the query's gradient is summed in, a tile of floats and a lock of 16
- * bytes for each block of queries and of columns of the head; and in half types, where a head is wider than 128, the gradients of key and value in
- * float32. Measured for heads of 8 to 256 columns, see docs/internals/oracle-findings.md.
+ * Scratch of the memory-efficient backward, for each batch and head: what the query's gradient is summed in, a tile of
+ * floats and a lock of 16 bytes for each block of queries and of columns of the head; and in half types, where a head
+ * is wider than 128, the gradients of key and value in float32. Measured for heads of 8 to 256 columns, see
+ * docs/internals/oracle-findings.md.
  */
 static int64_t efficient_workspace(const struct eng_tensor *q, const struct eng_tensor *k,
                                    const struct eng_tensor *v)
@@ -374,7 +382,10 @@ static struct eng_tensor *outer_products(struct eng *e, const struct eng_tensor 
     return out;
 }
 
-/* dp *= keep / (1 - p), element by element: those that the forward kept are the numbers from p on, in double, of its key. */
+/*
+ * dp *= keep / (1 - p), element by element: those that the forward kept are the numbers from p on, in double, of its
+ * key.
+ */
 static void drop_out(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *dp)
 {
     const double times = s->dropout_p < 1 ? 1 / (1 - s->dropout_p) : 0;
@@ -396,8 +407,8 @@ static void drop_out(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *
 }
 
 /*
- * p * (keep * (g v^T) - sum(g * out)), p = exp(q k^T * scale + mask - logsumexp). Scratch of the host: PyTorch's kernel makes it on the
- * way.
+ * p * (keep * (g v^T) - sum(g * out)), p = exp(q k^T * scale + mask - logsumexp). Host scratch memory: PyTorch's kernel
+ * computes it without storing it.
  */
 static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *gm)
 {

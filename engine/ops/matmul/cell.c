@@ -2,8 +2,9 @@
  * engine/ops/matmul/cell.c - one step of a recurrent network: RNN, LSTM and GRU cells.
  *
  * Must not know:  layers, time.
- * Invariant:      the products of input and state come first, then one op over the gates, as PyTorch composes them on CUDA. What the
- *                 fused op keeps for backward is its workspace of activated gates; nothing is needed besides its results.
+ * Invariant:      the products of input and state come first, then one op over the gates, as PyTorch composes them on
+ *                 CUDA. The fused op saves its workspace of activated gates for backward; it allocates nothing besides
+ *                 its results.
  *
  * Gates lie side by side: [B, 4H] i f g o of an LSTM, [B, 3H] r z n of a GRU.
  */
@@ -107,7 +108,10 @@ static bool gate_products(struct eng *e, struct eng_tensor *const *input_and_w_i
     return *hidden_gates != NULL;
 }
 
-/* (input, cx, hx, w_ih, w_hh, b_ih, b_hh) to (hy, cy): autocast casts from the last to the first, but of PyTorch's pair hx the state first */
+/*
+ * (input, cx, hx, w_ih, w_hh, b_ih, b_hh) to (hy, cy): autocast casts from the last to the first, but of PyTorch's
+ * pair hx the state first
+ */
 void eng_f_lstm_cell(struct eng_op_call *c)
 {
     struct eng_tensor *input[] = {eng_c_tensor(c, ARG_lstm_cell_input),

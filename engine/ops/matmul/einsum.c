@@ -2,8 +2,8 @@
  * engine/ops/matmul/einsum.c - torch.einsum: permutes, one bmm a pair, a view back.
  *
  * Must not know:  models.
- * Invariant:      operands are contracted from left to right; each pair is one bmm with the first operand on the left (or a mul where nothing
- *                 is summed), as PyTorch's einsum does it without an optimised path.
+ * Invariant:      operands are contracted from left to right; each pair is one bmm with the first operand on the left
+ *                 (or a mul where nothing is summed), as PyTorch's einsum does it without an optimised path.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +16,10 @@
 #define ELLIPSIS LABELS
 #define OPERANDS_MAX 8
 
-/* An equation taken apart. Dims of the ellipsis are labels from ELLIPSIS on; the last dim is the last label, in every operand. */
+/*
+ * A parsed equation. Dims of the ellipsis are labels from ELLIPSIS on; the last dim is the last label, in every
+ * operand.
+ */
 struct equation {
     int8_t operand[OPERANDS_MAX][VS_MAX_DIMS];
     int operand_dims[OPERANDS_MAX];
@@ -91,7 +94,7 @@ static void implicit_output(struct equation *eq, const int *seen, int ellipsis_d
     }
 }
 
-/* A subscript has one size wherever it stands, or 1. */
+/* Every occurrence of a subscript has the same size, or size 1. */
 static bool sizes_agree(struct eng *e, struct eng_tensor *const *ts, int count,
                         const struct equation *eq)
 {

@@ -2,8 +2,8 @@
  * engine/ops/matmul/linear.c - matmul, linear and outer: what PyTorch makes of the products in matmul.c.
  *
  * Must not know:  models.
- * Invariant:      whether an operand is copied (a batch that cannot be folded into a view) is decided as PyTorch's matmul decides it, and
- *                 the copy is what autograd saves.
+ * Invariant:      whether an operand is copied (a batch that cannot be folded into a view) is decided as PyTorch's
+ *                 matmul decides it, and the copy is what autograd saves.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool should_fold(const struct eng_tensor *a, const struct eng_tensor *z, 
 
     if (large->ndim < 3 || small->ndim > 2)
         return false;
-    /* a view answers as its base does, made under no_grad too */
+    /* a view has the answer of its base, even if it was created under no_grad */
     if (eng_requires_grad(small) || eng_requires_grad(small->base))
         return true;
     if (a->ndim == 2)
@@ -148,7 +148,10 @@ static struct eng_tensor *batched_matmul(struct eng_op_call *c, struct eng_tenso
     return out;
 }
 
-/* A batch of one that wants a gradient is not expanded (which would make its gradient a batch) but squeezed away. */
+/*
+ * A batch dim of size 1 that needs a gradient is removed, not expanded: expanding would make its gradient a whole
+ * batch.
+ */
 static bool squeezed_matmul(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z)
 {
     bool left = a->sizes[0] == 1 && eng_requires_grad(a);
@@ -185,7 +188,7 @@ void eng_f_matmul(struct eng_op_call *c)
         struct eng_tensor *row = eng_unsqueeze(e, a, 0);
         struct eng_tensor *product = eng_mm(e, row, z);
 
-        /* squeezed in place: not a view of anything */
+        /* the dim is removed in place: not a view */
         eng_c_give(c, unsafe_view(e, product, &z->sizes[1], 1));
         eng_unref(row);
     } else if (a->ndim == 2 && z->ndim == 2) {
@@ -202,7 +205,10 @@ void eng_f_matmul(struct eng_op_call *c)
 
 /* ---- linear ---- */
 
-/* x's rows under each other, one addmm. The view of x comes before that of the weight: backward has the younger one first. */
+/*
+ * x's rows under each other, one addmm. The view of x is created before the view of the weight: backward runs the
+ * later one first.
+ */
 static void flattened_linear(struct eng_op_call *c, struct eng_tensor *x, struct eng_tensor *weight,
                              struct eng_tensor *bias)
 {

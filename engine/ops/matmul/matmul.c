@@ -2,8 +2,8 @@
  * engine/ops/matmul/matmul.c - matrix products, and the ops PyTorch makes of them.
  *
  * Must not know:  models.
- * Invariant:      whether an operand is copied (a batch that cannot be folded into a view) is decided as PyTorch's matmul decides it, and
- *                 the copy is what autograd saves.
+ * Invariant:      whether an operand is copied (a batch that cannot be folded into a view) is decided as PyTorch's
+ *                 matmul decides it, and the copy is what autograd saves.
  */
 #include <string.h>
 
@@ -63,13 +63,16 @@ static bool is_readable(const struct eng_tensor *t)
     return t->ndim == 3 && eng_is_contiguous(t) && t->strides[1] && t->strides[2];
 }
 
-/* t, or a dense copy of it that lives as long as the op runs. A new reference. */
+/* t, or a dense copy of it that is freed when the op returns. A new reference. */
 static struct eng_tensor *readable(struct eng *e, struct eng_tensor *t)
 {
     return is_readable(t) ? eng_ref(t) : eng_op1(e, ENG_OP_clone_contiguous, t);
 }
 
-/* out = beta * out + alpha * a x z, and its arithmetic counted. Operands that have to be copied are, the right one first. */
+/*
+ * out = beta * out + alpha * a x z; also counts the floating-point operations. Copies operands that cuBLAS cannot
+ * read, the right one first.
+ */
 static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z,
                      struct eng_tensor *out, double alpha, double beta, bool is_fused)
 {
@@ -126,8 +129,8 @@ void eng_f_bmm(struct eng_op_call *c)
 }
 
 /*
- * Is beta * self + a x z one kernel of cuBLASLt? With a bias, a vector along the rows of the product and beta 1, where z has more than one row
- * and column; in the half types also with a self that lies as the product does.
+ * Is beta * self + a x z one kernel of cuBLASLt? With a bias, a vector along the rows of the product and beta 1, where
+ * z has more than one row and column; in the half types also with a self that lies as the product does.
  */
 static bool is_fused(const struct eng_op_call *c, const struct eng_tensor *self,
                      const struct eng_tensor *z, double beta, const struct eng_tensor *out)

@@ -2,7 +2,7 @@
  * engine/ops/norm/batch_norm_dtypes.c - see batch_norm_dtypes.h.
  *
  * Must not know:  sizes.
- * Invariant:      a tensor that is not given is never wrong.
+ * Invariant:      a tensor that is not given always passes the check.
  */
 #include "engine/ops/norm/batch_norm_dtypes.h"
 
@@ -35,8 +35,8 @@ static bool is_of(struct eng *e, const struct eng_tensor *t, const char *name, c
 }
 
 /*
- * What all numbers of a channel must be, for PyTorch's own kernels: of the input's dtype; for a half input float32 instead, where `first` is not
- * of its dtype.
+ * What all numbers of a channel must be, for PyTorch's own kernels: of the input's dtype; for a half input float32
+ * instead, where `first` is not of its dtype.
  */
 static const char *channel_dtype(const struct eng_tensor *x, const struct eng_tensor *first)
 {

@@ -1,9 +1,10 @@
 /*
- * engine/ops/norm/channel_norm.c - batch norm and group norm: statistics over the images of a channel or of a group of channels.
+ * engine/ops/norm/channel_norm.c - batch norm and group norm: statistics over the images of a channel or of a group of
+ * channels.
  *
  * Must not know:  models.
- * Invariant:      the statistics are saved in float32 (float64 for float64 inputs); which of PyTorch's batch norms runs decides in which
- *                 order the gradients are made.
+ * Invariant:      the statistics are saved in float32 (float64 for float64 inputs); the implementation of batch norm
+ *                 that PyTorch would choose decides the order in which the gradients are allocated.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static enum vs_dtype stat_dtype(const struct eng_tensor *x)
     return x->dtype == VS_F64 ? VS_F64 : VS_F32;
 }
 
-/* Can t be seen as [N, C, L]: do its image dims lie one after the other in memory? */
+/* Whether t can be viewed as [N, C, L]: its image dims can be merged into one without a copy. */
 static bool is_mergeable(const struct eng_tensor *t)
 {
     for (int d = 2; d + 1 < t->ndim; d++) {
@@ -46,7 +47,10 @@ static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
     return t && t->ndim == 4 && eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
 }
 
-/* t, or a row-major copy on the host where it is not mergeable: the kernels of this device ask for it, PyTorch's do not. A new reference. */
+/*
+ * t, or a row-major host copy if it is not mergeable: the CPU kernels need one, PyTorch's do not. Returns a new
+ * reference.
+ */
 static struct eng_tensor *merged(struct eng *e, struct eng_tensor *t)
 {
     struct eng_tensor *copy;
@@ -73,7 +77,7 @@ static struct eng_tensor *image_like(struct eng *e, const struct eng_tensor *x, 
     return eng_empty_strided(e, x->sizes, strides, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
 }
 
-/* What was computed into the copy goes to where it belongs. */
+/* Copies the result computed in the copy back to its tensor. */
 static void merged_store(struct eng *e, const struct eng_tensor *copy, struct eng_tensor *t)
 {
     if (copy && t && copy != t && e->kernels) {
@@ -158,7 +162,7 @@ void eng_f_batch_norm(struct eng_op_call *c)
             input &&
             eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm, args, &ret);
 
-        eng_unref(input); /* a copy nobody saved goes before the statistics */
+        eng_unref(input); /* a copy that was not saved is freed before the statistics */
         if (done) {
             struct eng_tensor *out = ret.few[0];
 
@@ -191,8 +195,8 @@ static int64_t low_power(int64_t n)
 #define STAGED_LEAST 8 /* fewer blocks a channel are not worth it */
 
 /*
- * The channels-last kernels add up `sums` numbers a channel over so many rows that a channel's blocks meet in memory: their partial sums,
- * and a counter a column of blocks.
+ * The channels-last kernels add up `sums` numbers a channel over so many rows that a channel's blocks meet in memory:
+ * their partial sums, and a counter a column of blocks.
  */
 static void staging(struct eng *e, const struct eng_tensor *x, int sums)
 {
@@ -351,13 +355,15 @@ static struct eng_tensor *input_like(struct bn_bw *k, bool keeps_layout)
     return eng_c_empty(&c, k->x->sizes, k->x->ndim, (enum vs_dtype)k->x->dtype, k->x);
 }
 
-/* t seen as [N, C, L]: itself or a row-major copy. */
+/* t, which can be viewed as [N, C, L], or else a row-major copy of it. */
 static struct eng_tensor *flattened(struct eng *e, struct eng_tensor *t)
 {
     return is_mergeable(t) ? eng_ref(t) : eng_contiguous(e, t);
 }
 
-/* cuDNN makes all three gradients whatever is asked for, from a gradient laid out as the input is. */
+/*
+ * cuDNN computes all three gradients even if some are not needed, from a result gradient in the input's memory layout.
+ */
 static void bn_cudnn(struct bn_bw *k)
 {
     struct eng *e = k->b->e;
@@ -374,7 +380,10 @@ static void bn_cudnn(struct bn_bw *k)
     eng_unref(g);
 }
 
-/* One pass that makes what is asked for; copies of what cannot be seen as [N, C, L] live as long as it runs. */
+/*
+ * One pass that computes only the gradients needed; copies of tensors that cannot be viewed as [N, C, L] live until it
+ * ends.
+ */
 static void bn_fused(struct bn_bw *k)
 {
     struct eng_tensor *x, *g;
@@ -484,7 +493,7 @@ void eng_b_batch_norm_leaf(struct eng_bw *b)
 
 /* ---- group norm ---- */
 
-/* Does t lie channels-last, and not row-major too? */
+/* Whether t is channels-last and not also row-major. */
 static bool lies_last(const struct eng_tensor *t)
 {
     return t->ndim == 4 && eng_is_channels_last(t) && !eng_is_contiguous(t);
@@ -530,8 +539,9 @@ void eng_f_group_norm(struct eng_op_call *c)
 }
 
 /*
- * (out, mean, rstd). Inside the op live a dense copy of an input that is neither row-major nor channels-last, the statistics in float where they
- * are given in half, and two [N, C] tensors where there is something to scale or shift images with.
+ * (out, mean, rstd). Inside the op live a dense copy of an input that is neither row-major nor channels-last, the
+ * statistics in float where they are given in half, and two [N, C] tensors where there is something to scale or shift
+ * images with.
  */
 void eng_f_native_group_norm(struct eng_op_call *c)
 {
@@ -571,7 +581,10 @@ void eng_f_native_group_norm(struct eng_op_call *c)
     eng_c_give(c, rstd);
 }
 
-/* Sums over images and groups: ds, db [N, C], then what the input's gradient needs, two of [N, groups] and one of [N, C]. */
+/*
+ * Sums over images and groups: ds, db [N, C], then what the input's gradient needs, two of [N, groups] and one of [N,
+ * C].
+ */
 static void group_sums(struct eng *e, const struct eng_tensor *x, int64_t groups, bool for_input,
                        bool weighted, struct eng_tensor **sums)
 {

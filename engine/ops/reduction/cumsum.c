@@ -2,7 +2,7 @@
  * engine/ops/reduction/cumsum.c - sums so far, and their gradient.
  *
  * Must not know:  models.
- * Invariant:      the result is taken before the input is cast to its dtype.
+ * Invariant:      the result is allocated before the input is cast to the result's dtype.
  */
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"

@@ -2,7 +2,8 @@
  * engine/ops/reduction/extrema.c - largest and smallest elements, where they are, and their gradients.
  *
  * Must not know:  models.
- * Invariant:      an extremum of all elements shares its gradient among equal ones, one along a dim gives it to the index it reported.
+ * Invariant:      the gradient of an extremum over all elements is divided among equal ones; along a dim it goes to
+ *                 the index returned.
  */
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
@@ -107,7 +108,10 @@ void eng_f_argmax(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* Count of true elements of mask, as sum() of a bool does it on the device: the count, and a widened copy of the mask that goes at once. */
+/*
+ * Count of true elements of mask, as sum() of a bool does it on the device: the count, and a widened copy of the mask
+ * that goes at once.
+ */
 static struct eng_tensor *mask_count(struct eng_bw *b, struct eng_tensor *test,
                                      const struct eng_arg *dims, bool keepdim)
 {

@@ -2,8 +2,9 @@
  * engine/ops/reduction/prod.c - products along a dim, and the gradients of all products.
  *
  * Must not know:  models.
- * Invariant:      memory is that of PyTorch where no factor is zero: result / input is made. Where some are, PyTorch makes other
- *                 temporaries, which `meta` could not know of; here only the values differ.
+ * Invariant:      memory equals PyTorch's if no factor is zero: result / input is allocated. If some are zero, PyTorch
+ *                 allocates other temporaries, which depend on values that `meta` does not have; here only the values
+ *                 differ.
  */
 #include <string.h>
 
@@ -23,7 +24,7 @@ void eng_f_prod(struct eng_op_call *c)
                &c->a[ARG_prod_dtype]);
 }
 
-/* Scratch of the host that no accounting sees: a view with the sizes of `like`, of size 1 along `dims`. */
+/* Host scratch memory that is not counted: a view with the sizes of `like`, of size 1 along `dims`. */
 static struct eng_view scratch_get(const struct eng *e, const struct eng_view *like, uint32_t dims,
                                    enum vs_dtype dtype, uint64_t *bytes)
 {
@@ -101,7 +102,7 @@ static bool has_zero(struct eng *e, bool on_host, const struct eng_view *mask)
     return found != 0;
 }
 
-/* On meta that is not known: none. */
+/* Whether any element of mask is true. On `meta`, which has no values, the answer is false. */
 static bool finds_zero(struct eng *e, const struct eng_tensor *mask)
 {
     struct eng_view v;

@@ -2,7 +2,8 @@
  * engine/ops/reduction/sort.c - sort, argsort, topk.
  *
  * Must not know:  models.
- * Invariant:      values lie as the input does; the gradient is zeros with g written where the values came from.
+ * Invariant:      values have the input's memory layout; the gradient is zeros with g written at the values' source
+ *                 indices.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * engine/ops/shape/diagonal.c - the view of a diagonal, and what is made of it.
+ * engine/ops/shape/diagonal.c - the view of a diagonal, and the ops built on it.
  *
  * Must not know:  models.
  * Invariant:      a view never copies; the gradient is zeros of the input's size with g written on the diagonal.
@@ -9,7 +9,10 @@
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
-/* The diagonal of dims d1 and d2 as the last dim, `offset` above (below: negative) the main one. */
+/*
+ * The diagonal of dims d1 and d2 as the last dim; `offset` counts from the main diagonal, positive above it and
+ * negative below.
+ */
 static struct eng_tensor *diagonal_of(struct eng_tensor *x, int64_t offset, int d1, int d2)
 {
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];

@@ -1,8 +1,8 @@
 /*
- * engine/ops/shape/join.c - ops that lay tensors together or repeat, flip and roll them.
+ * engine/ops/shape/join.c - ops that concatenate, repeat, flip and roll tensors.
  *
  * Must not know:  models.
- * Invariant:      the backward of cat and stack are views of the gradient: nothing is copied.
+ * Invariant:      the gradients of cat and stack are views of the result's gradient: nothing is copied.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool is_skipped(const struct eng_tensor *t)
     return t->ndim == 1 && t->sizes[0] == 0;
 }
 
-/* The joined tensor lies channels-last where every part does. */
+/* The result is channels-last if every part is. */
 static struct eng_tensor *cat_empty(struct eng_op_call *c, const int64_t *sizes,
                                     enum vs_dtype dtype, const struct eng_tensor *first)
 {
@@ -303,7 +303,9 @@ static void shuffle_dim(struct eng_op_call *c, const struct eng_view *vx, const 
     }
 }
 
-/* Mirrored along the dims. The steps between two dims are scratch of the host. */
+/*
+ * Reverses the order of the elements along the dims. The intermediate results between two dims are host scratch memory.
+ */
 void eng_f_flip(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_flip_input);
@@ -367,7 +369,7 @@ static struct eng_tensor *rolled(struct eng_op_call *c, struct eng_tensor *x, in
     return out;
 }
 
-/* One dim after the other; the steps in between go when the op returns, the last first. */
+/* Rolls one dim after the other; the intermediate results are freed when the op returns, the last one first. */
 void eng_f_roll(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_roll_input);

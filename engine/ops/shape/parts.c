@@ -1,8 +1,10 @@
 /*
- * engine/ops/shape/parts.c - views of parts of a tensor, one (slice, select, narrow) or several (split, chunk, unbind), and their gradients.
+ * engine/ops/shape/parts.c - views of parts of a tensor, one (slice, select, narrow) or several (split, chunk,
+ * unbind), and their gradients.
  *
  * Must not know:  models.
- * Invariant:      a part is a view; the gradient of one part is zeros of the whole with the part copied in, that of all parts is joined.
+ * Invariant:      a part is a view; the gradient of one part is zeros of the input's size with the part's gradient
+ *                 copied in; the gradient of all parts concatenates theirs.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -67,7 +69,7 @@ void eng_f_slice(struct eng_op_call *c)
     eng_c_give(c, part(x, dim, start, length, step));
 }
 
-/* Zeros of the input's size with g in its place. */
+/* Zeros of the input's size with g written at the part's elements. */
 void eng_b_slice(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_slice_input, 0);

@@ -1,5 +1,5 @@
 /*
- * engine/ops/shape/repeat.c - repetitions made of views and copies: repeat_interleave, tile, ravel.
+ * engine/ops/shape/repeat.c - repeat_interleave, tile and ravel, composed of views and copies.
  *
  * Must not know:  values.
  * Invariant:      the same ops in the same order as PyTorch's composites.

@@ -1,8 +1,9 @@
 /*
- * engine/ops/shape/shape.c - views: ops that show the same memory with other sizes and strides.
+ * engine/ops/shape/shape.c - view ops: the same memory with other sizes and strides.
  *
  * Must not know:  values.
- * Invariant:      a view never copies; where PyTorch's op may copy (reshape, flatten) it is a composite of a view and a clone.
+ * Invariant:      a view never copies; where PyTorch's op may copy (reshape, flatten) it is a composite of a view and
+ *                 a clone.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
-/* Sizes with one -1 filled in; false (failed) when they do not hold numel elements. */
+/* Replaces the one -1 in the sizes; returns false (and fails the call) if they do not give numel elements. */
 static bool infer_sizes(struct eng *e, const struct eng_tensor *x, const int64_t *asked, int ndim,
                         int64_t *sizes)
 {
@@ -121,7 +122,7 @@ void eng_b_view(struct eng_bw *b)
     eng_b_give(b, ARG_view_input, eng_reshape(b->e, b->g[0], edge->sizes, edge->ndim));
 }
 
-/* g with those dims of size 1 back that `wanted` has, one at a time; g itself where there are none */
+/* Unsqueezes g at the dims of size 1 in the bit mask `wanted`, one at a time; g itself if there are none. */
 static struct eng_tensor *unsqueezed(struct eng_bw *b, const struct eng_edge *edge, uint32_t wanted)
 {
     struct eng_tensor *t = eng_ref(b->g[0]);
@@ -153,7 +154,7 @@ void eng_b_squeeze_all(struct eng_bw *b)
                unsqueezed(b, eng_b_edge(b, ARG_squeeze_all_input, 0), UINT32_MAX));
 }
 
-/* A view where one is possible, else a dense copy seen with the new sizes. */
+/* A view if one is possible, otherwise a dense copy with the new sizes. */
 static struct eng_tensor *reshaped(struct eng *e, struct eng_tensor *x, const int64_t *asked,
                                    int ndim)
 {
@@ -252,7 +253,10 @@ void eng_f_as_strided(struct eng_op_call *c)
               x->offset + (uint64_t)eng_c_int(c, ARG_as_strided_storage_offset));
 }
 
-/* Zeros of the input's shape with g written where the view lies. The input is dense (the base of an in-place op on a view). */
+/*
+ * Zeros of the input's shape with g written at the view's elements. The input is dense (the base of an in-place op on
+ * a view).
+ */
 void eng_b_as_strided(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_as_strided_input, 0);
@@ -401,7 +405,7 @@ void eng_f_expand_as(struct eng_op_call *c)
                eng_expand(c->e, eng_c_tensor(c, ARG_expand_as_input), other->sizes, other->ndim));
 }
 
-/* The view without those dims of size 1 that `wanted` has. */
+/* The view without the dims of size 1 in the bit mask `wanted`. */
 static void give_squeezed(struct eng_op_call *c, struct eng_tensor *x, uint32_t wanted)
 {
     int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];

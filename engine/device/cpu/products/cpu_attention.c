@@ -1,10 +1,11 @@
 /*
- * engine/device/cpu/products/cpu_attention.c - scaled dot product attention and its gradients, a few query rows at a time.
+ * engine/device/cpu/products/cpu_attention.c - scaled dot product attention and its gradients, a few query rows at a
+ * time.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  autograd.
- * Invariant:      the backward pass makes the probabilities of a tile again with the arithmetic of the forward pass. A
- *                 row in which nothing may take part has probabilities 0. Dropout keeps element
+ * Invariant:      the backward pass recomputes the probabilities of a tile with the arithmetic of the forward pass. A
+ *                 row in which every key is masked has probabilities 0. Dropout keeps element
  *                 ((b*H + h)*L + l)*S + s where number of that index of the key's stream is at least p.
  */
 #include <math.h>

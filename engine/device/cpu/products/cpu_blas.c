@@ -36,7 +36,7 @@ static void load(void)
     find(library, "cblas_dgemm", &blas.calls.dgemm);
     find(library, "cblas_sgemm", &blas.calls.sgemm);
     find(library, "openblas_set_num_threads", &threads_set);
-    /* products are cut in cpu_matmul.c: two pools would fight for the processors */
+    /* cpu_matmul.c splits products over threads: two thread pools would compete for the processors */
     threads_set(1);
 }
 

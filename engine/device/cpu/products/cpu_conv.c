@@ -1,10 +1,11 @@
 /*
- * engine/device/cpu/products/cpu_conv.c - convolution forward and its two gradients, as products with a matrix of patches.
+ * engine/device/cpu/products/cpu_conv.c - convolution forward and its two gradients, as products with a matrix of
+ * patches.
  *
- * For:            the table.
+ * For:            the table of kernels (cpu.c).
  * Must not know:  autograd.
- * Invariant:      scratch is a tile of the patch matrix a thread (about TILE_BYTES) and, for weights that are not
- *                 plain, one copy of them. Tiles and their order are fixed by shapes alone.
+ * Invariant:      scratch memory is one tile of the patch matrix per thread (about TILE_BYTES) and, for weights that
+ *                 are not contiguous, one copy of them. Tiles and their order are fixed by shapes alone.
  */
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /*
- * engine/device/cpu/products/cpu_conv_depthwise.c - convolutions in which every channel is a group of its own.
+ * engine/device/cpu/products/cpu_conv_depthwise.c - convolutions in which every channel is a separate group.
  *
- * There is nothing to multiply as matrices: each plane is padded with zeros, its columns sorted by their place in the
- * stride, and rows of outputs are sums of rows of that, one a tap. The gradient of the input is the same for each of the
- * stride_h*stride_w phases of its rows and columns, the gradient a product of rows instead of a sum.
+ * No matrix product is used: each plane is padded with zeros, its columns are sorted by their position modulo the
+ * stride, and each row of outputs is a weighted sum of such rows, one per tap. The gradient of the input is computed in
+ * the same way for each of the stride_h*stride_w phases of its rows and columns; the gradient of the weight multiplies
+ * rows and sums the products.
  */
 #include <string.h>
 
@@ -131,7 +132,7 @@ static void tap_rows(const struct depthwise *d, const struct phase *phase, const
     }
 }
 
-/* Row y of dst. line: room for two rows of dst. */
+/* Row y of dst. line: a buffer of two rows of dst. */
 static void make_row(const struct depthwise *d, const float *w, float bias, const float *rows,
                      int64_t y, float *line, float *out)
 {

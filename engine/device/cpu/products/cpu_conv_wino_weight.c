@@ -1,10 +1,10 @@
 /*
- * engine/device/cpu/products/cpu_conv_wino_weight.c - the gradient of the weights of a 3x3 convolution of stride 1 by Winograd's
- * transforms.
+ * engine/device/cpu/products/cpu_conv_wino_weight.c - the gradient of the weights of a 3x3 convolution of stride 1 by
+ * Winograd's transforms.
  *
  * Steps, for a few rows of tiles at a time: transform the input into V[16][ci/nr][tiles][nr] and the gradient into
  * G[16][co/mr][tiles][mr], add the products over tiles to C[16][co][ci]; at the end transform C back. The transforms
- * work on a vector of channels side by side, which makes the order that gemm wants.
+ * work on a vector of channels side by side, which gives the memory order that gemm needs.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
     (8 << 20)   /* V and G of a block of tiles, about; they are shared by the threads */
 #define GROUP 4 /* panels of outputs of a task */
 
-/* x or g, and what it is transformed into. */
+/* x or g, and the buffer for its transform. */
 struct side {
     const struct eng_view *v;
     int64_t pad_h;
@@ -43,7 +43,7 @@ struct back {
     int64_t tx;
     int64_t first; /* rows of tiles of this block */
     int64_t rows;
-    int64_t most; /* tiles that a panel has room for */
+    int64_t most; /* capacity of a panel, in tiles */
     float *c;
 };
 
@@ -124,7 +124,7 @@ static void transform(const struct back *b, const struct side *s, int64_t part)
     cpu_mem_put(scratch, bytes);
 }
 
-/* Task: a part of the channels of x, or after those of g. */
+/* Task: a part of the channels of x; the tasks after those transform the channels of g. */
 static void transform_task(void *ctx, int64_t task)
 {
     const struct back *b = ctx;

@@ -1,11 +1,11 @@
 /*
- * engine/device/cpu/products/cpu_conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's F(2x2, 3x3), and the gradient of
- * their input, which is the same with the weights turned round.
+ * engine/device/cpu/products/cpu_conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's F(2x2, 3x3), and the
+ * gradient of their input, which is the same operation with the weights rotated by 180 degrees.
  *
  * Steps, for a few rows of tiles at a time: transform the input into 16 matrices V[channels][tiles], multiply each by
  * the matrix U[outputs][channels] of transformed weights, transform the products back. All are packed as cpu_tile's
- * gemm wants them. With few channels a task does all that for its own rows. With many, U is larger than the caches: then
- * V of a block of rows is shared, and a task has some of the outputs, so that U is read once a block.
+ * gemm needs them. With few channels, a task does all steps for its rows. With many, U is larger than the caches: then
+ * the tasks share V of a block of rows and each computes some of the outputs, so that U is read once per block.
  */
 #include <string.h>
 

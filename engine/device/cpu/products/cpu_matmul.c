@@ -1,11 +1,11 @@
 /*
  * engine/device/cpu/products/cpu_matmul.c - matrix products through CBLAS.
  *
- * For:            the table; convolutions, attention.
+ * For:            the table of kernels (cpu.c); convolutions and attention.
  * Must not know:  tensors.
  * Invariant:      OpenBLAS runs on the calling thread (see cpu_blas.h); a product is cut into blocks of the result
- *                 whose sizes do not depend on the number of threads. Operands with a unit stride are taken as they
- *                 lie; others, and f16 and bf16, are copied panel by panel.
+ *                 whose sizes do not depend on the number of threads. Operands with a unit stride are read in
+ *                 place; others, and f16 and bf16, are copied panel by panel.
  */
 #include <string.h>
 

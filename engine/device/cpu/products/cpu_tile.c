@@ -1,5 +1,5 @@
 /*
- * engine/device/cpu/products/cpu_tile.c - which table of blocks this processor gets.
+ * engine/device/cpu/products/cpu_tile.c - chooses the table of block products for this processor.
  */
 #include "engine/device/cpu/products/cpu_tile.h"
 

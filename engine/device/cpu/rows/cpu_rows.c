@@ -1,5 +1,6 @@
 /*
- * engine/device/cpu/rows/cpu_rows.c - which table of row functions this processor gets; single elements.
+ * engine/device/cpu/rows/cpu_rows.c - chooses the table of row functions for this processor; functions for single
+ * elements.
  */
 #include "engine/device/cpu/rows/cpu_rows.h"
 
