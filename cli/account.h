@@ -2,8 +2,8 @@
  * cli/account.h - samples of a GPU's memory as the driver counts it, at chosen events of a recording.
  *
  * For:            the record command; replay/report/account.h explains nvidia-smi's figure with it.
- * Must not know:  what the run does.
- * Invariant:      a figure that is not available is left out of the trace. Nothing here makes a recording fail.
+ * Must not know:  what is being run.
+ * Invariant:      a figure that is not available is left out of the trace. No function here makes a recording fail.
  *
  * Samples are taken before CUDA is initialised; when the libraries have their handles (`ready`); and at the end of each
  * phase of the last step, of which the last is kept. The device itself reports the free bytes after creating its

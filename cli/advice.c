@@ -1,8 +1,8 @@
 /*
- * cli/advice.c - what to do about a recording that ran out of memory; see sweep.h.
+ * cli/advice.c - suggests what to change after a recording ran out of memory; see sweep.h.
  *
- * Must not know:  how a run is had.
- * Invariant:      what is said to fit has run to its end on the recorded device's capacity.
+ * Must not know:  how a net is run.
+ * Invariant:      a suggestion that is said to fit was run to its end with the capacity of the recorded device.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * cli/args.c - see args.h.
  *
  * Must not know:  what an option means.
- * Invariant:      every option that is kept points into its command's table.
+ * Invariant:      every parsed option points into the table of its command.
  */
 #include "cli/args.h"
 
@@ -76,7 +76,10 @@ static enum vs_status keep(struct cli_args *args, const struct cli_option *optio
     return VS_OK;
 }
 
-/* `-n VALUE`, `-nVALUE`, or flags, `-f` or several in one, `-fn VALUE`; *i is the argument's number and moves over a value of its own. */
+/*
+ * `-n VALUE`, `-nVALUE`, or flags, `-f` or several in one, `-fn VALUE`; *i is the argument's number and moves over a
+ * value of its own.
+ */
 static enum vs_status short_options(struct cli_args *args, int argc, char *const *argv, int *i,
                                     struct vs_error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * cli/args.h - the arguments of a command, from a table of options.
+ * cli/args.h - parses the arguments of a command by its table of options.
  *
  * For:            the commands and main.c.
- * Must not know:  what an option means. Toggles are known by their table alone.
- * Invariant:      what is not in the table is refused, with the nearest thing that is.
+ * Must not know:  what an option means. Toggles are accepted as base/toggle.def lists them.
+ * Invariant:      an argument that is not in the table is refused; the message offers the nearest name that is.
  */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
@@ -18,9 +18,11 @@
 #include "base/toggle.h"
 
 /*
- * letter  short form, 0: none
- * value   what its value is called in help ("FILE"); NULL: it takes none
- * many    it may be given more than once
+ * One option of a command.
+ *
+ * letter  the short form; 0: none
+ * value   placeholder for its value in the help text ("FILE"); NULL: the option takes no value
+ * many    the option may be given more than once
  */
 struct cli_option {
     const char *name;
@@ -31,14 +33,17 @@ struct cli_option {
 };
 
 /*
- * name, usage   "report", "TRACE [--json]"
+ * A command.
+ *
+ * name, usage   for example "report", "TRACE [--json]"
  * summary       one line for the list of commands
- * help          more lines for --help, or NULL; ends with a newline
- * options       ended by one without a name
- * positionals   how many other arguments it takes
- * toggles       each toggle is an option: --batch 32
- * takes_command after a lone -- comes another program's command line, which is kept as it is, and stands for the other arguments
- * run           returns the exit status: 0 done, 1 failed, 2 wrong usage
+ * help          further lines for --help, ending with a newline; NULL: none
+ * options       the last element has the name NULL
+ * positionals_min, positionals_max  number of arguments that are not options
+ * toggles       each toggle is also an option: --batch 32
+ * takes_command the arguments after `--` are the command line of another program; they are not parsed, and
+ *               positionals_min does not apply then
+ * run           runs the command and returns the exit status: 0 success, 1 failure, 2 wrong usage
  */
 struct cli_args;
 struct cli_cmd {
@@ -56,16 +61,19 @@ struct cli_cmd {
 
 struct cli_given {
     const struct cli_option *option;
-    const char *value; /* NULL where it takes none */
+    const char *value; /* NULL: the option takes no value */
 };
 
 /*
- * cmd          the command
- * positionals  positional_count of them, borrowed from argv
- * command      what stands after a lone --, of a command that takes one; NULL-ended, borrowed from argv; NULL where there is no --
- * given        options in the order they were given
- * toggles      what --TOGGLE options set
- * wants_help   --help or -h was among them; the rest is then not complete
+ * The parsed arguments.
+ *
+ * cmd          the command; borrowed
+ * positionals  positional_count arguments that are not options, borrowed from argv
+ * command      the arguments after `--` if the command takes a command line; NULL-terminated, borrowed from argv;
+ *              NULL: there was no `--`
+ * given        the options in the order in which they were given
+ * toggles      the values set by --TOGGLE options
+ * wants_help   --help or -h was given; the other fields are then incomplete
  */
 struct cli_args {
     const struct cli_cmd *cmd;
@@ -81,29 +89,33 @@ struct cli_args {
 };
 
 /*
- * Read argv[0 … argc - 1], the arguments after the command's name; argv[argc] is NULL. Accepted: --name VALUE, --name=VALUE, -n VALUE,
- * -nVALUE; after a lone -- everything is positional, or of another program (takes_command). Release `out` also after a failure.
+ * Parse argv[0 … argc - 1], the arguments after the command's name; argv[argc] must be NULL. Accepted forms: --name
+ * VALUE, --name=VALUE, -n VALUE and -nVALUE. After `--` every argument is positional, or belongs to the other program
+ * (takes_command). The result borrows from `cmd` and argv. Call cli_args_release on `out` after a failure, too.
  *
- * VS_E_USAGE, VS_E_VALUE, VS_E_NOT_FOUND: wrong arguments; the text says which and what is right.
+ * VS_E_USAGE, VS_E_VALUE, VS_E_NOT_FOUND: an argument is wrong; the message names it and says what is expected.
  */
 VS_MUST_USE enum vs_status cli_args_parse(const struct cli_cmd *cmd, int argc, char *const *argv,
                                           struct cli_args *out, struct vs_error *err);
 void cli_args_release(struct cli_args *args);
 
+/* Was the option called `name` given? */
 bool cli_args_has(const struct cli_args *args, const char *name);
-/* The last value given for an option, or NULL. */
+/* The last value given for the option `name`; NULL: not given. */
 const char *cli_args_value(const struct cli_args *args, const char *name);
-/* Value number `i` (from 0) given for an option that may come more than once; NULL past the end. */
+/* Value number `i` (from 0) of the option `name`, which may be given more than once; NULL past the end. */
 const char *cli_args_value_at(const struct cli_args *args, const char *name, size_t i);
 
 /*
- * A count given for an option: *out is `initial` where it was not given. VS_E_USAGE: it is not a number from 0 to `max`.
+ * Parse the value of the option `name` as a count; *out is `initial` if the option was not given.
+ *
+ * VS_E_USAGE: the value is not a number from 0 to `max`.
  */
 VS_MUST_USE enum vs_status cli_args_count(const struct cli_args *args, const char *name,
                                           size_t initial, size_t max, size_t *out,
                                           struct vs_error *err);
 
-/* The text of --help. */
+/* Append the text of --help to `out`. */
 void cli_args_help(const struct cli_cmd *cmd, struct vs_text *out);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * For:            `vramscope check`, in continuous integration.
  * Must not know:  what is measured; that is replay/report/check.h.
- * Invariant:      as `vramscope diff`: exit status 0 within the limits, 1 over one, 2 trouble of any kind.
+ * Invariant:      as `vramscope diff`: exit status 0 within the limits, 1 a limit is exceeded, 2 any error.
  */
 #include "base/bytes.h"
 #include "cli/cmds.h"

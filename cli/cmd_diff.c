@@ -3,7 +3,7 @@
  *
  * For:            `vramscope diff`.
  * Must not know:  what a difference is; that is replay/diff/diff.h.
- * Invariant:      as diff(1): exit status 0 is the same, 1 is different, 2 is trouble of any kind.
+ * Invariant:      as diff(1): exit status 0 equal, 1 different, 2 any error.
  */
 #include <ctype.h>
 #include <errno.h>

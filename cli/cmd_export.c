@@ -2,9 +2,9 @@
  * cli/cmd_export.c - writes a trace in a format of another tool.
  *
  * For:            `vramscope export`.
- * Must not know:  what is in a format; export/export.h.
- * Invariant:      a file is there whole or not at all: it is written beside its place and moved there when it is done. What was there stays
- *                 where the work failed.
+ * Must not know:  the contents of a format (export/export.h).
+ * Invariant:      the output file is replaced only by a complete one: the export is written to a temporary file in the
+ *                 same folder, which is renamed at the end. After a failure the old file is unchanged.
  */
 #include <ctype.h>
 #include <errno.h>

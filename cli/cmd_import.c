@@ -1,9 +1,9 @@
 /*
- * cli/cmd_import.c - makes a trace of a memory snapshot that a PyTorch program dumped.
+ * cli/cmd_import.c - converts a memory snapshot dumped by a PyTorch program into a trace.
  *
  * For:            `vramscope import`.
  * Must not know:  how a snapshot becomes a trace: cli/importer.h.
- * Invariant:      what was left out is said.
+ * Invariant:      everything that was left out is reported.
  */
 #include <inttypes.h>
 #include <stdlib.h>

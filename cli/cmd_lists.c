@@ -1,9 +1,9 @@
 /*
  * cli/cmd_lists.c - `ops` and `toggles`: print the tables of ops and of toggles.
  *
- * Must not know:  what an op or a toggle does, other than by its row.
- * Invariant:      everything printed comes from engine/core/op.def, base/toggle.def, the table of targets and the settings
- *                 that engine/alloc/conf.h lists.
+ * Must not know:  more about an op or a toggle than its table row says.
+ * Invariant:      everything printed comes from engine/core/op.def, base/toggle.def, the table of targets and the
+ *                 settings that engine/alloc/conf.h lists.
  */
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * cli/cmd_match.c - `match`: compares a net with what PyTorch recorded on a GPU, event by event.
  *
  * For:            `vramscope match`.
- * Must not know:  what is compared and how; that is replay/match/match.h. How lists are read; recording/memlist.h.
- * Invariant:      nothing is written anywhere. 0: every event agrees; 1: not, or it could not be found out.
+ * Must not know:  how events are compared (replay/match/match.h), how snapshots are parsed (recording/memlist.h).
+ * Invariant:      no file is written. Exit status 0: every event agrees; 1: some do not, or an error occurred.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +36,8 @@ static const struct cli_option OPTIONS[] = {
 };
 
 /*
- * base: the net and its toggles, as what-if takes them. has_peaks: the list could be replayed, `peaks` are the device's; sum: of ours.
+ * base: the net and its toggles, as what-if takes them. has_peaks: the list could be replayed, `peaks` are the
+ * device's; sum: of ours.
  */
 struct session {
     struct cli_netfile net;
@@ -191,7 +192,10 @@ static void session_release(struct session *s)
     cli_netfile_release(&s->net);
 }
 
-/* Are the peaks the recorded ones? With the events all the same they can hardly differ, but they are what the user wants to know. */
+/*
+ * Are the peaks the recorded ones? With the events all the same they can hardly differ, but they are what the user
+ * wants to know.
+ */
 static bool are_peaks_equal(const struct session *s)
 {
     return !s->has_peaks || (s->peaks.allocated == s->sum.peak.allocated &&

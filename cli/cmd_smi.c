@@ -1,9 +1,9 @@
 /*
- * cli/cmd_smi.c - what the driver says of every GPU's memory, and who has it.
+ * cli/cmd_smi.c - prints the memory of every GPU as the driver reports it, and the processes that use it.
  *
  * For:            `vramscope smi`.
- * Must not know:  how the driver is asked: tracer/nvml/ does.
- * Invariant:      what the driver does not say is said not to be known, in words and as null.
+ * Must not know:  how the driver is queried (tracer/nvml/).
+ * Invariant:      a figure that the driver does not report is printed as not known, and as null in JSON.
  */
 #include <stdio.h>
 

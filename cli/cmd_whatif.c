@@ -1,9 +1,9 @@
 /*
- * cli/cmd_whatif.c - what a recorded net would need with other toggles.
+ * cli/cmd_whatif.c - prints the memory that a recorded net would need with other toggles.
  *
  * For:            `vramscope whatif`.
- * Must not know:  how the answer is found; that is whatif/whatif.h.
- * Invariant:      the trace is only read, nothing is written anywhere.
+ * Must not know:  how the result is computed (whatif/whatif.h).
+ * Invariant:      the trace is only read, and no file is written.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * cli/importer.c - see importer.h.
  *
- * Must not know:  what was asked for on the command line.
- * Invariant:      a trace that could not be written whole is not marked complete.
+ * Must not know:  command-line options.
+ * Invariant:      a trace that could not be written completely is not marked complete.
  */
 #include "cli/importer.h"
 

@@ -3,7 +3,7 @@
  *
  * For:            the user.
  * Must not know:  what a command does.
- * Invariant:      the exit status is 0 where it is done, 1 where it failed, 2 where the arguments were wrong.
+ * Invariant:      the exit status is 0 on success, 1 on failure, 2 if the arguments are wrong.
  */
 #include <stdbool.h>
 #include <stdio.h>

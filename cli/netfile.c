@@ -1,8 +1,8 @@
 /*
  * cli/netfile.c - see netfile.h.
  *
- * Must not know:  the net language, but for the two functions that each net file defines.
- * Invariant:      text ends with a NUL that is not counted.
+ * Must not know:  the net language, except for the two functions that each net file defines.
+ * Invariant:      `text` ends with a NUL byte that `len` does not count.
  */
 #include "cli/netfile.h"
 

@@ -1,7 +1,7 @@
 /*
  * cli/progress.c - see progress.h.
  *
- * Must not know:  what runs.
+ * Must not know:  what is being run.
  * Invariant:      a bar never wraps: it is cut to the width of the terminal.
  */
 #include "cli/progress.h"

@@ -1,9 +1,10 @@
 /*
- * cli/progress.h - how far a run is: a bar on a terminal, a line a step elsewhere.
+ * cli/progress.h - shows the progress of a run: a bar on a terminal, one line per step elsewhere.
  *
  * For:            the record command; `whatif --each`.
- * Must not know:  what runs.
- * Invariant:      on a terminal the bar's line is empty again before anything else is printed; elsewhere there are no control characters.
+ * Must not know:  what is being run.
+ * Invariant:      on a terminal the bar is erased before anything else is printed; elsewhere no control characters are
+ *                 written.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
@@ -14,7 +15,7 @@
 
 #include "base/attr.h"
 
-/* out: where to, stderr; the rest is the bar's own. */
+/* out: the stream that is written to, borrowed; the other fields are private. */
 struct cli_progress {
     FILE *out;
     bool is_terminal;
@@ -24,7 +25,7 @@ struct cli_progress {
     uint64_t drawn_ns;
 };
 
-/* What to say. `phase` is a word; loss NaN: not known. */
+/* The state to show. phase: its name, one word; phase_number, phase_count: which of how many; loss NaN: not known. */
 struct cli_progress_state {
     int64_t step;
     int64_t steps;
@@ -35,14 +36,18 @@ struct cli_progress_state {
     uint64_t events;
 };
 
+/* Initialise `progress` for the stream `out`, and find out whether that is a terminal. */
 void cli_progress_init(struct cli_progress *progress, FILE *out);
-/* Cheap to call often: a terminal is drawn on at most 20 times a second. */
+/* Draw the bar on a terminal. Cheap to call often: it draws at most 20 times a second. */
 void cli_progress_show(struct cli_progress *progress, const struct cli_progress_state *state);
-/* The same with other words, one line of them. */
+/* Show a formatted text of one line in place of the bar. */
 void cli_progress_say(struct cli_progress *progress, const char *fmt, ...) VS_PRINTF(2, 3);
-/* A step is over: said in a line of its own where there is no terminal; of many steps, one a second and the last. Once a step. */
+/*
+ * Call once at the end of each step. Without a terminal it prints a line: at most one a second, and always the last
+ * step.
+ */
 void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state);
-/* Take the bar away. */
+/* Erase the bar. */
 void cli_progress_end(struct cli_progress *progress);
 
 #endif

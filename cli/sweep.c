@@ -1,8 +1,8 @@
 /*
  * cli/sweep.c - see sweep.h.
  *
- * Must not know:  how a row came about.
- * Invariant:      a row is 100 columns wide where its name allows it.
+ * Must not know:  how a row was computed.
+ * Invariant:      a row is 100 columns wide, unless its name is too long.
  */
 #include "cli/sweep.h"
 

@@ -1,8 +1,9 @@
 /*
- * export/collapsed.c - stacks on a line each, as flamegraph.pl reads them.
+ * export/collapsed.c - one stack per line, in the format of flamegraph.pl.
  *
- * Must not know:  what a stack is made of.
- * Invariant:      frames hold neither semicolons nor line ends, and the last blank of a line is the one before its number.
+ * Must not know:  how stacks are computed.
+ * Invariant:      frames contain neither semicolons nor line breaks, and the last blank of a line is the one before
+ *                 its number.
  */
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
  * export/csv.c - a table as comma separated values (RFC 4180).
  *
  * Must not know:  what the columns mean.
- * Invariant:      nothing between two commas is NULL; an empty text is "".
+ * Invariant:      an empty field is NULL; an empty text is written as "".
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * export/export.c - see export.h.
  *
- * Must not know:  what is in a format.
- * Invariant:      one row of export.def each.
+ * Must not know:  the contents of a format.
+ * Invariant:      every format is one row of export.def.
  */
 #include "export/export.h"
 

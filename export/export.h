@@ -1,7 +1,7 @@
 /*
  * export/export.h - writes a trace in the formats of other tools.
  *
- * For:            `vramscope export`, the TUI's key for it.
+ * For:            `vramscope export`, the export key of the TUI.
  * Must not know:  arguments, names of files; nothing is printed but the export itself.
  * Invariant:      figures are exact: bytes, event numbers and addresses are written to their last digit. What is read
  *                 at a time does not grow with the trace.
@@ -36,7 +36,7 @@ enum exp_takes {
     EXP_BINARY = 1 << 3,   /* binary: not written to a terminal */
 };
 
-/* takes: of enum exp_takes. */
+/* A row of export.def. takes: bits of enum exp_takes. */
 struct exp_format_info {
     const char *name;
     const char *ending;

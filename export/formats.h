@@ -1,9 +1,9 @@
 /*
- * export/formats.h - what writes each format; all are called by export.c.
+ * export/formats.h - the functions that write the formats.
  *
  * For:            export.c.
  * Must not know:  each other.
- * Invariant:      each returns VS_OK also where writing failed: exp_out_finish says so.
+ * Invariant:      a function returns VS_OK even if writing to `out` failed; exp_out_finish reports that.
  */
 #ifndef EXP_FORMATS_H
 #define EXP_FORMATS_H

@@ -1,9 +1,9 @@
 /*
- * export/gzip.h - a stream that compresses what is written to it.
+ * export/gzip.h - a stdio stream that compresses the data written to it.
  *
- * For:            exports whose file ends with .gz.
- * Must not know:  what is written.
- * Invariant:      the file is whole once the stream has been closed without a failure.
+ * For:            exports to files whose names end with .gz.
+ * Must not know:  the contents of the data.
+ * Invariant:      the file is complete once fclose on the stream has succeeded.
  */
 #ifndef EXP_GZIP_H
 #define EXP_GZIP_H
@@ -13,8 +13,8 @@
 #include "base/attr.h"
 
 /*
- * What is written to the stream comes out in `to` as gzip; `to` is borrowed and stays open. fclose writes the end, and fails where
- * `to` could not be written. NULL: no stream could be made (errno).
+ * Open a stream whose data is written to `to` in gzip format. `to` is borrowed and stays open. fclose on the stream
+ * writes the trailer, and fails if `to` could not be written. NULL: the stream could not be created; errno says why.
  */
 FILE *exp_gzip_open(FILE *to) VS_MUST_USE;
 

@@ -1,5 +1,5 @@
 /*
- * export/json.c - a table as JSON lines: an object a row, with the values that the row has.
+ * export/json.c - a table as JSON lines: one object per row, with the values that are not NULL.
  *
  * Must not know:  what the columns mean.
  * Invariant:      every line is valid JSON (RFC 8259) by itself.

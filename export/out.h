@@ -1,9 +1,9 @@
 /*
- * export/out.h - what an export writes through: bytes, numbers and texts into a FILE, whose first failure is kept.
+ * export/out.h - buffered output of an export: bytes, numbers and texts to a FILE; the first write error is kept.
  *
  * For:            every format.
  * Must not know:  formats.
- * Invariant:      after a failed write nothing more is written; whoever loops over events asks exp_out_is_failed now and then.
+ * Invariant:      after a failed write nothing more is written; loops over events check exp_out_is_failed now and then.
  */
 #ifndef EXP_OUT_H
 #define EXP_OUT_H
@@ -18,7 +18,10 @@
 
 #define EXP_OUT_BYTES 65536
 
-/* file: borrowed. failure: errno of the first write that failed. */
+/*
+ * The buffer: `len` bytes are not yet written to `file`, which is borrowed. failure: errno of the first failed write;
+ * 0: none.
+ */
 struct exp_out {
     FILE *file;
     size_t len;
@@ -26,26 +29,31 @@ struct exp_out {
     char bytes[EXP_OUT_BYTES];
 };
 
-/* The caller frees it; what is still in it is lost without exp_out_finish. */
+/* The caller frees it with exp_out_free; call exp_out_finish before, or the data in the buffer is lost. */
 struct exp_out *exp_out_new(FILE *file) VS_MUST_USE;
 void exp_out_free(struct exp_out *out);
 
+/* Has a write failed? */
 bool exp_out_is_failed(const struct exp_out *out);
-/* Everything that was put is in the file. VS_E_IO: it is not; `err` says why. */
+/* Write the rest of the buffer to the file. VS_E_IO: this or an earlier write failed; `err` says why. */
 VS_MUST_USE enum vs_status exp_out_finish(struct exp_out *out, struct vs_error *err);
 
+/* These append to the buffer; write errors are kept in `failure`. Numbers are decimal. */
 void exp_put(struct exp_out *out, const void *bytes, size_t len);
 void exp_put_char(struct exp_out *out, char c);
 void exp_put_text(struct exp_out *out, const char *text);
 void exp_put_uint(struct exp_out *out, uint64_t value);
 void exp_put_int(struct exp_out *out, int64_t value);
-/* The text where it is UTF-8, U+FFFD for each byte that is not. Returns the bytes that it has become; `out` NULL: only counts. */
+/*
+ * Append `text`, with each byte that is not valid UTF-8 replaced by U+FFFD. Returns the bytes written; `out` NULL:
+ * only count.
+ */
 size_t exp_put_utf8(struct exp_out *out, const char *text);
-/* The same of its first `len` bytes. */
+/* The same for the first `len` bytes of `text`. */
 size_t exp_put_utf8_n(struct exp_out *out, const char *text, size_t len);
-/* The same in quotes, as JSON has it. NULL is null. */
+/* Append `text` as a JSON string, likewise with U+FFFD; NULL is written as null. */
 void exp_put_json(struct exp_out *out, const char *text);
-/* "…:digits", for members after another: `key` is written as it is. */
+/* Append a further member of a JSON object: `key` unchanged, which includes its punctuation, then the value. */
 void exp_put_member(struct exp_out *out, const char *key, uint64_t value);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * For:            looking at ops and bytes on one axis.
  * Must not know:  which slices are open (export/slices.c).
- * Invariant:      events come in order of time; on every track slices nest, and all that begin end.
+ * Invariant:      events are sorted by time; on every track slices are nested, and every slice that begins also ends.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * export/ranges.h - which stream and private pool a range of addresses belongs to, while segments come and go.
+ * export/ranges.h - the stream and private pool of each address range, updated as segments are created and freed.
  *
- * For:            export/snapshot.c: PyTorch tells the stream of every event, a trace that of its segments.
+ * For:            export/snapshot.c: PyTorch stores the stream with every event, a trace only with its segments.
  * Must not know:  events.
- * Invariant:      ranges are in order of address and do not overlap.
+ * Invariant:      the ranges are sorted by address and do not overlap.
  */
 #ifndef EXP_RANGES_H
 #define EXP_RANGES_H
@@ -26,11 +26,11 @@ struct exp_ranges {
 };
 
 void exp_ranges_release(struct exp_ranges *ranges);
-/* From now on it is this one's; what was there before is cut away. */
+/* Assign `range`; parts of earlier ranges that it overlaps are removed. */
 void exp_ranges_add(struct exp_ranges *ranges, const struct exp_range *range);
-/* It is nobody's any more. O(ranges), as above. */
+/* Remove `bytes` bytes from `address` on. Both functions cost O(ranges). */
 void exp_ranges_remove(struct exp_ranges *ranges, uint64_t address, uint64_t bytes);
-/* Whose the address is; nobody's: all zero. O(log ranges). */
+/* The range that contains `address`; all zero if there is none. O(log ranges). */
 struct exp_range exp_ranges_find(const struct exp_ranges *ranges, uint64_t address);
 
 #endif

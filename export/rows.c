@@ -1,8 +1,8 @@
 /*
  * export/rows.c - see rows.h.
  *
- * Must not know:  how a row is written.
- * Invariant:      what an event's fields mean is what base/event.h says; a value that a kind does not have is EXP_NONE.
+ * Must not know:  the output format.
+ * Invariant:      base/event.h defines the fields of events; a value that a kind of event does not have is EXP_NONE.
  */
 #include "export/rows.h"
 

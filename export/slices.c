@@ -1,8 +1,8 @@
 /*
  * export/slices.c - see slices.h.
  *
- * Must not know:  counters and marks.
- * Invariant:      every 'B' is one item of an open stack, every 'E' takes one off.
+ * Must not know:  counters and instant events.
+ * Invariant:      every 'B' pushes an item to a stack of open slices, every 'E' pops one.
  */
 #include "export/slices.h"
 
@@ -290,7 +290,10 @@ static void recompute_begin(struct exp_slices *slices, uint64_t seq, const struc
     vs_text_release(&name);
 }
 
-/* What an end belongs to is the innermost of its kind; what is open inside of it ends with it. Of none: it says nothing. */
+/*
+ * What an end belongs to is the innermost of its kind; what is open inside of it ends with it. Of none: it says
+ * nothing.
+ */
 static void op_end(struct exp_slices *slices, const struct vs_event *event, uint64_t allocated)
 {
     const struct exp_slice_stack *open = &slices->open[EXP_TRACK_OPS];

@@ -1,12 +1,13 @@
 /*
- * export/slices.h - the slices of a trace: steps with their phases, modules in modules, ops; and the frame of every trace event.
+ * export/slices.h - the slices (time intervals) of a trace: steps with their phases, nested modules, ops.
  *
  * For:            export/perfetto.c.
- * Must not know:  counters and marks.
- * Invariant:      on a track a slice that began last ends first; exp_slices_end leaves none open.
+ * Must not know:  counters and instant events.
+ * Invariant:      on each track slices are properly nested; exp_slices_end closes all that are open.
  *
- * An op's slice is what lies between its op_begin and op_end. A trace that was imported has no such events: there an op's slice is what
- * lies between the first and the last of its allocations and frees in a row. A module's likewise, of events of every kind.
+ * The slice of an op lasts from its op_begin to its op_end event. Imported traces do not have these events: there the
+ * slice of an op lasts from the first to the last of consecutive allocations and frees at its location. The slice of a
+ * module is found in the same way, from events of every kind.
  */
 #ifndef EXP_SLICES_H
 #define EXP_SLICES_H
@@ -20,7 +21,7 @@
 
 enum exp_track { EXP_TRACK_STEPS = 1, EXP_TRACK_MODULES, EXP_TRACK_OPS, EXP_TRACK_COUNT };
 
-/* A slice that is open. key: what it was begun by; allocated: bytes at its beginning. */
+/* An open slice. key: identifies what it stands for; allocated: allocated bytes at its beginning. */
 struct exp_slice {
     uint64_t key;
     uint64_t allocated;
@@ -34,10 +35,12 @@ struct exp_slice_stack {
 };
 
 /*
- * open      by track
- * module    string id of the path that the open slices of modules are, 0: none
- * op_location  of an imported trace: the place that the open op is at
- * step      that is going on; next_loss: where its loss is looked for next
+ * The state of the conversion. out and trace are borrowed.
+ *
+ * open         stack of open slices, by track
+ * module       string id of the module path whose slices are open; 0: none
+ * op_location  in an imported trace, the location of the open op
+ * step         the current step; next_loss: index from which its loss is searched
  */
 struct exp_slices {
     struct exp_out *out;
@@ -51,21 +54,22 @@ struct exp_slices {
     size_t next_loss;
 };
 
-/* Name the tracks, and the whole after `name`. */
+/* Write the names of the tracks, and `name` as the name of the process. */
 void exp_slices_begin(struct exp_slices *slices, struct rpl_trace *trace, struct exp_out *out,
                       const char *name);
-/* Begin and end what event `seq` begins and ends; so much is allocated right before it. */
+/* Write the slices that begin or end at event `seq`. allocated: bytes allocated right before the event. */
 void exp_slices_follow(struct exp_slices *slices, uint64_t seq, const struct vs_event *event,
                        uint64_t allocated);
-/* The trace is over. */
+/* End all open slices at `time_ns`, after the last event. */
 void exp_slices_end(struct exp_slices *slices, uint64_t time_ns, uint64_t allocated);
 void exp_slices_release(struct exp_slices *slices);
 
+/* Number of open slices of a track. */
 size_t exp_slices_depth(const struct exp_slices *slices, enum exp_track track);
 
 /*
- * The beginning of a trace event of the type `type` ('B', 'E', 'C', 'i', 's', 'f'): {"ph": …, "pid": …, "tid": …, "ts": …; the caller
- * writes what else it has, and the closing brace. track 0: of no track.
+ * Write the common members of a trace event of type `type` ('B', 'E', 'C', 'i', 's', 'f'): {"ph": …, "pid": …, "tid":
+ * …, "ts": …. The caller writes the remaining members and the closing brace. track 0: the event has no track.
  */
 void exp_slice_event(struct exp_slices *slices, char type, unsigned track, uint64_t time_ns);
 

@@ -2,11 +2,12 @@
  * export/snapshot.c - a trace as the memory snapshot that PyTorch would have dumped.
  *
  * For:            torch.cuda._memory_viz, PyTorch's viewer, `vramscope import`.
- * Must not know:  opcodes (export/pickle.c), what stands in a stack (export/snapshot_frames.c).
- * Invariant:      the events and the state at their end are those of the allocator: undoing the events leads from this state to the one
- *                 that the trace began with.
+ * Must not know:  pickle opcodes (export/pickle.c), the contents of stacks (export/snapshot_frames.c).
+ * Invariant:      the events and the state at their end are those of the allocator: undoing the events leads from this
+ *                 state to the one that the trace began with.
  *
- * Written in one go, the events as they are read; segments come after them, as readers look keys up by name.
+ * The file is written in one pass, each event as it is read. The segments follow the events; the order does not matter,
+ * since readers look keys up by name.
  */
 #include <stdio.h>
 #include <stdlib.h>

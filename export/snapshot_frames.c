@@ -1,12 +1,12 @@
 /*
- * export/snapshot_frames.c - a place of a trace as a stack of frames, and the words of a snapshot.
+ * export/snapshot_frames.c - writes a location of a trace as a stack of frames, and the fixed strings of a snapshot.
  *
- * Must not know:  opcodes.
- * Invariant:      `vramscope import` reads the same function, line and op out of it.
+ * Must not know:  pickle opcodes.
+ * Invariant:      `vramscope import` recovers the same function, line and op from it.
  *
- * Ops and backward nodes have the names of the C++ functions that run them, as stacks of PyTorch show them, so that
- * what tells the two apart there does so here. Modules and phases have frames of their own: the viewer shows them, and
- * flame graphs group by them.
+ * Ops and backward nodes have the names of the C++ functions that run them, as in stacks recorded by PyTorch, so that
+ * tools can distinguish forward and backward as usual. Modules and phases have frames of their own: the viewer shows
+ * them, and flame graphs group by them.
  */
 #include <stdio.h>
 #include <string.h>

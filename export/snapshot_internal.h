@@ -1,9 +1,9 @@
 /*
- * export/snapshot_internal.h - a snapshot that is being written, and the words that are in it often.
+ * export/snapshot_internal.h - the state of writing a snapshot, and the strings that occur in it often.
  *
  * For:            export/snapshot.c and export/snapshot_….c.
- * Must not know:  opcodes.
- * Invariant:      a word, a stack, an empty list is written once; after that it is referred to.
+ * Must not know:  pickle opcodes.
+ * Invariant:      each of these strings, each stack and the empty list is written once, and referred to afterwards.
  */
 #ifndef EXP_SNAPSHOT_INTERNAL_H
 #define EXP_SNAPSHOT_INTERNAL_H
@@ -67,21 +67,22 @@ enum exp_word {
 
 #define EXP_WAITS 0x80u
 
-/* Stacks of the same place: of a tensor's allocation, of a library's, of everything else. */
+/* Variants of the stack of a location: for tensor allocations, for library workspaces, and for everything else. */
 enum exp_frames { EXP_FRAMES_TENSOR, EXP_FRAMES_WORKSPACE, EXP_FRAMES_PLAIN, EXP_FRAMES_COUNT };
 
 /*
- * A device that is being written.
+ * A device of the snapshot.
  *
- * trace, index   owned where is_owned
- * first        event that the recording begins with
- * device       its number
- * start_us     of the clock on the wall, when the trace began
- * last         by block: its category at the peak or, where it was not there, the last + 1 (0: the one it was allocated as); and EXP_WAITS
- *              where its free had to wait
- * ranges       whose the segments are that there are now
- * stacks       by place and enum exp_frames
- * step, phase  that are going on, + 1; 0: none is
+ * trace, index   owned if is_owned, otherwise borrowed
+ * first        number of the first event of the recording
+ * device       number of the device
+ * start_us     wall-clock time at which the trace began, in microseconds
+ * last         by block: its category at the peak, or its last category if it was not live then, + 1 (0: the category
+ *              it was allocated with); plus EXP_WAITS if its free was delayed
+ * ranges       stream and pool of the current segments
+ * stacks       by location and enum exp_frames
+ * step, phase  the current ones + 1; 0: none
+ * last_ns      time of the last event
  */
 struct exp_device {
     struct rpl_index *index;
@@ -100,9 +101,11 @@ struct exp_device {
 };
 
 /*
- * devices      device_count of them, by number
- * d            the one that is being written now
- * list         of what is being written now
+ * A snapshot that is being written.
+ *
+ * devices      device_count devices, sorted by number
+ * d            the device that is being written
+ * list         the list that is being written
  */
 struct snapshot {
     struct exp_pickle p;
@@ -117,24 +120,27 @@ struct snapshot {
     struct rpl_scan scan;
 };
 
-/* A word as PyTorch spells it. */
+/* Write a string as PyTorch spells it. */
 void exp_snapshot_word(struct snapshot *s, enum exp_word word);
-/* A key with its number. */
+/* Write a key and its number. */
 void exp_snapshot_uint(struct snapshot *s, enum exp_word word, uint64_t value);
-/* As torch.profiler's snapshots call it, where they have such a category. */
+/* Write a category by the name it has in snapshots of torch.profiler, if they have it. */
 void exp_snapshot_category(struct snapshot *s, enum vs_category category);
 
-/* The settings in force, "" the default; borrowed. */
+/* The allocator settings of the trace; "": the defaults. Borrowed. */
 const char *exp_snapshot_conf(const struct rpl_trace *trace);
+/* Write the allocator settings. */
 void exp_snapshot_settings(struct snapshot *s, const struct rpl_trace *trace);
-/* The state of all devices at the end, under its key. Errors: those of reading the trace. */
+/* Write the segments of all devices at the end of the trace, with their key. Errors: those of reading the trace. */
 VS_MUST_USE enum vs_status exp_snapshot_segments(struct snapshot *s, struct vs_error *err);
 
+/* Initialise the part of `s` that writes stacks. */
 void exp_snapshot_frames_init(struct snapshot *s);
-/* Is anything known of this place? */
+/* Is anything known about this location? */
 bool exp_snapshot_has_frames(const struct snapshot *s, uint32_t location);
-/* The stack of a place, innermost frame first. */
+/* Write the stack of a location, innermost frame first. */
 void exp_snapshot_frames(struct snapshot *s, uint32_t location, enum exp_frames frames);
+/* Write an empty stack. */
 void exp_snapshot_no_frames(struct snapshot *s);
 
 #endif

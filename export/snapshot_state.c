@@ -1,8 +1,8 @@
 /*
  * export/snapshot_state.c - the segments and blocks at the end of a trace, and the allocator's settings.
  *
- * Must not know:  opcodes, events.
- * Invariant:      the blocks of a segment tile it.
+ * Must not know:  pickle opcodes, events.
+ * Invariant:      the blocks of a segment cover it without gaps or overlaps.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * export/speedscope.c - the bytes that are alive at a moment as a profile for speedscope.app.
+ * export/speedscope.c - the live bytes at a position as a profile for speedscope.app.
  *
- * Must not know:  what a stack is made of.
- * Invariant:      the profile's weights add up to what is allocated there; its frames are those that some stack has.
+ * Must not know:  how stacks are computed.
+ * Invariant:      the weights of the profile add up to the allocated bytes; every frame occurs in a stack.
  */
 #include <inttypes.h>
 #include <stdio.h>

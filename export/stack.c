@@ -1,8 +1,8 @@
 /*
  * export/stack.c - see stack.h.
  *
- * Must not know:  how a stack is written.
- * Invariant:      equal frames are one frame, so that frames are compared by where they stand.
+ * Must not know:  the output format.
+ * Invariant:      equal frames are stored once, so frames can be compared by address.
  */
 #include "export/stack.h"
 

@@ -1,9 +1,9 @@
 /*
- * export/stack.h - where the blocks that are alive at a position come from, as stacks of frames.
+ * export/stack.h - where the live blocks at a position were allocated, as stacks of frames.
  *
  * For:            export/collapsed.c, export/speedscope.c: flame graphs of bytes.
- * Must not know:  how a stack is written.
- * Invariant:      every live block is in exactly one stack; the bytes of the stacks add up to what is allocated there.
+ * Must not know:  the output format.
+ * Invariant:      every live block is in exactly one stack; the bytes of the stacks add up to the allocated bytes.
  */
 #ifndef EXP_STACK_H
 #define EXP_STACK_H
@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "export/export.h"
 
-/* file: "" where there is none; line: 0 likewise. */
+/* A frame. file: "" if there is none; line: 0 if there is none. */
 struct exp_frame {
     const char *name;
     const char *file;
@@ -23,9 +23,11 @@ struct exp_frame {
 };
 
 /*
- * frames  frame_count of them, outermost first: category, phase, the parts of the module's path, function and line, op, tensor; those
- *         that are not known are left out
- * bytes   of the blocks that have this stack
+ * A stack.
+ *
+ * frames  frame_count frames, outermost first: category, phase, the components of the module path, function and line,
+ *         op, tensor; unknown ones are omitted
+ * bytes   total size of the blocks with this stack
  */
 struct exp_stack {
     const struct exp_frame **frames;
@@ -34,8 +36,12 @@ struct exp_stack {
 };
 
 /*
- * frames  frame_count different ones, in order of name, file and line; stacks: stack_count different ones, in order of their frames
- * seq     event that they are right after
+ * All stacks at a position.
+ *
+ * frames  frame_count different frames, sorted by name, file and line
+ * stacks  stack_count different stacks, sorted by their frames
+ * seq     the stacks are those right after this event
+ * arena   owns the memory of the above
  */
 struct exp_stacks {
     struct exp_frame *frames;
@@ -46,7 +52,8 @@ struct exp_stacks {
     struct vs_arena *arena;
 };
 
-/* Those at `position`. Errors: as exp_position_seq, and those of reading the trace. `out` is released also after a failure. */
+/* Compute the stacks at `position`. Errors: those of exp_position_seq and of reading the trace. Call
+ * exp_stacks_release on `out` after a failure, too. */
 VS_MUST_USE enum vs_status exp_stacks_fill(struct exp_stacks *out, struct rpl_index *index,
                                            const struct exp_position *position,
                                            struct vs_error *err);

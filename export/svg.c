@@ -2,7 +2,7 @@
  * export/svg.c - see svg.h.
  *
  * Must not know:  traces.
- * Invariant:      every element that is begun is ended in the same call.
+ * Invariant:      every element is closed in the call that opens it.
  */
 #include "export/svg.h"
 

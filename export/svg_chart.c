@@ -1,7 +1,7 @@
 /*
  * export/svg_chart.c - the plot of a timeline and the bands below it.
  *
- * Must not know:  what stands around the plot.
+ * Must not know:  the rest of the page.
  * Invariant:      the highest edge over a column is the column's allocated_max, to the byte.
  */
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /*
- * export/svg_internal.h - what the drawing of a timeline is made from.
+ * export/svg_internal.h - the data from which a timeline is drawn.
  *
  * For:            export/svg_page.c, which lays the page out, and export/svg_chart.c, which draws the plot.
- * Must not know:  how elements are spelled (export/svg.h).
- * Invariant:      columns of both runs are as many, and each run's are its whole trace.
+ * Must not know:  the syntax of elements (export/svg.h).
+ * Invariant:      both runs have the same number of columns, which cover the whole trace of each.
  */
 #ifndef EXP_SVG_INTERNAL_H
 #define EXP_SVG_INTERNAL_H
@@ -20,14 +20,14 @@
 #define SVG_RIGHT 20
 #define SVG_PLOT_WIDTH (SVG_WIDTH - SVG_LEFT - SVG_RIGHT)
 #define SVG_PLOT_HEIGHT 320
-/* At most so many columns: two pixels each. */
+/* Maximum number of columns: two pixels each. */
 #define SVG_COLUMNS (SVG_PLOT_WIDTH / 2)
 
 /*
  * A run that is drawn.
  *
- * columns  count of them, of all its events; NULL: there are none
- * peak     the moment right after its highest event, as a column of that event alone
+ * columns  `count` columns that cover all its events; NULL: there are none
+ * peak     the state right after the event with the peak, as a column of that event alone
  */
 struct svg_run {
     struct rpl_index *index;
@@ -38,11 +38,14 @@ struct svg_run {
 };
 
 /*
- * run, second   the one in colours, and the one drawn as a line over it (index NULL: there is none), which is called second_name
- * capacity      of the device; 0: not known
+ * The plot.
+ *
+ * run           the run drawn as coloured areas
+ * second        the run drawn as a line over it, named second_name; its index is NULL if there is none
+ * capacity      capacity of the device in bytes; 0: not known
  * top           bytes at the upper edge of the plot
- * y             pixels from the page's top to the plot's
- * peak_label, peak_location   what stands at the mark
+ * y             pixels from the top of the page to the top of the plot
+ * peak_label, peak_location   text at the mark of the peak
  */
 struct svg_chart {
     struct exp_out *out;
@@ -56,16 +59,16 @@ struct svg_chart {
     const char *peak_location;
 };
 
-/* The class of a category's colour: "vs-0" …; `buf` has SVG_CLASS_MAX bytes; returns buf. */
+/* The CSS class for the colour of a category: "vs-0", …; `buf` has SVG_CLASS_MAX bytes; returns buf. */
 #define SVG_CLASS_MAX 16
 const char *exp_svg_category_class(size_t category, char *buf);
 
 /* Is the capacity inside the plot? */
 bool exp_svg_shows_capacity(const struct svg_chart *chart);
 
-/* Axis, areas, lines and marks. */
+/* Draw the plot: axis, areas, lines and marks. */
 void exp_svg_plot(const struct svg_chart *chart);
-/* Phases and steps below it; returns how many pixels they take. */
+/* Draw the bands of phases and steps below the plot; returns their height in pixels. */
 double exp_svg_bands(const struct svg_chart *chart);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * export/svg_page.c - the timeline of a trace as a drawing that stands alone in a report or a pull request.
+ * export/svg_page.c - the timeline of a trace as a self-contained drawing for a report or a pull request.
  *
  * Must not know:  how the plot is drawn (export/svg_chart.c).
- * Invariant:      nothing is fetched, nothing runs; the same trace gives the same bytes. What is said by colour is
- *                 said in words, too.
+ * Invariant:      the drawing has no script and refers to no other resource; the same trace gives the same bytes.
+ *                 Everything shown by colour is also shown as text.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * tui/act.c - what an input does: typed into the prompt, given to the focused view, or done to the session.
+ * tui/act.c - dispatches input: to the prompt, to the focused view, or to an action of the session.
  *
  * Must not know:  terminals, what a view shows.
- * Invariant:      every action of keys.def is done by somebody: tests/tui/test_app.c.
+ * Invariant:      every action of keys.def has an implementation (tests/tui/test_app.c checks it).
  */
 #include "tui/act.h"
 
@@ -34,7 +34,8 @@ static void maximise(struct tui_app *app)
 }
 
 /*
- * A maximised pane to all panes; a view that took the place of another to that one; else the main pane to the timeline. There it ends.
+ * A maximised pane to all panes; a view that took the place of another to that one; else the main pane to the
+ * timeline. There it ends.
  */
 static void close_view(struct tui_app *app)
 {
@@ -271,7 +272,10 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
 {
     const struct tui_view *view = tui_app_focused(app);
 
-    /* a screen too small for a pane shows nothing that a key could mean; what a view has of its rows may be of another run */
+    /*
+     * a screen too small for a pane shows nothing that a key could mean; what a view has of its rows may be of another
+     * run
+     */
     if (app->layout.is_too_small) {
         (void)act_display(app, command->action);
         return;

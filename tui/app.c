@@ -1,8 +1,8 @@
 /*
- * tui/app.c - see app.h: opening and closing a session, and what views ask of it. What actions do is in act.c.
+ * tui/app.c - see app.h: opening and closing a session, and functions for views. Actions are in act.c.
  *
  * Must not know:  terminals, ncurses.
- * Invariant:      the event looked at lies inside the window.
+ * Invariant:      the current event lies inside the window.
  */
 #include "tui/app.h"
 
@@ -21,10 +21,16 @@
 /* The ends of a window are moved where a column is of so many pieces or more. */
 #define PIECES_TO_SNAP 4
 
-/* The views in the panes at the beginning, the main one first; the places are those of layout.c. With two traces the others. */
+/*
+ * The views in the panes at the beginning, the main one first; the places are those of layout.c. With two traces the
+ * others.
+ */
 static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
                                                       "why",      "ops",    "whatif"};
-/* A trace without a net has no ops; what its requests tell is where they stand, and of an imported one which module made them. */
+/*
+ * A trace without a net has no ops; what its requests tell is where they stand, and of an imported one which module
+ * made them.
+ */
 static const char *const IMPORT_PANES[TUI_PANE_MAX] = {"timeline", "source",  "blocks",
                                                        "why",      "modules", "segments"};
 static const char *const PROGRAM_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
@@ -264,7 +270,10 @@ uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq)
 
 /* ---- where ---- */
 
-/* A window of many events a column begins and ends where pieces of the timeline do: then none of its columns needs an event to be read. */
+/*
+ * A window of many events a column begins and ends where pieces of the timeline do: then none of its columns needs an
+ * event to be read.
+ */
 static struct tui_window window_snapped(const struct tui_app *app, struct tui_window window)
 {
     uint64_t events = tui_app_run(app)->events;

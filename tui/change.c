@@ -2,7 +2,7 @@
  * tui/change.c - see change.h.
  *
  * Must not know:  drawing.
- * Invariant:      what is shown while a run fails is the recorded one.
+ * Invariant:      if a run fails, the recorded one is shown.
  */
 #include "tui/change.h"
 

@@ -1,8 +1,9 @@
 /*
- * tui/commands.c - the line after the colon.
+ * tui/commands.c - runs the command line typed after the colon.
  *
  * Must not know:  terminals, what a view shows.
- * Invariant:      every action of keys.def that has a name is a command of that name; those with words of their own are in the table.
+ * Invariant:      every action of keys.def that has a name is a command of that name; commands with arguments are in
+ *                 the table.
  */
 #include <ctype.h>
 #include <inttypes.h>

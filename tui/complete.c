@@ -1,8 +1,9 @@
 /*
- * tui/complete.c - what could stand at the end of a line after the colon.
+ * tui/complete.c - completes the last word of a command line.
  *
  * Must not know:  what a command does.
- * Invariant:      what is offered begins with what was typed, each once, in the order of the alphabet or of its table.
+ * Invariant:      every completion begins with the typed text and occurs once, in alphabetical order or that of its
+ *                 table.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,10 @@ static void add_phases(struct words *words, const struct tui_app *app, const cha
         add(words, stem, vs_phase_name((enum vs_phase)i));
 }
 
-/* Of every place the text that `part` says: an op, a module, a function; MODULE.OP, as a watch calls what is made there. */
+/*
+ * Of every place the text that `part` says: an op, a module, a function; MODULE.OP, as a watch calls what is made
+ * there.
+ */
 enum part { OP, MODULE, FUNC, ORIGIN };
 
 static void add_locations(struct words *words, const struct tui_app *app, const char *stem,
@@ -220,7 +224,10 @@ static const struct {
     {"view", add_views, true},         {"export", add_formats, true},
 };
 
-/* The word that ends at byte `end` of the line, signs of comparison before it left out; its length, *at where it begins. */
+/*
+ * The word that ends at byte `end` of the line, signs of comparison before it left out; its length, *at where it
+ * begins.
+ */
 static size_t word_before(const char *line, size_t end, size_t *at)
 {
     while (end > 0 && strchr(" =~!<>", line[end - 1]))

@@ -2,7 +2,7 @@
  * tui/diff.c - see diff.h.
  *
  * Must not know:  drawing.
- * Invariant:      the row looked at is one whose event of the shown run is the event looked at.
+ * Invariant:      the event of the current row in the shown run is the current event.
  */
 #include "tui/diff.h"
 

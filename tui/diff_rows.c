@@ -1,8 +1,8 @@
 /*
  * tui/diff_rows.c - see diff_rows.h.
  *
- * Must not know:  cells, where rows stand.
- * Invariant:      nothing is counted here: bytes are those of replay/diff/diff.h, added up at most.
+ * Must not know:  cells, the layout of rows.
+ * Invariant:      bytes come from replay/diff/diff.h and are at most added up here.
  */
 #include "tui/diff_rows.h"
 

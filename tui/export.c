@@ -1,8 +1,8 @@
 /*
  * tui/export.c - see export.h.
  *
- * Must not know:  what is in a format.
- * Invariant:      what is written is of the run that is shown.
+ * Must not know:  the contents of a format.
+ * Invariant:      the run that is shown is the one exported.
  */
 #include "tui/export.h"
 

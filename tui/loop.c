@@ -2,7 +2,7 @@
  * tui/loop.c - see loop.h.
  *
  * Must not know:  arguments, what a view shows.
- * Invariant:      the screen is drawn when no input is waiting, never before, but for how far long work is.
+ * Invariant:      the screen is drawn only when no input is waiting, except for the progress of long work.
  */
 #include "tui/loop.h"
 

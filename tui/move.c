@@ -1,8 +1,9 @@
 /*
- * tui/move.c - moving in the run: stepping, running to a break, peaks, jumps, marks, zoom.
+ * tui/move.c - moving in the run: stepping, running to a breakpoint, peaks, jumps, marks, zoom.
  *
  * Must not know:  terminals, views.
- * Invariant:      k times forwards and k times backwards is where it began, for what stops at a set of events.
+ * Invariant:      for movements between a set of events, k times forwards and then k times backwards returns to the
+ *                 start.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * tui/names.h - what blocks are called, and what is known of each at the cursor.
+ * tui/names.h - the names of blocks, and what is known about a block at the cursor.
  *
  * For:            every view that names a block.
  * Must not know:  drawing.
@@ -15,18 +15,20 @@
 #include "replay/state/live.h"
 #include "tui/app.h"
 
-/* "layer1.0.conv1.weight", or how and where it was made. life: of the block, or NULL to look it up. */
+/* Append the name of a block: "layer1.0.conv1.weight", or the op and location that allocated it. life: its lifetime;
+ * NULL: look it up. */
 void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
                     const struct rpl_lifetime *life, struct vs_text *out);
-/* In fewer cells, for where the line stands beside it: "layer1.0.conv1.weight", "conv1 _convolution"; of an imported block "forward  model.py". */
+/* A shorter name, for use where the source line is shown, too: "layer1.0.conv1.weight", "conv1 _convolution"; for an
+ * imported block "forward  model.py". */
 void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
                      const struct rpl_lifetime *life, struct vs_text *out);
-/* Its life; zeroed where it cannot be had. */
+/* The lifetime of block `id`; all zero if it cannot be read. */
 struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id);
 /*
- * Nothing reads it after event `at`, and it is not of those that the next step reads: parameters, buffers, the optimizer's state. What was
- * made in the last step and is not given back in this trace might be read after its end: that is not known, so it is not said. Nor is it of
- * an imported trace, which has no reads.
+ * Has the block no later use after event `at`? False for blocks that the next step reads: parameters, buffers,
+ * optimizer state. False if it is not known: for a block that was allocated in the last step and is not freed within
+ * the trace, which may be read after its end, and in imported traces, which do not record reads.
  */
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
                        const struct rpl_lifetime *life, uint64_t at);

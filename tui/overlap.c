@@ -2,7 +2,7 @@
  * tui/overlap.c - see overlap.h.
  *
  * Must not know:  terminals.
- * Invariant:      columns lie end to end: no row is in none, and none in two.
+ * Invariant:      every row belongs to exactly one column.
  */
 #include "tui/overlap.h"
 

@@ -1,8 +1,9 @@
 /*
- * tui/prefetch.c - what the next key may need, read while nobody types.
+ * tui/prefetch.c - reads what the next key may need while no input is waiting.
  *
  * Must not know:  terminals, views.
- * Invariant:      nothing that is shown changes; a call reads one chunk of events at most, or works on one what-if until a key is typed.
+ * Invariant:      the screen does not change; a call reads at most one chunk of events, or works on one what-if run
+ *                 until a key is typed.
  */
 #include "replay/breakpoints/breakpoints.h"
 #include "replay/inspect/step.h"

@@ -1,7 +1,7 @@
 /*
  * tui/prompt.c - see prompt.h.
  *
- * Must not know:  what becomes of the line.
+ * Must not know:  what is done with the line.
  * Invariant:      the text is UTF-8, and `at` is at the beginning of a character.
  */
 #include "tui/prompt.h"

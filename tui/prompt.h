@@ -2,7 +2,7 @@
  * tui/prompt.h - the line at the bottom that `:`, `/` and `\` read, with history and completion.
  *
  * For:            app.c.
- * Must not know:  what becomes of the line.
+ * Must not know:  what is done with the line.
  * Invariant:      the text is UTF-8, and `at` is at the beginning of a character.
  */
 #ifndef TUI_PROMPT_H
@@ -18,7 +18,7 @@
 
 /*
  * kind     ':', '/' or '\'; 0: it is not open
- * text, at the line and the byte the cursor stands before
+ * text, at the line, and the byte offset of the cursor
  * history  the last lines of each kind share one list; history_at: which is shown, history_count: a new one
  */
 struct tui_prompt {
@@ -42,7 +42,7 @@ enum tui_prompted {
 
 void tui_prompt_open(struct tui_prompt *prompt, char kind, const char *text);
 enum tui_prompted tui_prompt_type(struct tui_prompt *prompt, uint32_t key);
-/* Another line, the cursor at its end. */
+/* Replace the line; the cursor is placed at its end. */
 void tui_prompt_set(struct tui_prompt *prompt, const char *text);
 void tui_prompt_release(struct tui_prompt *prompt);
 

@@ -1,5 +1,5 @@
 /*
- * tui/search.c - to the next row, or op, that has the words looked for.
+ * tui/search.c - goes to the next row, or op, that contains the search text.
  *
  * Must not know:  what a view shows.
  * Invariant:      the matches backwards are the matches forwards, reversed.

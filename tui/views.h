@@ -1,9 +1,9 @@
 /*
- * tui/views.h - the views there are, one a file.
+ * tui/views.h - declares the views; each is in its own file.
  *
  * For:            views.c.
  * Must not know:  what a view shows.
- * Invariant:      one line a view.
+ * Invariant:      one line per view.
  */
 #ifndef TUI_VIEWS_H
 #define TUI_VIEWS_H

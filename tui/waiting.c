@@ -1,8 +1,8 @@
 /*
  * tui/waiting.c - see waiting.h.
  *
- * Must not know:  what the work is.
- * Invariant:      keys that wait do not stop it; <C-c> does.
+ * Must not know:  what work is done.
+ * Invariant:      waiting keys do not stop the work; <C-c> does.
  */
 #include "tui/waiting.h"
 

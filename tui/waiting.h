@@ -1,9 +1,9 @@
 /*
- * tui/waiting.h - how far long work is, on the status line, and whether it is to stop.
+ * tui/waiting.h - shows the progress of long work in the status line, and lets the user stop it.
  *
- * For:            whatever may take longer than a key should.
- * Must not know:  what the work is.
- * Invariant:      short work shows nothing.
+ * For:            operations that may take noticeably long.
+ * Must not know:  what work is done.
+ * Invariant:      work that ends quickly shows nothing.
  */
 #ifndef TUI_WAITING_H
 #define TUI_WAITING_H
@@ -12,7 +12,8 @@
 
 #include "tui/app.h"
 
-/* words: "running the net again"; shown: when the progress was drawn last, or the work began; is_shown: it was drawn. */
+/* words: "running the net again"; shown: time when the progress was drawn last, or the work
+ * began; is_shown: it has been drawn. */
 struct tui_waiting {
     struct tui_app *app;
     const char *words;
@@ -21,7 +22,7 @@ struct tui_waiting {
 };
 
 void tui_waiting_init(struct tui_waiting *waiting, struct tui_app *app, const char *words);
-/* rpl_progress_fn; user: struct tui_waiting. False where the user wants it to stop. */
+/* An rpl_progress_fn; user: struct tui_waiting. False: the user wants the work to stop. */
 bool tui_waiting_show(void *user, uint64_t done, uint64_t total);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * cli/record/cmd_record.c - trains a net and records it, or has a program recorded.
+ * cli/record/cmd_record.c - records the training of a net, or a program.
  *
  * For:            `vramscope record`.
- * Must not know:  how a net is run, or a trace written: lang/run/run.h and tracer/recorder.h do; programs: cli/record/record_program.h.
- * Invariant:      a net that is wrong is found out before any file is touched: one step without data and without a file comes first.
+ * Must not know:  how a net is run (lang/run/run.h), how a trace is written (tracer/recorder.h), how a program is
+ *                 recorded (cli/record/record_program.h).
+ * Invariant:      errors in a net are found before any file is created: one step is run first, without data or a file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -66,8 +67,9 @@ static void on_interrupt(int signal)
 }
 
 /*
- * Ending early is asked for by ^C, by a scheduler, or by a terminal that is gone; a second time kills. What cannot be written (a
- * pipe that nobody reads, a file over its limit) is an error of the write, not the end of a recording that may have taken hours.
+ * Ending early is asked for by ^C, by a scheduler, or by a terminal that is gone; a second time kills. What cannot be
+ * written (a pipe that nobody reads, a file over its limit) is an error of the write, not the end of a recording that
+ * may have taken hours.
  */
 static void signals_set(void)
 {
@@ -124,8 +126,8 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
 }
 
 /*
- * Settles where the net runs. `auto` without a plug-in is the CPU, and needs no word: that is where most machines are. One that is there
- * was put there for something.
+ * Settles where the net runs. `auto` without a plug-in is the CPU, and needs no word: that is where most machines are.
+ * One that is there was put there for something.
  */
 static enum vs_status device_choose(const char *device, struct plan *plan, struct vs_error *err)
 {
@@ -332,7 +334,10 @@ static void recorder_end(struct trc_recorder *rec, const struct lang_result *res
                                                : "done");
 }
 
-/* After which ends there is something to look at. VS_E_IO of a run is its GPU's: one that was lost, or a call that it refused. */
+/*
+ * After which ends there is something to look at. VS_E_IO of a run is its GPU's: one that was lost, or a call that it
+ * refused.
+ */
 static bool leaves_trace(const struct plan *plan, enum vs_status st)
 {
     return st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED || (st == VS_E_IO && plan->has_gpu);
@@ -350,8 +355,8 @@ static void warn_refused(const struct lang_result *result)
 }
 
 /*
- * Run and record. Returns how the run went; the trace is closed. VS_E_OOM, VS_E_STOPPED and a GPU that failed leave a trace that can be
- * read, other failures leave none.
+ * Run and record. Returns how the run went; the trace is closed. VS_E_OOM, VS_E_STOPPED and a GPU that failed leave a
+ * trace that can be read, other failures leave none.
  */
 static enum vs_status record(struct plan *plan, const struct cli_netfile *net, struct vs_error *err)
 {

@@ -2,7 +2,8 @@
  * cli/record/launch.c - see launch.h.
  *
  * Must not know:  what is recorded.
- * Invariant:      there are no handlers: the signals are blocked and waited for, so nothing is shared with them.
+ * Invariant:      there are no signal handlers: signals are blocked and waited for, so no state is shared with
+ *                 handlers.
  */
 #include "cli/record/launch.h"
 

@@ -1,13 +1,14 @@
 /*
- * cli/record/launch.h - runs another program in our place: its terminal, its signals, its exit status.
+ * cli/record/launch.h - runs another program as if it had been started directly: terminal, signals, exit status.
  *
  * For:            `vramscope record` of a program.
  * Must not know:  what is recorded.
- * Invariant:      the program sees what it would see without us: it stays in our process group and so in the shell's
- *                 job, and has the signal mask and dispositions that we were started with.
+ * Invariant:      the program runs as it would without vramscope: it stays in the process group of vramscope, and so in
+ *                 the shell's job, with the signal mask and dispositions that vramscope was started with.
  *
- * A signal that only we were sent (kill, a scheduler) is passed on; one from the terminal has reached the program by
- * itself. Where the program is stopped from the terminal, we stop with it, and it goes on when we do.
+ * A signal that was sent to vramscope alone (by kill or a scheduler) is forwarded; a signal from the terminal reaches
+ * the program anyway. If the program is stopped from the terminal, vramscope stops too, and continuing it continues
+ * both.
  */
 #ifndef CLI_LAUNCH_H
 #define CLI_LAUNCH_H
@@ -21,9 +22,11 @@
 #define CLI_LAUNCH_SETTINGS_MAX 8
 
 /*
- * argv         of the program; argv[0] is looked up in PATH as a shell does
- * names, values environment variables that are set for it, count of them
- * results_to_stderr  what it writes to stdout goes to our stderr
+ * The program to run. All pointers are borrowed.
+ *
+ * argv           its arguments, NULL-terminated; argv[0] is searched in PATH as a shell does
+ * names, values  `count` environment variables that are set for it
+ * results_to_stderr  its stdout is redirected to the stderr of vramscope
  */
 struct cli_launch {
     char *const *argv;
@@ -33,7 +36,7 @@ struct cli_launch {
     bool results_to_stderr;
 };
 
-/* status: its exit status, or 128 + signal, the signal that ended it. */
+/* How it ended. status: its exit status, or 128 + signal; signal: the signal that ended it, or 0. */
 struct cli_launch_end {
     pid_t pid;
     int status;
@@ -47,10 +50,10 @@ VS_MUST_USE enum vs_status cli_launch_check(const struct cli_launch *launch,
                                             struct cli_launch_end *out, struct vs_error *err);
 
 /*
- * Run it to its end. Signals that would end us stay blocked afterwards, so that what is left to do is done.
+ * Run the program and wait for its end. Signals that would terminate vramscope stay blocked afterwards, so that the
+ * caller can finish the recording.
  *
- * VS_E_NOT_FOUND: there is no such program; VS_E_IO: it cannot be run. out->status is then 127 or 126, as a shell has
- * it.
+ * VS_E_NOT_FOUND: there is no such program. VS_E_IO: it cannot be run. out->status is then 127 or 126, as in a shell.
  */
 VS_MUST_USE enum vs_status cli_launch_run(const struct cli_launch *launch,
                                           struct cli_launch_end *out, struct vs_error *err);

@@ -2,7 +2,7 @@
  * cli/record/record_driver.c - see record_driver.h.
  *
  * Must not know:  PyTorch.
- * Invariant:      a line that is not understood is passed over.
+ * Invariant:      a line that cannot be parsed is ignored.
  */
 #include "cli/record/record_driver.h"
 

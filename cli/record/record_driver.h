@@ -1,9 +1,10 @@
 /*
- * cli/record/record_driver.h - what the injection library wrote while a program ran: which traces, of which processes, and what it could not do.
+ * cli/record/record_driver.h - reads what the injection library reported while a program ran: its traces, the
+ * processes they belong to, and errors.
  *
  * For:            `vramscope record` of a program.
  * Must not know:  PyTorch.
- * Invariant:      the status file's lines (docs/internals/injection.md) are read here and nowhere else.
+ * Invariant:      only this file parses the lines of the status file (docs/internals/injection.md).
  */
 #ifndef CLI_RECORD_DRIVER_H
 #define CLI_RECORD_DRIVER_H
@@ -13,10 +14,11 @@
 #include <sys/types.h>
 
 /*
- * A trace of the driver's calls. Heap memory.
+ * A trace of driver calls. The strings are heap memory.
  *
- * path       where it is; device: "gpu1", of a process's second device; else ""
- * is_closed  the process came to its end; else it was killed, or still runs
+ * path       path of the trace file
+ * device     "gpu1" for the second device of a process, and so on; "" for its first
+ * is_closed  the process ended normally; otherwise it was killed or is still running
  */
 struct cli_driver_file {
     pid_t pid;
@@ -25,7 +27,9 @@ struct cli_driver_file {
     bool is_closed;
 };
 
-/* kind: a sentence that text, heap memory, ends. times: how often something of the kind was said. */
+/*
+ * A message. kind: the beginning of the sentence; text: its end, heap memory; times: how often this kind was reported.
+ */
 struct cli_driver_word {
     pid_t pid;
     const char *kind;
@@ -34,8 +38,10 @@ struct cli_driver_word {
 };
 
 /*
- * pids   of the processes that initialised CUDA, in that order
- * words  what went wrong: of each process and kind what was said last
+ * The content of the status file. Zero-initialise.
+ *
+ * pids   the processes that initialised CUDA, in this order
+ * words  errors: the last message of each kind for each process
  */
 struct cli_driver {
     struct cli_driver_file *files;
@@ -47,12 +53,14 @@ struct cli_driver {
 };
 
 /*
- * Read the status file at `path`, and remove traces in which nothing happened. Never fails: what is not there was not written.
+ * Read the status file at `path`, and delete the files of traces without events. Never fails: if the file does not
+ * exist, nothing was recorded.
  */
 void cli_driver_read(const char *path, struct cli_driver *driver);
 void cli_driver_release(struct cli_driver *driver);
 
-/* Rename a file, and set its path; nothing that exists is replaced, and what a process still writes stays. */
+/* Rename a trace file to `path` and update file->path. An existing file is not replaced, and a file that a process is
+ * still writing keeps its name. */
 void cli_driver_move(struct cli_driver_file *file, const char *path);
 
 #endif

@@ -2,7 +2,7 @@
  * cli/record/record_folder.c - see record_folder.h.
  *
  * Must not know:  what is in the files.
- * Invariant:      nothing outside of a folder of ours is ever removed, and no link is followed.
+ * Invariant:      nothing outside the recorder's own folders is ever deleted, and no symbolic link is followed.
  */
 #include "cli/record/record_folder.h"
 

@@ -1,10 +1,11 @@
 /*
- * cli/record/record_folder.h - a folder of the recorder's own, for what a recorded program is given and what it writes down.
+ * cli/record/record_folder.h - a temporary folder for the files that are passed to a recorded program and that it
+ * writes.
  *
  * For:            `vramscope record` of a program.
  * Must not know:  what is in the files.
- * Invariant:      it lives as long as its recorder: a lock says so, to the program and to later recorders, who take away what a killed
- *                 one has left.
+ * Invariant:      the folder exists as long as its recorder, which holds a lock on it. The lock tells the program that
+ *                 the recorder is running; later recorders delete folders whose lock is no longer held.
  */
 #ifndef CLI_RECORD_FOLDER_H
 #define CLI_RECORD_FOLDER_H
@@ -16,18 +17,19 @@
 
 #define CLI_FOLDER_PATH_MAX 512
 
-/* Zero-initialise; path empty: there is none. */
+/* Zero-initialise. path: "" if there is no folder; lock: file descriptor of the locked file. */
 struct cli_folder {
     char path[CLI_FOLDER_PATH_MAX];
     int lock;
 };
 
-/* Make it, in TMPDIR or /tmp, and remove those whose recorder is gone. VS_E_IO: it cannot be made. Release `out` also then. */
+/* Create the folder in $TMPDIR or /tmp, and delete folders whose recorder has ended. VS_E_IO: it cannot be created.
+ * Call cli_folder_release after a failure, too. */
 VS_MUST_USE enum vs_status cli_folder_open(struct cli_folder *out, struct vs_error *err);
-/* Write a file into it. VS_E_IO. */
+/* Write `len` bytes of `text` to the file `name` in the folder. VS_E_IO: it cannot be written. */
 VS_MUST_USE enum vs_status cli_folder_write(const struct cli_folder *folder, const char *name,
                                             const char *text, size_t len, struct vs_error *err);
-/* Remove it with all that is in it. */
+/* Delete the folder and everything in it. */
 void cli_folder_release(struct cli_folder *folder);
 
 #endif

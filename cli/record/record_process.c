@@ -1,8 +1,8 @@
 /*
  * cli/record/record_process.c - see record_process.h.
  *
- * Must not know:  how a program is run.
- * Invariant:      a fact that is not known is passed over.
+ * Must not know:  how a program is started.
+ * Invariant:      an unknown fact is ignored.
  */
 #include "cli/record/record_process.h"
 

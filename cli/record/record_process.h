@@ -1,9 +1,10 @@
 /*
- * cli/record/record_process.h - the processes of a recorded program: what each wrote down of itself, and the traces that become of it.
+ * cli/record/record_process.h - the processes of a recorded program: what each one reported, and the traces made from
+ * it.
  *
  * For:            `vramscope record` of a program.
- * Must not know:  how a program is run.
- * Invariant:      what tracer/python/vramscope_torch.py writes is read here and nowhere else.
+ * Must not know:  how a program is started.
+ * Invariant:      only this file parses what tracer/python/vramscope_torch.py writes.
  */
 #ifndef CLI_RECORD_PROCESS_H
 #define CLI_RECORD_PROCESS_H
@@ -20,14 +21,16 @@
 #define CLI_NO_RANK (-1)
 
 /*
- * A process that used CUDA. Heap memory.
+ * A process that used CUDA. The strings are heap memory.
  *
- * name      of its files in the folder, without their endings, ordered by time; NULL: PyTorch was not in it, or not heard of
- * rank      of a distributed run, or CLI_NO_RANK
- * program   its arguments, torch: PyTorch's version; "" where not known
- * dumped    when the snapshot was made: "exit", "oom", "term"; NULL: never
- * error     the first thing that went wrong, or NULL
- * trace     what its trace is called; NULL: it has none.
+ * name      name of its files in the folder, without extension; sorts by time; NULL: the process did not load PyTorch,
+ *           or reported nothing
+ * rank      its rank in a distributed run, or CLI_NO_RANK
+ * program   its arguments; "": not known
+ * torch     its version of PyTorch; "": not known
+ * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
+ * error     the first error, or NULL
+ * trace     path of its trace; NULL: it has none
  */
 struct cli_process {
     char *name;
@@ -46,22 +49,25 @@ struct cli_processes {
 };
 
 /*
- * The processes that wrote something into `folder` or have a trace among the driver's, the program itself first: that with the pid `root`,
- * else that of the lowest rank, else the first that used CUDA. Never fails: what cannot be read is not there.
+ * Find the processes that wrote a file into `folder` or have a trace of driver calls. The main process comes first: the
+ * one with the pid `root`, or else the one with the lowest rank, or else the first that used CUDA. Never fails: files
+ * that cannot be read are ignored.
  */
 void cli_processes_read(const char *folder, const struct cli_driver *driver, pid_t root,
                         struct cli_processes *out);
 void cli_processes_release(struct cli_processes *processes);
 
 /*
- * Name the traces, and move the driver's files out of the way or to these names. The first process that has something gets `out`, others a
- * name made of `out` and their rank, or their pid: trace.rank1.db, trace.4711.db. Beside a snapshot the driver's calls are
- * trace.driver.db; those of a second device have gpu1 in their names. force: what has a rank's name is replaced.
+ * Choose the names of the traces, and rename the files of driver calls accordingly. The first process with any data
+ * gets `out`; the others get a name made from `out` and their rank or pid: trace.rank1.db, trace.4711.db. If the
+ * process also has a snapshot, its driver calls are in trace.driver.db; the names for a second device contain gpu1.
+ * force: replace existing files that have the name of a rank.
  */
 void cli_processes_name(struct cli_processes *processes, struct cli_driver *driver, const char *out,
                         bool force);
 
-/* Make the trace of a process's snapshot. Errors as those of cli/importer.h. */
+/* Write the trace for the snapshot of a process. driver_trace: recorded in meta as its trace of driver calls; NULL:
+ * none. Errors: those of cli/importer.h. */
 VS_MUST_USE enum vs_status cli_process_import(const struct cli_process *process, const char *folder,
                                               const char *driver_trace, bool force,
                                               struct vs_error *err);

@@ -2,8 +2,9 @@
  * cli/record/record_program.c - see record_program.h.
  *
  * For:            `vramscope record -- PROGRAM ARG…`.
- * Must not know:  how a program is waited for (cli/record/launch.h), what a process wrote down (cli/record/record_process.h).
- * Invariant:      nothing but traces is left behind.
+ * Must not know:  how a program is waited for (cli/record/launch.h), what a process reported
+ *                 (cli/record/record_process.h).
+ * Invariant:      no files other than traces are left behind.
  */
 #include "cli/record/record_program.h"
 
@@ -263,7 +264,10 @@ static void say_trace(const struct job *job, const struct cli_process *p, const 
     rpl_trace_free(trace);
 }
 
-/* The names of the files of what a process asked the driver for, a line each: a device has one, the busiest comes first. */
+/*
+ * The names of the files of what a process asked the driver for, a line each: a device has one, the busiest comes
+ * first.
+ */
 static void driver_traces_of(const struct cli_driver *driver, pid_t pid, struct vs_text *out)
 {
     for (size_t i = 0; i < driver->count; i++) {

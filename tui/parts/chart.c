@@ -1,7 +1,7 @@
 /*
  * tui/parts/chart.c - see chart.h.
  *
- * Must not know:  runs, events; only figures.
+ * Must not know:  runs and events; it only gets figures.
  * Invariant:      edges are computed from sums, not from rounded parts, so errors do not add up.
  */
 #include "tui/parts/chart.h"

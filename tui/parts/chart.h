@@ -1,9 +1,9 @@
 /*
- * tui/parts/chart.h - columns of a timeline as cells: stacked by category, and as one row.
+ * tui/parts/chart.h - draws the columns of a timeline in cells: stacked by category, or as a single row.
  *
- * For:            the timeline, its brush, the two runs over each other.
- * Must not know:  runs, events; only figures.
- * Invariant:      the height of a column is that of its highest moment, to an eighth of a cell (with letters: to half a cell).
+ * For:            the timeline, its overview row, the chart of two runs.
+ * Must not know:  runs and events; it only gets figures.
+ * Invariant:      the height of a column is its peak, to an eighth of a cell (with letters: to half a cell).
  */
 #ifndef TUI_CHART_H
 #define TUI_CHART_H
@@ -16,9 +16,9 @@
 #include "tui/term/surface.h"
 
 /*
- * columns, other   count of them; other is the run drawn as a line over it, or NULL
+ * columns, other   `count` columns each; other: the run drawn as a line over it, or NULL. Both borrowed.
  * top              bytes at the upper edge
- * has_letters      categories as letters, not as colours alone
+ * has_letters      show categories as letters, not only as colours
  */
 struct tui_chart {
     const struct rpl_column *columns;
@@ -28,12 +28,14 @@ struct tui_chart {
     bool has_letters;
 };
 
-/* The categories from the bottom of a stack up: what stays longest is below. */
+/* The i-th category from the bottom of a stack: the categories that live longest are at the bottom. */
 int tui_chart_order(int i);
-/* Fill the canvas, a column a column. */
+/* Draw the chart into the canvas, one column of cells per column of the chart. */
 void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c);
 
-/* How high two runs are in a column: what both have is one band, over it what one has more. */
+/*
+ * Bytes of two runs in a column. They are drawn as one band up to the smaller, with the excess of the larger above it.
+ */
 struct tui_sides {
     uint64_t a;
     uint64_t b;
@@ -41,14 +43,14 @@ struct tui_sides {
 void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, bool has_letters,
                      struct tui_canvas *c);
 
-/* The scale beside a chart of h rows, in `w` columns: its line, and bytes in some rows. */
+/* Draw the scale beside a chart of h rows, `w` cells wide: a vertical line, and byte values in some rows. */
 void tui_chart_axis(struct tui_canvas *c, int w, int h, uint64_t top);
-/* A piece of a band below a chart, its name in it where it fits. */
+/* Draw a part of a band below a chart, with its name if that fits. */
 void tui_chart_piece(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
                      const char *name);
-/* Row of the canvas, h cells high, in which `bytes` ends; h where it is 0 and below 0 where it lies above the edge. */
+/* The row of a canvas of h rows in which `bytes` ends; h if `bytes` is 0, negative if it is above the upper edge. */
 int tui_chart_row(uint64_t bytes, uint64_t top, int h);
-/* One row: how high each column is. */
+/* Draw the heights of the columns in a single row. */
 void tui_chart_spark(const struct tui_chart *chart, struct tui_canvas *c, int x, int y,
                      struct tui_style style);
 

@@ -1,9 +1,9 @@
 /*
- * tui/parts/format.h - figures in few cells.
+ * tui/parts/format.h - formats figures in few cells.
  *
  * For:            axes, legends, columns of lists.
- * Must not know:  what they stand for.
- * Invariant:      never wider than TUI_SHORT_W cells.
+ * Must not know:  the meaning of the figures.
+ * Invariant:      no text is wider than TUI_SHORT_W cells.
  */
 #ifndef TUI_FORMAT_H
 #define TUI_FORMAT_H
@@ -14,13 +14,15 @@
 
 #define TUI_SHORT_W 6
 #define TUI_SHORT_MAX 16
-/* "512B", "8.1K", "61.3M", "1.39G", "1023G": binary units. Returns buf, of TUI_SHORT_MAX bytes. */
+/*
+ * "512B", "8.1K", "61.3M", "1.39G", "1023G": binary units. These functions return buf, which has TUI_SHORT_MAX bytes.
+ */
 const char *tui_short_bytes(uint64_t n, char *buf);
-/* The same with a sign; "0" for none. */
+/* The same with a sign; "0" for 0. */
 const char *tui_short_delta(int64_t n, char *buf);
 /* "312", "4.8k", "10.2M": counts. */
 const char *tui_short_count(uint64_t n, char *buf);
-/* "850ns", "12.3us", "4.0ms", "72.1s": a time; more than 9999 s is "long". */
+/* "850ns", "12.3us", "4.0ms", "72.1s": a duration; above 9999 s the text is "long". */
 const char *tui_short_ns(uint64_t ns, char *buf);
 
 #endif

@@ -2,7 +2,7 @@
  * tui/parts/keys.c - see keys.h.
  *
  * Must not know:  what an action does.
- * Invariant:      what is pending is the beginning of at least one row.
+ * Invariant:      the pending keys are a prefix of at least one sequence of the table.
  */
 #include "tui/parts/keys.h"
 

@@ -1,9 +1,9 @@
 /*
- * tui/parts/keys.h - which key means what, from the table keys.def.
+ * tui/parts/keys.h - maps keys to actions, by the table keys.def.
  *
  * For:            app.c; the help view; docs.
  * Must not know:  what an action does.
- * Invariant:      in one scope a sequence of keys means one action, and none is the beginning of another.
+ * Invariant:      in each scope a key sequence means one action, and no sequence is a prefix of another.
  */
 #ifndef TUI_KEYS_H
 #define TUI_KEYS_H
@@ -50,10 +50,10 @@ struct tui_action_info {
     const char *help;
 };
 const struct tui_action_info *tui_action_info(enum tui_action action);
-/* The action of this name; false where there is none. */
+/* Find the action called `name`; false if there is none. */
 VS_MUST_USE bool tui_action_find(const char *name, enum tui_action *out);
 
-/* What was asked for. count: 1 where none was typed. arg: the key in the place of <any>. */
+/* A complete command. count: 1 if none was typed. arg: the key typed for <any>. */
 struct tui_command {
     enum tui_action action;
     int64_t count;
@@ -61,7 +61,7 @@ struct tui_command {
     uint32_t arg;
 };
 
-/* Keys typed so far of a sequence, and the count before them. Zero-initialise. */
+/* The keys of an incomplete sequence, and the count typed before them. Zero-initialise. */
 #define TUI_SEQUENCE_MAX 4
 struct tui_pending {
     uint32_t keys[TUI_SEQUENCE_MAX];
@@ -70,19 +70,20 @@ struct tui_pending {
 };
 
 enum tui_typed {
-    TUI_TYPED_NOTHING, /* these keys mean nothing here; they are forgotten */
+    TUI_TYPED_NOTHING, /* the keys mean nothing in this scope and were discarded */
     TUI_TYPED_PART,    /* more keys are needed */
     TUI_TYPED_ACTION,
 };
 #define TUI_COUNT_MAX 9999999
-/* One more key, in the view(s) of `scope`. *out is filled where an action came out of it. */
+/* Process one more key in the view(s) of `scope`. *out is set if the result is TUI_TYPED_ACTION. */
 enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned scope,
                              struct tui_command *out);
-/* The rest of an action's keys that begin with what has been typed, in the view(s) of `scope` ("t" after "g"); false where none do. */
+/* Append the keys that complete `action` after those already typed, in the view(s) of `scope` ("t" after "g"). False:
+ * no sequence of the action begins with the typed keys. */
 VS_MUST_USE bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action,
                                  unsigned scope, struct vs_text *out);
-/* What has been typed so far ("12g"), for the status line. */
+/* Append the keys typed so far ("12g"), for the status line. */
 void tui_pending_text(const struct tui_pending *pending, struct vs_text *out);
-/* Sequence number `i` of an action as one reads it ("gg", "<pgdn>"); false past the end. */
+/* Append key sequence number `i` of an action in readable form ("gg", "<pgdn>"); false past the end. */
 VS_MUST_USE bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out);
 #endif

@@ -1,7 +1,7 @@
 /*
  * tui/parts/layout.c - see layout.h.
  *
- * Must not know:  what stands in a pane.
+ * Must not know:  the contents of panes.
  * Invariant:      every rectangle is cut from one that is still free, so none can overlap another.
  */
 #include "tui/parts/layout.h"

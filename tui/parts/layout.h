@@ -1,9 +1,10 @@
 /*
- * tui/parts/layout.h - which pane stands where, at any size.
+ * tui/parts/layout.h - the arrangement of panes for a screen of any size.
  *
- * For:            screen.c draws it, app.c asks which pane a click hit.
- * Must not know:  what stands in a pane.
- * Invariant:      panes, header, status and footer never overlap and never leave the screen; where `is_too_small`, there are none.
+ * For:            screen.c, which draws it; app.c, which finds the pane that was clicked.
+ * Must not know:  the contents of panes.
+ * Invariant:      panes, header, status and footer lie inside the screen and do not overlap; there are none if
+ *                 `is_too_small`.
  */
 #ifndef TUI_LAYOUT_H
 #define TUI_LAYOUT_H
@@ -17,9 +18,9 @@
 #define TUI_MIN_H 10
 
 /*
- * header, status, keys   rows at the edges
- * panes    pane_count of them, the first is the main one; each from 1 by 2 cells: a title row and what is below it
- * walls    wall_count columns of one cell that stand between panes
+ * header, status, keys   rows at the edges of the screen
+ * panes    pane_count panes, the main one first; at least 1 by 2 cells each: a title row and the content below it
+ * walls    wall_count separators between panes, one cell wide
  */
 struct tui_layout {
     bool is_too_small;
@@ -32,9 +33,9 @@ struct tui_layout {
     int wall_count;
 };
 
-/* The arrangement for w by h cells; with `is_single` one pane whatever the size. */
+/* Compute the layout for w by h cells; is_single: a single pane at any size. */
 void tui_layout_fill(struct tui_layout *out, int w, int h, bool is_single);
-/* Index of the pane that holds the cell, -1: none. */
+/* Index of the pane that contains the cell (x, y); -1: none. */
 int tui_layout_pane_at(const struct tui_layout *layout, int x, int y);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * tui/parts/list.c - see list.h.
  *
- * Must not know:  what a row is.
+ * Must not know:  the contents of rows.
  * Invariant:      tui_list_fit is the only place that scrolls.
  */
 #include "tui/parts/list.h"

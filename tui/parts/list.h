@@ -1,9 +1,9 @@
 /*
- * tui/parts/list.h - a cursor in rows of which only some fit: moving, scrolling, pages.
+ * tui/parts/list.h - the cursor of a scrolled list: moving, scrolling, paging.
  *
- * For:            every view of rows.
- * Must not know:  what a row is.
- * Invariant:      at < count where there are rows, and row `at` is among those shown.
+ * For:            every view that shows rows.
+ * Must not know:  the contents of rows.
+ * Invariant:      if there are rows, at < count, and row `at` is visible.
  */
 #ifndef TUI_LIST_H
 #define TUI_LIST_H
@@ -15,7 +15,7 @@
 #include "tui/parts/keys.h"
 #include "tui/term/surface.h"
 
-/* at: the chosen row. top: the first one shown. count, height: as of the last tui_list_fit. */
+/* at: the selected row. top: the first visible row. count, height: as given to the last tui_list_fit. */
 struct tui_list {
     size_t at;
     size_t top;
@@ -23,13 +23,13 @@ struct tui_list {
     size_t height;
 };
 
-/* There are `count` rows now, of which `height` fit. */
+/* Set the number of rows, and the number of rows that are visible; adjusts `at` and `top`. */
 void tui_list_fit(struct tui_list *list, size_t count, int height);
-/* Move as the action says; false where it is none of moving. */
+/* Move the cursor as `action` says, `count` times; false: the action is not a movement. */
 bool tui_list_act(struct tui_list *list, enum tui_action action, int64_t count);
-/* To row `row`, which comes into the middle: what is shown depends on the row alone, not on the way to it. */
+/* Select row `row` and scroll it to the middle, so that the visible rows depend only on `row`. */
 void tui_list_go(struct tui_list *list, size_t row);
-/* Mark line y of the canvas, which shows row `row`, where that is the chosen one. */
+/* Highlight line y of the canvas, which shows row `row`, if that row is selected. */
 void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c, int y,
                    bool is_focused);
 

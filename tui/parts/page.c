@@ -1,8 +1,8 @@
 /*
  * tui/parts/page.c - see page.h.
  *
- * Must not know:  what the lines say.
- * Invariant:      lines beyond `count` are only kept for their memory.
+ * Must not know:  the contents of the lines.
+ * Invariant:      lines beyond `count` are unused; their memory is reused.
  */
 #include "tui/parts/page.h"
 

@@ -1,9 +1,9 @@
 /*
- * tui/parts/page.h - lines of text in parts of different roles, scrolled.
+ * tui/parts/page.h - a scrolled page of text; each line has parts of different roles (styles).
  *
- * For:            views that are read: why, peak, help.
- * Must not know:  what the lines say.
- * Invariant:      the list comes first, as a view's state wants it.
+ * For:            the text views: why, peak, help.
+ * Must not know:  the contents of the lines.
+ * Invariant:      the list is the first member, as required of the state of a list view.
  */
 #ifndef TUI_PAGE_H
 #define TUI_PAGE_H
@@ -16,14 +16,14 @@
 
 #define TUI_PARTS_MAX 6
 
-/* A part begins at byte `from` of the line and at cell `column`, or right behind the part before where column is 0. */
+/* A part of a line: begins at byte `from` of the text and at cell `column`; 0: right after the previous part. */
 struct tui_part {
     size_t from;
     int column;
     enum tui_role role;
 };
 
-/* block: the block the line is about, seq: the event; 0: none. */
+/* A line. block, seq: the block and the event it is about; 0: none. */
 struct tui_page_line {
     struct vs_text text;
     struct tui_part parts[TUI_PARTS_MAX];
@@ -39,22 +39,24 @@ struct tui_page {
     size_t cap;
 };
 
-/* No lines; the memory of the old ones is kept, and so is where one was. */
+/* Remove all lines; their memory and the cursor position are kept. */
 void tui_page_clear(struct tui_page *page);
 void tui_page_release(struct tui_page *page);
-/* A new line with one part; valid until the next. */
+/* Append a line with one part; the result is valid until the next call. */
 struct tui_page_line *tui_page_add(struct tui_page *page, enum tui_role role, const char *fmt, ...)
     VS_PRINTF(3, 4);
-/* One more part of the last line. column: where it begins, 0: right behind. More than TUI_PARTS_MAX run on in the last one. */
+/* Append a part to the last line. column: the cell it begins at; 0: right after the previous part. Text beyond
+ * TUI_PARTS_MAX parts is appended to the last part. */
 void tui_page_more(struct tui_page *page, int column, enum tui_role role, const char *fmt, ...)
     VS_PRINTF(4, 5);
-/* Lines of at most `w` cells from `text`, broken at its newlines and at blanks, each after `indent` blanks in place of its own. */
+/* Append `text` as lines of at most `w` cells, broken at newlines and blanks; `indent` blanks replace the indentation
+ * of each line. */
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text);
-/* The lines that fit, the chosen one marked. */
+/* Draw the visible lines, with the selected one highlighted. */
 void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_focused);
 
 struct tui_app;
-/* For a view that is a page alone, whose state begins with it: its functions draw, text and release. */
+/* The functions draw, text and release of a view whose state begins with its only page. */
 void tui_page_view_draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
                         bool is_focused);
 void tui_page_view_text(const void *state, const struct tui_app *app, size_t row,

@@ -2,7 +2,7 @@
  * tui/term/input.c - see input.h.
  *
  * Must not know:  terminals, what a key does.
- * Invariant:      a name stands in the table once.
+ * Invariant:      each name is in the table once.
  */
 #include "tui/term/input.h"
 

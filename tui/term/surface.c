@@ -2,7 +2,7 @@
  * tui/term/surface.c - see surface.h.
  *
  * Must not know:  terminals, colours, what is drawn.
- * Invariant:      put_cell is the only way into a grid, and it cuts.
+ * Invariant:      only put_cell writes to a grid, and it clips.
  */
 #include "tui/term/surface.h"
 

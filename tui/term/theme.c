@@ -2,7 +2,7 @@
  * tui/term/theme.c - see theme.h.
  *
  * Must not know:  terminals, views.
- * Invariant:      a row of role.def is all there is to know of a role.
+ * Invariant:      a role is completely described by its row of role.def.
  */
 #include "tui/term/theme.h"
 

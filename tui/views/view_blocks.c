@@ -1,8 +1,8 @@
 /*
- * tui/views/view_blocks.c - what is alive at the cursor: sorted, filtered, one of them chosen.
+ * tui/views/view_blocks.c - the blocks that are live at the cursor, sorted and filtered; one of them is selected.
  *
  * Must not know:  terminals.
- * Invariant:      the chosen row is the chosen block, as long as that is alive and passes the filters.
+ * Invariant:      the selected row is that of the selected block, as long as that is live and passes the filters.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * tui/views/view_breakpoints.c - where a run stops, and what was marked: breaks, watches, marks with their notes.
+ * tui/views/view_breakpoints.c - breakpoints, watchpoints, and marks with their notes.
  *
  * Must not know:  terminals, what a condition means.
- * Invariant:      a row is a break, then those of the marks follow.
+ * Invariant:      the rows of breakpoints come first, then those of marks.
  */
 #include <inttypes.h>
 #include <string.h>

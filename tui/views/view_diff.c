@@ -1,10 +1,10 @@
 /*
- * tui/views/view_diff.c - what differs between the two runs: both over each other on one axis, and the difference in
- * rows that add up to it.
+ * tui/views/view_diff.c - the difference of the two runs: both in one chart, and the difference as rows that add up to
+ * it.
  *
  * Must not know:  terminals, how blocks are counted (replay/diff/diff.h).
- * Invariant:      the rows add up to what stands above them, to the byte, by whichever grouping, and so does what is
- *                 inside a row.
+ * Invariant:      in every grouping the rows add up exactly to the total above them, and the sub-rows of a row to that
+ *                 row.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * tui/views/view_help.c - the keys, from the table; those of the pane one came from first.
+ * tui/views/view_help.c - the keys, from the table; those of the pane from which help was opened come first.
  *
  * Must not know:  what an action does.
- * Invariant:      a row of keys.def is a line here, and so is a command with words of its own.
+ * Invariant:      every row of keys.def has a line, and so has every command with arguments.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /*
- * tui/views/view_modules.c - the model as a tree: bytes of each module at the cursor and at the peak, and toggles for it alone.
+ * tui/views/view_modules.c - the model as a tree: bytes of each module at the cursor and at the peak, and toggles for
+ * single modules.
  *
  * Must not know:  terminals, what a toggle means.
- * Invariant:      a row is a module whose parents are all open.
+ * Invariant:      the rows are the modules whose parents are all expanded.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -142,7 +143,10 @@ static void rank(const struct modules *s, struct ranked *items, size_t count)
     }
 }
 
-/* Modules first … end - 1 that stand beside each other, each followed by those below it where it is open. While a filter is on: all that pass, without a tree. */
+/*
+ * Modules first … end - 1 that stand beside each other, each followed by those below it where it is open. While a
+ * filter is on: all that pass, without a tree.
+ */
 static void rows_add(struct modules *s, const struct tui_app *app, size_t first, size_t end)
 {
     const struct rpl_module *all = rpl_modules_all(s->tree, &s->count);

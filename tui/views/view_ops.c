@@ -1,5 +1,5 @@
 /*
- * tui/views/view_ops.c - the ops of the run, one a row, with what each did to memory: the program counter's view.
+ * tui/views/view_ops.c - the ops of the run, one per row, with the effect of each on memory.
  *
  * Must not know:  terminals.
  * Invariant:      only the ops that are shown are read, however many there are.

@@ -1,8 +1,10 @@
 /*
- * tui/views/view_pairs.c - the allocator's events of both runs side by side: what only one has, what moved, what has another size, and why.
+ * tui/views/view_pairs.c - the allocator's events of both runs side by side: which events only one has, which moved or
+ * changed size, and why.
  *
  * Must not know:  terminals, why two events belong together (replay/diff/align.h).
- * Invariant:      the row that is chosen is the one both runs are at: moving in it moves both, and stepping elsewhere moves it.
+ * Invariant:      both runs are at the selected row: selecting another row moves both, and moving in a run selects its
+ *                 row.
  */
 #include <inttypes.h>
 #include <stdlib.h>

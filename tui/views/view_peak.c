@@ -1,9 +1,9 @@
 /*
- * tui/views/view_peak.c - what fills the device at the peak, or where memory ran out.
+ * tui/views/view_peak.c - what fills the device at the peak, or at the allocation that ran out of memory.
  *
  * Must not know:  terminals.
- * Invariant:      it is about the refused allocation where there was one, else the peak, wherever the cursor is; the
- *                 figures are the report's.
+ * Invariant:      it describes the failed allocation if there was one, otherwise the peak, independent of the cursor;
+ *                 the figures are those of the report.
  */
 #include <inttypes.h>
 #include <stdlib.h>

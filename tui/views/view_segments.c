@@ -1,8 +1,9 @@
 /*
- * tui/views/view_segments.c - the map of addresses: segments, the blocks in them, the holes, and what pins those.
+ * tui/views/view_segments.c - the map of addresses: segments, their blocks, the gaps, and the blocks that pin a
+ * segment.
  *
  * Must not know:  terminals.
- * Invariant:      a cell shows what has most of its bytes.
+ * Invariant:      a cell shows whatever occupies most of its bytes.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -46,8 +47,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 /* ---- a row ---- */
 
 /*
- * Of the bytes from … to - 1 of a segment: the category with the most, VS_CATEGORY_COUNT for a hole. *part goes on to the last part
- * that begins before `to`.
+ * Of the bytes from … to - 1 of a segment: the category with the most, VS_CATEGORY_COUNT for a hole. *part goes on to
+ * the last part that begins before `to`.
  */
 static int most_of(const struct segments *s, const struct rpl_live *live, size_t *part, size_t end,
                    uint64_t from, uint64_t to)

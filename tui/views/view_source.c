@@ -1,8 +1,9 @@
 /*
- * tui/views/view_source.c - the net's source with the line that runs, what each line holds, and the variables.
+ * tui/views/view_source.c - the source of the net with the current line, the live bytes of each line, and the
+ * variables.
  *
  * Must not know:  terminals.
- * Invariant:      the figure before a line is the bytes alive at the cursor that were allocated while that line ran.
+ * Invariant:      the figure before a line is the number of bytes live at the cursor that this line allocated.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -179,7 +180,10 @@ static void vars_make(struct source *s, const struct tui_run *run, int h)
 
 /* ---- calls ---- */
 
-/* The places of functions that hold something: a flag a place id, but for those of `func`. How many are left is returned. */
+/*
+ * The places of functions that hold something: a flag a place id, but for those of `func`. How many are left is
+ * returned.
+ */
 static size_t locations_of_callers(const struct source *s, const struct rpl_trace *trace,
                                    bool *wanted, size_t count)
 {
@@ -208,8 +212,8 @@ static size_t locations_leave(const struct rpl_trace *trace, uint32_t func, bool
 }
 
 /*
- * The function number `up` above the one that runs, with the line it is at: that of its last event, which is the call. Only functions of
- * the net that hold something have a line to show. False: there is none.
+ * The function number `up` above the one that runs, with the line it is at: that of its last event, which is the call.
+ * Only functions of the net that hold something have a line to show. False: there is none.
  */
 static bool call_find(const struct source *s, const struct tui_run *run, uint64_t at, size_t up,
                       struct call *out)

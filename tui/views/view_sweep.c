@@ -1,5 +1,5 @@
 /*
- * tui/views/view_sweep.c - every toggle alone, and the best together: what each would give, in one table.
+ * tui/views/view_sweep.c - a table of the effect of every single toggle, and of the best ones combined.
  *
  * Must not know:  what a toggle means.
  * Invariant:      a row is a run of the net (whatif/sweep.h); while the table fills, a key stops it.

@@ -1,8 +1,8 @@
 /*
- * tui/views/view_whatif.c - train it otherwise: flip a toggle, and the whole run is another one.
+ * tui/views/view_whatif.c - what-if: changes a toggle and runs the net again with it.
  *
- * Must not know:  what a toggle means; a row of base/toggle.def is all there is to one.
- * Invariant:      what is said of the change is what replay/diff/compare.h says of the two runs.
+ * Must not know:  what a toggle means; it only uses the rows of base/toggle.def.
+ * Invariant:      the description of the change comes from replay/diff/compare.h.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * tui/views/view_why.c - why the chosen block is alive: everyone who holds it, when it is read next, when it goes.
+ * tui/views/view_why.c - why the selected block is alive: its holders, its next use, and when it is freed.
  *
  * Must not know:  terminals.
- * Invariant:      says what replay/inspect/alive.h says of the block at the cursor, and nothing else.
+ * Invariant:      everything shown comes from replay/inspect/alive.h for the block at the cursor.
  */
 #include <inttypes.h>
 #include <stdio.h>
