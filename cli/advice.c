@@ -32,7 +32,7 @@ static void advice_release(struct advice *advice)
     rpl_trace_free(advice->memory);
 }
 
-/* memory stays NULL where there is nothing to advise. The caller releases it, on failure too. */
+/* memory stays NULL if there is no advice. The caller releases it, after a failure, too. */
 static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace,
                                   struct vs_error *err)
 {
@@ -56,14 +56,14 @@ static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace
     return st;
 }
 
-/* Whether a row is a way to train the net with the batch it has. */
+/* Does a row keep the batch size of the recorded net? */
 static bool is_training(const struct wif_sweep_row *row)
 {
     return *row->label && !row->failed && !vs_toggles_is_set(&row->set, VS_TOGGLE_GRAD) &&
            !vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH);
 }
 
-/* Whether a row is advice: it also runs to its end on that device. */
+/* Is a row advice? It must also run to its end on that device. */
 static bool is_advice(const struct wif_sweep_row *row)
 {
     return is_training(row) && row->fits;

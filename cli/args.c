@@ -243,7 +243,7 @@ static void add_wrapped(struct vs_text *out, const char *text)
     vs_text_add_char(out, '\n');
 }
 
-/* "  -o, --out FILE" up to the column where the help begins. */
+/* Append "  -o, --out FILE", padded to the column of the help text. */
 static void add_option(struct vs_text *out, char letter, const char *name, const char *value)
 {
     size_t start = out->len;

@@ -30,7 +30,7 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* What was asked for. growth: in per cent; NaN where there is no limit. */
+/* The options. growth: limit in per cent; NaN: no limit. */
 struct request {
     struct rpl_diff_options options;
     double growth;

@@ -61,7 +61,7 @@ static enum vs_status cannot_write(const char *path, const char *why, struct vs_
     return vs_fail(err, VS_E_IO, "%s: cannot be written: %s", path, why);
 }
 
-/* A file goes beside its place first; what is no file (a pipe, a device) is written as it comes. */
+/* A regular file is written to a temporary file first; a pipe or device is written directly. */
 static enum vs_status file_open(struct target *target, bool force, struct vs_error *err)
 {
     struct stat there;
@@ -121,7 +121,7 @@ static enum vs_status target_open(struct target *target, const struct cli_args *
     return VS_OK;
 }
 
-/* Close it; where `st` says that all went well, the file takes its place. */
+/* Close the output; if `st` is VS_OK, rename the temporary file to its final name. */
 static enum vs_status target_close(struct target *target, enum vs_status st, struct vs_error *err)
 {
     const char *path = target->path ? target->path : "standard output";

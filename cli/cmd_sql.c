@@ -72,7 +72,7 @@ static void json_value(struct vs_json *json, const struct sto_value *value)
     }
 }
 
-/* Rows may be many: what is built is printed as it grows. */
+/* There may be many rows: the text is printed while it is built. */
 static void row(void *user, size_t count, const struct sto_value *values)
 {
     struct table *table = user;

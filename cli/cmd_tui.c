@@ -89,7 +89,7 @@ static enum vs_status changes_set(const struct cli_args *args, struct tui_app *a
     return VS_OK;
 }
 
-/* What cannot be seen on a screen is said before one is drawn. */
+/* Messages that the screen would hide are printed before it is drawn. */
 static enum vs_status args_check(const struct cli_args *args, struct vs_error *err)
 {
     const char *keys = cli_args_value(args, "keys");
@@ -135,7 +135,7 @@ static int on_terminal(const struct cli_args *args, struct tui_app *app)
     return signal ? 128 + signal : 0;
 }
 
-/* A trace whose index is not stored in it is read once from end to end. */
+/* A trace without a stored index is read once completely. */
 static bool opening_show(void *user, uint64_t done, uint64_t total)
 {
     int *shown = user;

@@ -24,7 +24,7 @@
 #include "whatif/sweep.h"
 #include "whatif/whatif.h"
 
-/* A change to more than this many times as much says nothing in per cent. */
+/* Changes by more than this factor are not given in per cent. */
 #define TIMES_MAX 10
 
 static const struct cli_option OPTIONS[] = {
@@ -37,7 +37,7 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* One answer. failed: it could not be run, err says why; refused: what was not applied, or NULL. */
+/* One result. failed: the run failed, err says why; refused: what was not applied, or NULL. */
 struct answer {
     bool failed;
     struct vs_error err;
@@ -97,7 +97,7 @@ static void answer_run(struct session *s, struct answer *answer)
     answer->milliseconds = now_ms() - start;
 }
 
-/* "a=1 b=2": what is set, in the order of the table. */
+/* "a=1 b=2": the toggles that are set, in the order of the table. */
 static void add_set(const struct vs_toggles *set, struct vs_text *out)
 {
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)

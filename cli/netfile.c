@@ -20,7 +20,7 @@
 #define MODEL "def model("
 #define BATCH "def batch("
 
-/* The file itself: `path`, or net.py in it where it is a folder. */
+/* Path of the net file: `path`, or net.py in it if it is a folder. */
 static enum vs_status name_get(const char *path, char **out, struct vs_error *err)
 {
     struct vs_text name = {NULL, 0, 0};

@@ -20,7 +20,7 @@
 #define BAR_WIDTH 24
 #define COLUMNS_DEFAULT 80
 #define REDRAW_NS UINT64_C(50000000)
-/* Of longer runs, where there is no terminal, a line a second is enough. */
+/* Without a terminal, longer runs print at most one line per second. */
 #define STEPS_ALL_SAID 20
 #define SAY_NS UINT64_C(1000000000)
 

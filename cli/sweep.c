@@ -15,7 +15,7 @@
 
 #define NAME_W 37
 
-/* Which part of the table a row stands in. */
+/* The part of the table to which a row belongs. */
 enum part { PART_FITS, PART_TOO_LARGE, PART_NO_EFFECT, PART_FAILED };
 
 static enum part part_of(const struct wif_sweep_row *row)

@@ -14,7 +14,7 @@ struct csv {
     size_t columns;
 };
 
-/* In quotes where it has to be; a text that looks like nothing is quoted, too. */
+/* Write a field, quoted if necessary; an empty text is quoted, too. */
 static void text_put(struct exp_out *out, const char *text)
 {
     if (*text && !strpbrk(text, ",\"\r\n")) {

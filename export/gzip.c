@@ -28,7 +28,7 @@ struct gzip {
     unsigned char part[PART_BYTES];
 };
 
-/* Compress what the stream has been given. False: it cannot be written, errno says why. */
+/* Compress the pending input. False: the output cannot be written; errno says why. */
 static bool deflate_all(struct gzip *gzip, int flush)
 {
     int status;

@@ -32,7 +32,7 @@ bool exp_out_is_failed(const struct exp_out *out)
     return out->failure != 0;
 }
 
-/* A stream that says nothing of the reason failed all the same. */
+/* A stream may fail without setting errno. */
 static void failure_note(struct exp_out *out)
 {
     if (!out->failure)
@@ -134,7 +134,7 @@ size_t exp_put_utf8(struct exp_out *out, const char *text)
     return exp_put_utf8_n(out, text, strlen(text));
 }
 
-/* The letter after the backslash; 0: the byte stands for itself. 'u': it has none of its own. */
+/* The letter after the backslash; 0: the byte is not escaped; 'u': it has no short escape. */
 static char escape_of(char c)
 {
     static const char SHORT[] = "\"\"\\\\\bb\ff\nn\rr\tt";

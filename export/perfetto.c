@@ -16,10 +16,10 @@
 #include "export/slices.h"
 #include "replay/index/cursor.h"
 
-/* So many of the largest blocks at the peak have an arrow from where they were made. */
+/* Number of the largest blocks at the peak that get an arrow from their allocation. */
 #define ARROWS 16
 
-/* A block at the peak: made at event `seq`. */
+/* A block that is live at the peak, allocated at event `seq`. */
 struct arrow {
     uint64_t seq;
     uint64_t id;

@@ -102,7 +102,7 @@ static void begin(struct exp_slices *slices, enum exp_track track, struct exp_sl
     exp_put_member(slices->out, ", \"args\": {\"event\": ", seq);
 }
 
-/* End the slice that was begun last. */
+/* End the innermost open slice. */
 static void end(struct exp_slices *slices, enum exp_track track, uint64_t time_ns,
                 uint64_t allocated)
 {
@@ -199,7 +199,7 @@ static size_t shared_parts(const char *a, const char *b)
     return parts + (i && (!a[i] || a[i] == '.') && (!b[i] || b[i] == '.'));
 }
 
-/* Part `depth` of a path, 0 the model itself; *end is where it ends. False: it has not so many. */
+/* Component `depth` of a path, 0: the model itself; *end: the end of it. False: it has fewer. */
 static bool part_get(const char *path, size_t depth, const char **start, size_t *len)
 {
     *start = "model";

@@ -85,7 +85,7 @@ static void alloc_put(struct snapshot *s, const struct vs_event *event)
     exp_pickle_dict_end(&s->p);
 }
 
-/* The viewer that colours by category fails where none is unknown, so what belongs to nobody says so. */
+/* The viewer that colours by category needs a category in every entry, so the others are marked as unknown. */
 static void segment_put(struct snapshot *s, enum exp_word action, const struct vs_event *event,
                         bool has_category)
 {
@@ -301,7 +301,7 @@ static enum vs_status annotations_put(struct snapshot *s, struct vs_error *err)
 
 /* ---- the whole ---- */
 
-/* Of each block the category it has last, and whether its free had to wait. */
+/* Find the last category of each block, and whether its free was delayed. */
 static void block_note(struct snapshot *s, const struct vs_event *event)
 {
     const uint64_t block = vs_event_block(event);
@@ -313,7 +313,7 @@ static void block_note(struct snapshot *s, const struct vs_event *event)
         *last |= EXP_WAITS;
 }
 
-/* "2026-11-21T21:14:40Z"; 0 where the trace does not say when it was made. */
+/* Parse "2026-11-21T21:14:40Z"; 0: the trace has no time of recording. */
 static uint64_t created_us(const struct rpl_trace *trace)
 {
     const char *text = rpl_trace_meta(trace, "created");
@@ -324,7 +324,7 @@ static uint64_t created_us(const struct rpl_trace *trace)
     return seconds > 0 ? (uint64_t)seconds * 1000000 : 0;
 }
 
-/* Blocks of the peak are what they are there, so that a snapshot's peak is made up as the trace's. */
+/* Blocks that are live at the peak get their category there, so the snapshot's peak has the trace's composition. */
 static enum vs_status peak_note(struct snapshot *s, struct vs_error *err)
 {
     struct rpl_cursor *cursor = rpl_cursor_new(s->d->index);

@@ -20,7 +20,7 @@
 /* Phases and categories apart, no path of a module is longer. */
 #define FRAMES_MAX 64
 
-/* A stack that is being made: numbers of frames in the order they were made. */
+/* A stack that is being built: frame numbers in order of creation. */
 struct draft {
     const struct exp_frame *frames[FRAMES_MAX];
     size_t count;
@@ -44,7 +44,7 @@ static bool frame_same(const struct exp_frame *a, const struct exp_frame *b)
     return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* The one frame with these; the texts are copied where it is new. */
+/* Find or add the frame with these values; the texts are copied if it is new. */
 static const struct exp_frame *frame_get(struct making *m, const char *name, const char *file,
                                          uint32_t line)
 {
@@ -167,7 +167,7 @@ static void frames_sort(struct making *m)
         }
 }
 
-/* Equal stacks become one. */
+/* Merge equal stacks. */
 static void stacks_sort(struct exp_stacks *out)
 {
     size_t kept = 0;

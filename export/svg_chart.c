@@ -42,7 +42,7 @@ bool exp_svg_shows_capacity(const struct svg_chart *chart)
 
 /* ---- axis ---- */
 
-/* A power of two that gives four to eight lines. */
+/* The distance of the scale's lines: a power of two that gives four to eight lines. */
 static void axis_put(const struct svg_chart *chart)
 {
     uint64_t step = 1;

@@ -64,7 +64,7 @@ struct page {
     struct vs_text desc;
 };
 
-/* ---- what is said ---- */
+/* ---- text ---- */
 
 static void amount_add(struct vs_text *out, uint64_t bytes)
 {
@@ -220,7 +220,7 @@ static void desc_say(struct page *page)
     }
 }
 
-/* ---- what is drawn ---- */
+/* ---- drawing ---- */
 
 static void style_put(struct exp_out *out)
 {

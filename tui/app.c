@@ -128,7 +128,7 @@ void tui_app_release(struct tui_app *app)
     memset(app, 0, sizeof(*app));
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void say(struct tui_app *app, bool is_bad, const char *fmt, va_list ap) VS_PRINTF(3, 0);
 static void say(struct tui_app *app, bool is_bad, const char *fmt, va_list ap)

@@ -199,7 +199,7 @@ bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, c
 
 /* ---- running and showing ---- */
 
-/* The cursor's place in the run that is shown from now on. */
+/* Position of the cursor in the run that is shown from now on. */
 static void show(struct tui_app *app, bool is_shown, uint64_t at, struct tui_window window)
 {
     app->change.is_shown = is_shown;

@@ -19,7 +19,7 @@
 #include "tui/export.h"
 #include "whatif/alloc.h"
 
-/* Does the command; `words` is what stands behind its name, without blanks at its ends. */
+/* Runs the command; `words`: its arguments, without blanks at either end. */
 typedef void command_fn(struct tui_app *app, const char *words);
 
 /* ---- the commands ---- */
@@ -111,7 +111,7 @@ static void do_watch(struct tui_app *app, const char *words)
         say_added(app, number);
 }
 
-/* The break that `words` names by its number; NULL and said so, where there is none. */
+/* The breakpoint with the number in `words`; NULL, with a message, if there is none. */
 static struct rpl_breakpoint *break_named(struct tui_app *app, const char *words)
 {
     struct rpl_breakpoint *found =
@@ -271,7 +271,7 @@ static const char *name_at(size_t i)
 
 /* ---- running ---- */
 
-/* A number alone goes to that event; an action may have a count behind its name. */
+/* A number alone goes to that event; the name of an action may be followed by a count. */
 static bool run_action(struct tui_app *app, const char *name, const char *words)
 {
     struct tui_command command = {.count = 1};

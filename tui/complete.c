@@ -58,7 +58,7 @@ static void words_release(struct words *words)
     vs_free(words->items);
 }
 
-/* ---- where words come from ---- */
+/* ---- sources of completions ---- */
 
 typedef void source_fn(struct words *words, const struct tui_app *app, const char *stem);
 
@@ -178,7 +178,7 @@ static void add_toggles(struct words *words, const struct tui_app *app, const ch
     }
 }
 
-/* The legal values of a toggle; modules, where it takes a list of them. */
+/* Add the legal values of a toggle, or modules if it takes a list of them. */
 static void add_values(struct words *words, const struct tui_app *app, enum vs_toggle toggle,
                        const char *stem)
 {
@@ -202,7 +202,7 @@ static void add_conditions(struct words *words, const struct tui_app *app, const
         add(words, stem, TERMS[i]);
 }
 
-/* ---- which of them at a place in the line ---- */
+/* ---- which source applies at a position of the line ---- */
 
 static const struct {
     const char *after; /* the word before, signs of comparison left out */

@@ -83,7 +83,7 @@ void tui_diff_forget(struct tui_app *app)
     app->change.diff = NULL;
 }
 
-/* ---- the row looked at ---- */
+/* ---- the current row ---- */
 
 const struct rpl_pairs *tui_diff_pairs(const struct tui_app *app)
 {

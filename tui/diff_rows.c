@@ -135,7 +135,7 @@ void tui_diff_name_text(const struct tui_diff_rows *rows, const struct rpl_diff_
         rpl_diff_row_text(rows->diff, row, out);
 }
 
-/* A toggle or a line of the net, as in a patch. */
+/* Append a toggle or a line of the net, as in a patch. */
 static void made_text(const struct rpl_diff *diff, size_t i, struct vs_text *out)
 {
     const struct rpl_diff_line *line;

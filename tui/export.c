@@ -90,7 +90,7 @@ static bool ends_with(const char *text, const char *end)
     return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
 }
 
-/* Into a new file; nothing is left of it where that fails. */
+/* Export into a new file, which is deleted again after a failure. */
 static void file_write(struct tui_app *app, bool is_text, enum exp_format format, const char *path)
 {
     struct vs_error err = VS_ERROR_INIT;

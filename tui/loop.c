@@ -18,7 +18,7 @@
 #include "tui/term/surface_text.h"
 #include "tui/term/term.h"
 
-/* How often a recording that is followed is looked at. */
+/* Interval at which a recording that is being followed is read. */
 #define FOLLOW_MS 250
 /* Longer texts are not sent as OSC 52: terminals cut or refuse them. */
 #define CLIP_MAX 74000
@@ -163,7 +163,7 @@ static void pump(void *user, struct tui_app *app)
     draw(app, user);
 }
 
-/* Until a key comes, or nothing is left to do. */
+/* Do background work until a key is typed or nothing is left to do. */
 static void rest(struct tui_app *app)
 {
     while (!tui_term_is_pending() && tui_app_background(app))

@@ -96,7 +96,7 @@ static void hit_text(struct rpl_breakpoints *breaks, const struct rpl_hit *hit, 
     }
 }
 
-/* On to the hit `count`, as far as there are so many; where it is, 0: nowhere. */
+/* Go to hit number `count`, or the last one if there are fewer; returns its event, 0: there is none. */
 static uint64_t hit_find(struct tui_app *app, bool is_back, int64_t count, struct vs_text *text)
 {
     struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;

@@ -21,7 +21,7 @@
 #define CANDIDATES ((size_t)VS_TOGGLE_COUNT * 2)
 /* Nothing is precomputed for a recording whose runs are so large that fewer than this would fit into the cache. */
 #define RUNS_MIN 4
-/* So far a cursor goes between two looks at the keys. */
+/* Events that a cursor moves between two polls for keys. */
 #define SEEK_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Of an event in memory with what the index has of it, about. */
 #define EVENT_BYTES 128

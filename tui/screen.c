@@ -214,7 +214,7 @@ static void add_run_name(const struct tui_app *app, struct vs_text *out)
     }
 }
 
-/* The second row: what is shown, and the figures. */
+/* Draw the second row: the current event and the figures. */
 static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -436,7 +436,7 @@ static size_t ways_on(const struct tui_app *app, struct tui_canvas *c)
     return count;
 }
 
-/* Above the last rows, over what stands there. */
+/* Draw the list over the rows above the last ones. */
 static void draw_ways_on(const struct tui_app *app, struct tui_surface *surface)
 {
     int columns = app->w / WAY_ON_W;

@@ -42,7 +42,7 @@ static int by_bytes(const void *x, const void *y)
     return by_location(x, y);
 }
 
-/* One a live block, folded to one a place, the most bytes first. The caller frees them. */
+/* Sum up the live blocks by location, sorted by bytes. The caller frees the result. */
 static struct site *sites_find(const struct tui_run *run, size_t *count)
 {
     const struct rpl_live *live = rpl_cursor_live(run->cursor);

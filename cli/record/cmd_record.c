@@ -202,7 +202,7 @@ static void print_nothing(void *user, const char *text, size_t len)
     (void)len;
 }
 
-/* One step without data and without a file: whatever is wrong with the net or its toggles comes out here. */
+/* Run one step without data and without a file, to find errors in the net or its toggles. */
 static enum vs_status rehearse(const struct plan *plan, const struct cli_netfile *net,
                                struct vs_error *err)
 {

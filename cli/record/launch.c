@@ -89,7 +89,7 @@ static int wait_for(pid_t pid, const sigset_t *signals)
     return status;
 }
 
-/* The errno of the exec that failed, 0 where it did not. */
+/* The errno of the failed exec; 0: it succeeded. */
 static int exec_failure(int channel)
 {
     int reason = 0;

@@ -50,7 +50,7 @@ static void remove_all(int at, const char *name, int depth)
     unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* A folder of this user's whose recorder is gone. One without a lock is just being made. */
+/* A folder of this user whose recorder has ended. One without a lock file is just being created. */
 static bool is_left_behind(int at, const char *name)
 {
     char lock[sizeof(((struct dirent *)NULL)->d_name) + sizeof("/" LOCK_NAME)];

@@ -119,7 +119,7 @@ static void first_to_front(struct cli_processes *all, pid_t root)
     }
 }
 
-/* A pid may come again: the last with it is the one that was heard of last. */
+/* A pid may be reused: return the latest process with it. */
 static struct cli_process *process_of(const struct cli_processes *all, pid_t pid)
 {
     for (size_t i = all->count; i-- > 0;)
@@ -170,7 +170,7 @@ static char *named(const char *out, const char *word, const char *device)
     return vs_text_take(&name);
 }
 
-/* A pid makes a name that nobody has, where there is no rank or that name is taken. */
+/* Without a rank, or if its name is taken, the pid makes the name unique. */
 static char *name_of_process(const struct cli_processes *all, const struct cli_process *p,
                              const char *out, bool force)
 {

@@ -85,7 +85,7 @@ static void argv_make(struct job *job)
         job->argv[n++] = args->command[i];
 }
 
-/* `path` from the root on, so that it means the same wherever the program goes. */
+/* `path` as an absolute path, which stays valid if the program changes its folder. */
 static char *absolute(const char *path)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -404,7 +404,7 @@ static int collect_json(struct job *job, const struct cli_launch_end *end)
     return status;
 }
 
-/* The program's status; where it succeeded and its result cannot be printed, ours. */
+/* The exit status of the program; if it succeeded but the result cannot be printed, that of vramscope. */
 static int finish(struct job *job, const struct cli_launch_end *end)
 {
     int status = 0;

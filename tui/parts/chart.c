@@ -24,7 +24,7 @@ int tui_chart_order(int i)
     return ORDER[i];
 }
 
-/* Eighths of cells that `bytes` are high; what is there at all has one. */
+/* Height of `bytes` in eighths of cells; at least one unless `bytes` is 0. */
 static int eighths(uint64_t bytes, uint64_t top, int h)
 {
     double part = top ? (double)bytes / (double)top : 0.0;
@@ -100,7 +100,7 @@ static int band_most(const struct stack *stack, int from, int to, int *fill)
     return best;
 }
 
-/* The band in which eighth `at` lies. */
+/* The band that contains eighth `at`. */
 static int band_at(const struct stack *stack, int at)
 {
     int i = 0;
@@ -149,7 +149,7 @@ static void cell_letter(struct tui_canvas *c, int x, int y, const struct stack *
         tui_put(c, x, y, stack->letters[band], band_style(stack, band));
 }
 
-/* A letter into the middle of each band that is high enough, so that a colour is not all that tells it. */
+/* Draw a letter in the middle of each band that is high enough, so that bands differ not only by colour. */
 static void letters_add(struct tui_canvas *c, int x, int h, const struct stack *stack)
 {
     for (int i = 0; i < stack->count; i++) {

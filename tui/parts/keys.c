@@ -53,7 +53,7 @@ static int sequence_next(const char **text, uint32_t keys[TUI_SEQUENCE_MAX])
     return len;
 }
 
-/* Whether what is pending begins the sequence. */
+/* Are the pending keys a prefix of the sequence? */
 static bool begins(const struct tui_pending *pending, const uint32_t *keys, int len)
 {
     if (pending->len > len)

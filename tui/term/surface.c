@@ -213,7 +213,7 @@ int tui_text_width(const char *text)
     return w;
 }
 
-/* What stands for `ch` on this surface. */
+/* The character that represents `ch` on this surface. */
 static uint32_t shown(const struct tui_surface *surface, uint32_t ch)
 {
     if (ch < 0x20 || (ch >= 0x7F && ch < 0xA0))
@@ -228,7 +228,7 @@ static uint32_t shown(const struct tui_surface *surface, uint32_t ch)
 
 /* ---- drawing ---- */
 
-/* The cell is about to be written over: what would be half a wide character becomes a blank. */
+/* Prepare a cell for overwriting: the other half of a wide character becomes a blank. */
 static void tear(struct tui_surface *surface, int x, int y)
 {
     struct tui_cell *cell = cell_at(surface, x, y);

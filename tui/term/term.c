@@ -2,8 +2,8 @@
  * tui/term/term.c - see term.h.
  *
  * Must not know:  what is drawn, what a key does.
- * Invariant:      term.way_back and term.found are complete before the terminal is changed, so that a signal handler can put it
- *                 back with write() and tcsetattr() alone.
+ * Invariant:      term.way_back and term.found are complete before the terminal is changed, so that a signal handler
+ *                 can put it back with write() and tcsetattr() alone.
  *
  * The one global of tui/: a signal handler gets no context.
  */
@@ -336,7 +336,7 @@ void tui_term_mouse(bool is_on)
     term.has_mouse = is_on;
 }
 
-/* Take the terminal again, with a blank screen: whoever draws draws everything. */
+/* Take over the terminal again, with a blank screen; the next drawing must be complete. */
 static void screen_again(void)
 {
     term.is_taken = 1;
@@ -425,8 +425,8 @@ static struct tui_input signal_input(void)
 }
 
 /*
- * poll, woken by every signal, whichever thread takes it and whenever it comes: the handler writes to a pipe that is waited for, too.
- * Negative where there may be something to look at.
+ * poll, woken by every signal, whichever thread takes it and whenever it comes: the handler writes to a pipe that is
+ * waited for, too. Negative where there may be something to look at.
  */
 static int wait_for_input(struct pollfd *in, int wait_ms)
 {

@@ -158,7 +158,7 @@ static size_t row_of(const struct blocks *s, uint64_t block)
     return SIZE_MAX;
 }
 
-/* Where the user has moved, the row chooses the block; where the run has, the block chooses the row. */
+/* If the user moved the cursor, the row determines the block; if the run moved, the block determines the row. */
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct blocks *s = state;

@@ -79,7 +79,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  "none: b sets one on this line, `:break total > 1G` on a size; ma sets a mark");
 }
 
-/* Space: on or off. x: gone. */
+/* Space: enable or disable. x: delete. */
 static void change_break(struct breaks *s, struct tui_app *app, enum tui_action action)
 {
     struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;

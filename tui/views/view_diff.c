@@ -26,7 +26,7 @@
 #define MADE_MIN_H 14
 #define PHASE_MIN_H 17
 #define CHART_MAX_H 12
-/* From this width on a row has a column `why`. */
+/* Minimum width for the column `why`. */
 #define WHY_MIN_W 60
 #define NAME_MAX_W 44
 #define CATEGORY_W 18
@@ -36,7 +36,7 @@
 
 /* What is compared. */
 enum scope { AT_PEAK, AT_CURSOR, IN_STEP, SAVED, SCOPE_COUNT };
-/* A row that has been opened: only what is in it is shown. `key` is owned. */
+/* A row that was opened: only its sub-rows are shown. `key` is owned. */
 struct opened {
     struct rpl_diff_inside row;
     char *key;
@@ -125,7 +125,7 @@ static void rows_fill(struct diff *s, struct tui_diff *made, const struct tui_ap
     s->at[1] = made->diff.b.at;
 }
 
-/* ---- where things stand ---- */
+/* ---- layout ---- */
 
 /* Rows of the canvas; -1: not there. */
 struct bands {
@@ -233,7 +233,7 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
     vs_text_release(&text);
 }
 
-/* How the two were made, and how well they match. */
+/* How the two runs were configured, and how well they match. */
 static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
 {
     const struct rpl_diff *diff = &app->change.diff->diff;

@@ -26,7 +26,7 @@
 #define KEPT_SHOWN 8
 #define BAR_W 20
 
-/* of, number, events   what the page was made for */
+/* of, number, events   the state for which the page was built */
 struct peak {
     struct tui_page page;
     const struct rpl_index *of;

@@ -19,7 +19,7 @@
 #define HEAD_W 26
 #define FOOT_H 3
 
-/* list: a row a segment. is_common: all rows to one scale */
+/* list: one row per segment. is_common: all rows have the same scale */
 struct segments {
     struct tui_list list;
     struct rpl_space space;
@@ -116,7 +116,7 @@ static void draw_segment(const struct segments *s, const struct tui_app *app, si
     draw_map(s, app, number, c, HEAD_W, y, c->at.w - HEAD_W - 1);
 }
 
-/* ---- what is said below ---- */
+/* ---- text below the map ---- */
 
 static void draw_hole(const struct segments *s, const struct tui_app *app, struct tui_canvas *c,
                       int y)

@@ -104,7 +104,7 @@ static void fill(struct sweep *s, struct tui_app *app)
     app->moves++;
 }
 
-/* ---- what a row says ---- */
+/* ---- contents of a row ---- */
 
 /* What a row is compared with: the recorded toggles, run to the end even if memory ran out in the recording. */
 static uint64_t recorded_peak(const struct sweep *s, const struct tui_app *app)
@@ -247,7 +247,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     vs_text_release(&whole);
 }
 
-/* Ask what-if with the toggles of a row. */
+/* Run a what-if with the toggles of a row. */
 static void show(struct sweep *s, struct tui_app *app)
 {
     const struct wif_sweep_row *t = &s->results.items[s->order[s->list.at]];

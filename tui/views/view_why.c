@@ -16,10 +16,10 @@
 #include "tui/parts/page.h"
 #include "tui/views.h"
 
-/* Cells of the word that a row begins with. */
+/* Width of the first word of a row, in cells. */
 #define WORD_W 10
 
-/* moves, block, w   what the page was made for */
+/* moves, block, w   the state for which the page was built */
 struct why {
     struct tui_page page;
     uint64_t moves;
