@@ -177,26 +177,27 @@ const struct cli_cmd cli_cmd_import = {
     .name = "import",
     .usage = "FILE [-o trace.db] [--device N] [--strict] [--force] [--json]",
     .summary = "Make a trace of a memory snapshot that a PyTorch program dumped",
-    .help = "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
-            "torch.cuda.memory_snapshot(), or the page that\n"
-            "torch.cuda._memory_viz (trace_plot, segment_plot) made of one; gzip is unpacked, - is "
-            "standard input. Nothing in it is ever run.\n"
-            "What was allocated before its first event is found by going backwards from the state "
-            "at its end. Every event is then run through\n"
-            "PyTorch's allocator, and has to come out as recorded. A history that cannot (cut, "
-            "merged, of another allocator) is imported in\n"
-            "part, which the trace and every report say, with what was left out; --strict refuses "
-            "it.\n\n"
-            "What it does not say (steps, phases, categories, modules) is derived from its stacks, "
-            "and marked as derived; docs/formats/import.md has the\n"
-            "rules. No figure depends on it. Ranges that the program noted become marks.\n\n"
-            "A trace of several devices is shown as that of the one that ran out of memory, or "
-            "else has the most events; trace.db@1 is its\n"
-            "device 1, in every command.\n"
-            "report, sql, tui, diff and check take the trace as any other; there is no net in it, "
-            "but whatif can run its requests through the\n"
-            "allocator again.\n\n"
-            "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
+    .help =
+        "FILE is what torch.cuda.memory._dump_snapshot wrote, of any version, or a pickle of "
+        "torch.cuda.memory_snapshot(), or the page that\n"
+        "torch.cuda._memory_viz (trace_plot, segment_plot) made of one; gzip is unpacked, - is "
+        "standard input. Nothing in it is ever run.\n"
+        "What was allocated before its first event is found by going backwards from the state "
+        "at its end. Every event is then run through\n"
+        "PyTorch's allocator, and must give the recorded result. If it does not (the history is "
+        "cut, merged, or of another\n"
+        "allocator), a part of it is imported, and the trace and every report list what is "
+        "missing; --strict refuses it.\n\n"
+        "What it does not say (steps, phases, categories, modules) is derived from its stacks, "
+        "and marked as derived; docs/formats/import.md has the\n"
+        "rules. No figure depends on it. Ranges that the program noted become marks.\n\n"
+        "A trace of several devices is shown as that of the one that ran out of memory, or "
+        "else has the most events; trace.db@1 is its\n"
+        "device 1, in every command.\n"
+        "report, sql, tui, diff and check take the trace as any other; there is no net in it, "
+        "but whatif can run its requests through the\n"
+        "allocator again.\n\n"
+        "  vramscope import snapshot.pickle -o trace.db && vramscope report trace.db\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -152,11 +152,11 @@ static int run(const struct cli_args *args)
 const struct cli_cmd cli_cmd_smi = {
     .name = "smi",
     .usage = "[--json]",
-    .summary = "What the driver says of every GPU's memory, and which processes have it",
-    .help =
-        "As nvidia-smi has it, from the same library. Where a number differs from what a framework "
-        "counts,\n`vramscope report` of a run recorded with --device cuda says what the rest "
-        "is.\n",
+    .summary = "Show the memory of each GPU by process, as the driver counts it",
+    .help = "As nvidia-smi prints it, from the same library. Where a number differs from what a "
+            "framework "
+            "counts,\n`vramscope report` of a run recorded with --device cuda says what the rest "
+            "is.\n",
     .options = OPTIONS,
     .positionals_min = 0,
     .positionals_max = 0,

@@ -86,7 +86,7 @@ static int command_run(const struct cli_cmd *cmd, int argc, char *const *argv)
     return status;
 }
 
-/* VRAMSCOPE_CPU names an instruction set, or is not set. Prints an error if this processor lacks it. */
+/* VRAMSCOPE_CPU names an instruction set, or is not set. Prints a warning if this processor lacks it. */
 static bool is_cpu_known(const char *wanted, struct vs_error *err)
 {
     enum cpu_level level;

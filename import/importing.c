@@ -18,7 +18,7 @@
 #include "tracer/intern.h"
 
 /* The block at an address; 0: none. */
-struct location {
+struct address_block {
     uint64_t address;
     uint64_t block;
 };
@@ -29,9 +29,9 @@ struct building {
     const struct vs_memlist *list;
     const struct eng_alloc_conf *conf;
     const struct eng_replay *replay;
-    struct location *locations;
-    size_t location_count, location_cap;
-    struct vs_table by_address; /* indices of the locations */
+    struct address_block *addressed;
+    size_t addressed_count, addressed_cap;
+    struct vs_table by_address; /* indices of `addressed` */
     uint64_t blocks;
     uint64_t last_ns;
 };
@@ -45,13 +45,13 @@ static uint64_t *block_at(struct building *b, uint64_t address)
     struct vs_probe probe = vs_probe(hash);
 
     while (vs_table_next(&b->by_address, &probe))
-        if (b->locations[probe.item].address == address)
-            return &b->locations[probe.item].block;
-    vs_table_add(&b->by_address, hash, b->location_count);
-    b->locations =
-        vs_grow(b->locations, b->location_count, &b->location_cap, sizeof(*b->locations));
-    b->locations[b->location_count] = (struct location){.address = address};
-    return &b->locations[b->location_count++].block;
+        if (b->addressed[probe.item].address == address)
+            return &b->addressed[probe.item].block;
+    vs_table_add(&b->by_address, hash, b->addressed_count);
+    b->addressed =
+        vs_grow(b->addressed, b->addressed_count, &b->addressed_cap, sizeof(*b->addressed));
+    b->addressed[b->addressed_count] = (struct address_block){.address = address};
+    return &b->addressed[b->addressed_count++].block;
 }
 
 /* ---- events ---- */
@@ -348,7 +348,7 @@ enum vs_status imp_make(const struct vs_memlist *list, struct imp_import *out, s
         st = run(&b, &record, &start, err);
     if (!st)
         imp_derive(out, list);
-    vs_free(b.locations);
+    vs_free(b.addressed);
     vs_table_release(&b.by_address);
     eng_record_state_release(&start);
     eng_record_release(&record);

@@ -15,7 +15,7 @@
 #include "recording/snapshot_python.h"
 
 /*
- * What the name of one frame implies for the whole stack: bits of enum vs_stack_flag below SAYS_TENSOR, and the class
+ * What the name of one frame implies for the whole stack: bits of the VS_STACK_* flags below SAYS_TENSOR, and the class
  * of the memory above.
  */
 #define SAYS_TENSOR UINT32_C(0x100) /* all memory of tensors is allocated below such a frame */

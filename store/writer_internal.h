@@ -1,7 +1,7 @@
 /*
  * store/writer_internal.h - the connection of a writer, for other files of store/ that write rows.
  *
- * For:            store/work.c, store/writer_places.c.
+ * For:            store/work.c, store/writer_locations.c.
  * Must not know:  events.
  * Invariant:      a user of the connection keeps the writer's transaction open, and reports its failures to the writer.
  */

@@ -42,13 +42,13 @@ const struct eng_op *eng_op_get(enum eng_op_id id)
     return &ROWS[id].op;
 }
 
-/* Names and their places: a row's arguments or saved tensors, or what several rows have in common. */
+/* Names and their positions: a row's arguments or saved tensors, or what several rows have in common. */
 struct names {
     const char *of;
     int count;
     struct {
         const char *name;
-        int location;
+        int position;
     } items[ENG_MAX_ARGS];
 };
 
@@ -58,7 +58,7 @@ static struct names args_of(const struct eng_signature *sig, const char *of)
 
     for (int i = 0; i < sig->count; i++) {
         args.items[i].name = sig->params[i].name;
-        args.items[i].location = i;
+        args.items[i].position = i;
     }
     return args;
 }
@@ -75,15 +75,15 @@ static struct names saves_of(const struct eng_signature *sig, const char *of)
             vs_die("op.def: %s saves a list, and what is saved after it has no fixed place", of);
         VS_ASSERT(-1 - source < (int)(sizeof(RESULTS) / sizeof(RESULTS[0])));
         saves.items[i].name = source < 0 ? RESULTS[-1 - source] : sig->params[source].name;
-        saves.items[i].location = i;
+        saves.items[i].position = i;
     }
     return saves;
 }
 
-static bool has(const struct names *names, const char *name, int location)
+static bool has(const struct names *names, const char *name, int position)
 {
     for (int i = 0; i < names->count; i++) {
-        if (names->items[i].location == location && !strcmp(names->items[i].name, name))
+        if (names->items[i].position == position && !strcmp(names->items[i].name, name))
             return true;
     }
     return false;
@@ -95,7 +95,7 @@ static void intersect(struct names *common, const struct names *other)
     int count = 0;
 
     for (int i = 0; i < common->count; i++) {
-        if (has(other, common->items[i].name, common->items[i].location))
+        if (has(other, common->items[i].name, common->items[i].position))
             common->items[count++] = common->items[i];
     }
     common->count = count;
@@ -108,7 +108,7 @@ static void names_print(const struct names *names, const char *prefix)
     printf("enum {\n");
     for (int i = 0; i < names->count; i++)
         printf("    %s_%s_%s = %d,\n", prefix, names->of, names->items[i].name,
-               names->items[i].location);
+               names->items[i].position);
     printf("};\n");
 }
 
@@ -128,7 +128,7 @@ static int row_find(const char *id)
     return -1;
 }
 
-/* A function named after another row reads by that row's names: this row must have them at the same places. */
+/* A function named after another row reads by that row's names: this row must have them at the same positions. */
 static void check_borrowed(const struct eng_signature *signatures, int row, const char *function,
                            bool is_backward)
 {
@@ -147,7 +147,7 @@ static void check_borrowed(const struct eng_signature *signatures, int row, cons
     intersect(&own_args, &args);
     intersect(&own_saves, &saves);
     if (own_args.count != args.count || (is_backward && own_saves.count != saves.count))
-        vs_die("op.def: %s reads what %s has, and %s has not all of it at the same places: give "
+        vs_die("op.def: %s reads what %s has, and %s has not all of it at the same positions: give "
                "the function a name that is no row's",
                function, ROWS[owner].id, ROWS[row].id);
 }
@@ -197,7 +197,7 @@ int main(void)
 {
     struct eng_signature *signatures = eng_signatures_new();
 
-    printf("/* engine/core/op_args.h - the places of ops' arguments and saved tensors by name: "
+    printf("/* engine/core/op_args.h - the positions of ops' arguments and saved tensors by name: "
            "made from "
            "engine/core/op.def by tools/op_args.c. */\n"
            "#ifndef ENG_OP_ARGS_H\n#define ENG_OP_ARGS_H\n");

@@ -400,7 +400,7 @@ static void draw_way_on(struct tui_canvas *c, size_t i, const char *keys, const 
     tui_text_cut(c, x, y, is_short ? WAY_ON_W - w - 2 : c->at.w - x - 1, tui_style(TUI_BAR), word);
 }
 
-/* What waits for the name of a mark to go to: those there are are listed, too. */
+/* What waits for the name of a mark to go to: existing marks are listed, too. */
 static bool is_mark(const struct tui_pending *pending)
 {
     return pending->len == 1 && pending->keys[0] == '\'';

@@ -553,7 +553,7 @@ const struct cli_cmd cli_cmd_record = {
         "NET is a net file, or a folder that contains net.py. If the device runs out of "
         "memory, the trace ends there, and what\n"
         "fills the device is printed.\n\n"
-        "  vramscope record sample_nets/lenet.py --batch 128 --checkpoint blocks -o lenet.db\n\n"
+        "  vramscope record sample_nets/resnet18.py --batch 32 --checkpoint blocks -o resnet18.db\n\n"
         "After --, any program with its arguments: it is run unchanged, and its exit status is "
         "kept. In a Python program that\n"
         "uses PyTorch on CUDA, PyTorch's memory history is switched on and becomes the trace. An "

@@ -372,7 +372,7 @@ static const struct key keys[] = {
     {{"expandable_segments_reserve", "a share of the device like 0.5 or a size like 40G",
       "address space of one expandable segment"},
      read_reserve},
-    {{"expandable_segments_reserve_by_class", "nothing here", "address space by class of stream"},
+    {{"expandable_segments_reserve_by_class", "not supported", "address space by class of stream"},
      read_reserve_by_class},
     {{"large_segment_size_mb", "a whole number of MiB above 10",
       "segment for requests between 1 and 10 MiB"},

@@ -115,7 +115,7 @@ static void range_insert(struct eng_set *set, uint64_t address, uint64_t bytes)
 }
 
 /* The address for a new range: in the first hole that is large enough, otherwise at `end`. */
-static uint64_t location(struct eng_sim_driver *sim, uint64_t bytes)
+static uint64_t range_address(struct eng_sim_driver *sim, uint64_t bytes)
 {
     uint64_t address;
 
@@ -183,7 +183,7 @@ static bool sim_segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
     if (take_pushed(sim, out_address))
         range_insert(&sim->given, *out_address, granted);
     else
-        *out_address = location(sim, granted);
+        *out_address = range_address(sim, granted);
     return true;
 }
 

@@ -137,7 +137,7 @@ void eng_alloc_stream_reached(struct eng_alloc *alloc, uint64_t stream)
     queue->reached_count = queue->count;
 }
 
-/* Removes every entry of `block` from `blocks`; the others keep their order. */
+/* Removes every entry of `block` from the queue; the others keep their order. */
 static void forget_in_queue(struct eng_event_queue *queue, const struct eng_block *block)
 {
     size_t to = queue->first;

@@ -59,7 +59,7 @@ static bool has_capacity(const struct eng_block *block, uint64_t bytes)
 }
 
 /* The lowest block from which a request can grow: an unmapped one or the free one before it. NULL: no address space. */
-static struct eng_block *find_location(struct eng_alloc *alloc, const struct eng_request *req)
+static struct eng_block *find_growable(struct eng_alloc *alloc, const struct eng_request *req)
 {
     const struct eng_set_key key = {{req->stream, 0, 0}};
     const uint64_t granule = eng_expandable_granule(alloc, req->pool);
@@ -121,7 +121,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 struct eng_block *eng_expandable_grow(struct eng_alloc *alloc, const struct eng_request *req)
 {
-    struct eng_block *block = find_location(alloc, req);
+    struct eng_block *block = find_growable(alloc, req);
 
     if (!block)
         return NULL;

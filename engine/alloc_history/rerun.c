@@ -25,7 +25,7 @@
 #define TOTAL_UNKNOWN (UINT64_C(1) << 40)
 
 /* A block in use, by its recorded address. */
-struct location {
+struct used_block {
     struct eng_set_node node;
     struct eng_block *block;
 };
@@ -53,7 +53,7 @@ struct eng_rerun {
     struct eng_sim_driver *sim;
     struct eng_alloc *alloc;
     struct eng_alloc_listener listener;
-    struct eng_set locations;
+    struct eng_set used_blocks;
 };
 
 static bool is_give_back(unsigned kind)
@@ -184,27 +184,27 @@ static void on_mem_info(void *user, uint64_t *out_free_bytes, uint64_t *out_tota
 
 /* ---- blocks in use ---- */
 
-static void location_add(struct eng_rerun *r, uint64_t address, struct eng_block *block)
+static void used_block_add(struct eng_rerun *r, uint64_t address, struct eng_block *block)
 {
-    struct location *location = vs_calloc(1, sizeof(*location));
+    struct used_block *held = vs_calloc(1, sizeof(*held));
 
-    location->block = block;
-    eng_block_set_user(block, location);
-    eng_set_insert(&r->locations, &location->node, (struct eng_set_key){{address, 0, 0}});
+    held->block = block;
+    eng_block_set_user(block, held);
+    eng_set_insert(&r->used_blocks, &held->node, (struct eng_set_key){{address, 0, 0}});
 }
 
-static struct location *location_at(const struct eng_rerun *r, uint64_t address)
+static struct used_block *used_block_at(const struct eng_rerun *r, uint64_t address)
 {
     const struct eng_set_key key = {{address, 0, 0}};
-    struct eng_set_node *node = eng_set_ceil(&r->locations, &key);
+    struct eng_set_node *node = eng_set_ceil(&r->used_blocks, &key);
 
-    return node && node->key.word[0] == address ? (struct location *)(void *)node : NULL;
+    return node && node->key.word[0] == address ? (struct used_block *)(void *)node : NULL;
 }
 
-static void location_remove(struct eng_rerun *r, struct location *location)
+static void used_block_remove(struct eng_rerun *r, struct used_block *held)
 {
-    eng_set_remove(&r->locations, &location->node);
-    vs_free(location);
+    eng_set_remove(&r->used_blocks, &held->node);
+    vs_free(held);
 }
 
 static void on_event(void *user, const struct eng_alloc_event *event)
@@ -221,7 +221,7 @@ static void on_event(void *user, const struct eng_alloc_event *event)
         r->listener.event(r->listener.user, event);
     /* a flush that waits for all pending blocks may complete this one earlier than the recording did */
     if (event->kind == ENG_ALLOC_EV_FREE_COMPLETED && eng_block_user(event->block))
-        location_remove(r, eng_block_user(event->block));
+        used_block_remove(r, eng_block_user(event->block));
 }
 
 /* ---- requests ---- */
@@ -237,11 +237,11 @@ static enum vs_status impossible(const struct eng_rerun *r, const char *why, str
 
 static void put_complete(struct eng_rerun *r, uint64_t address)
 {
-    struct location *location = location_at(r, address);
+    struct used_block *held = used_block_at(r, address);
 
     /* otherwise a flush has completed it already */
-    if (location && eng_block_state(location->block) == ENG_BLOCK_PENDING_FREE)
-        eng_alloc_put_complete(r->alloc, location->block);
+    if (held && eng_block_state(held->block) == ENG_BLOCK_PENDING_FREE)
+        eng_alloc_put_complete(r->alloc, held->block);
 }
 
 /* Completes what the recorded request waited for, whether or not the request waited in this run. */
@@ -266,30 +266,30 @@ static enum vs_status run_get(struct eng_rerun *r, struct vs_error *err)
         return VS_OK;
     }
     waited_complete(r);
-    if (!was_refused && location_at(r, event->address))
+    if (!was_refused && used_block_at(r, event->address))
         return impossible(r, "a block is there already", err);
     if (was_refused) /* what the program would have done with the block is not known */
         eng_alloc_put(r->alloc, block);
     else
-        location_add(r, event->address, block);
+        used_block_add(r, event->address, block);
     return VS_OK;
 }
 
 static enum vs_status run_put(struct eng_rerun *r, struct vs_error *err)
 {
     const struct eng_record_event *event = &r->events[r->now];
-    struct location *location = location_at(r, event->address);
+    struct used_block *held = used_block_at(r, event->address);
     const bool is_over = r->at < r->event_count &&
                          r->events[r->at].kind == ENG_ALLOC_EV_FREE_COMPLETED &&
                          r->events[r->at].address == event->address;
 
-    if (!location || eng_block_state(location->block) != ENG_BLOCK_ALLOCATED)
+    if (!held || eng_block_state(held->block) != ENG_BLOCK_ALLOCATED)
         return impossible(r, "no allocated block is there", err);
     if (is_over)
         r->at++;
     else
-        eng_alloc_record_stream(r->alloc, location->block, ~eng_block_stream(location->block));
-    eng_alloc_put(r->alloc, location->block);
+        eng_alloc_record_stream(r->alloc, held->block, ~eng_block_stream(held->block));
+    eng_alloc_put(r->alloc, held->block);
     return VS_OK;
 }
 
@@ -480,7 +480,7 @@ static uint64_t recorded_capacity(struct eng_rerun *r, uint64_t reserved)
     return capacity > most ? capacity : most;
 }
 
-static void locations_fill(struct eng_rerun *r)
+static void used_blocks_fill(struct eng_rerun *r)
 {
     for (struct eng_set_node *node = eng_set_first(&r->alloc->areas); node;
          node = eng_set_next(node)) {
@@ -488,7 +488,7 @@ static void locations_fill(struct eng_rerun *r)
 
         for (struct eng_block *block = area->first; block; block = block->next)
             if (eng_block_state(block) != ENG_BLOCK_INACTIVE)
-                location_add(r, block->address, block);
+                used_block_add(r, block->address, block);
     }
 }
 
@@ -517,7 +517,7 @@ static enum vs_status begin(struct eng_rerun *r, const struct eng_rerun_options 
         return st;
     r->used = eng_alloc_stats_get(r->alloc)->reserved_bytes[ENG_STAT_ALL].current;
     r->capacity = opts->capacity ? opts->capacity : recorded_capacity(r, r->used);
-    locations_fill(r);
+    used_blocks_fill(r);
     eng_alloc_set_conf(r->alloc, opts->conf);
     eng_alloc_reset_peak(r->alloc);
     eng_alloc_reset_accumulated(r->alloc);
@@ -558,8 +558,8 @@ void eng_rerun_free(struct eng_rerun *r)
 {
     if (!r)
         return;
-    while (r->locations.root)
-        location_remove(r, (struct location *)(void *)r->locations.root);
+    while (r->used_blocks.root)
+        used_block_remove(r, (struct used_block *)(void *)r->used_blocks.root);
     eng_alloc_free(r->alloc);
     eng_sim_driver_free(r->sim);
     vs_free(r);

@@ -14,7 +14,7 @@
 
 struct leaf {
     uint64_t born;
-    size_t location;
+    size_t idx;
     bool is_ready;
 };
 
@@ -51,7 +51,7 @@ void eng_ready_expect(struct eng *e, struct eng_tensor *const *leaves, size_t co
     ready->order = vs_calloc(count + 1, sizeof(*ready->order));
     ready->count = count;
     for (size_t i = 0; i < count; i++)
-        ready->leaves[i] = (struct leaf){.born = leaves[i]->born, .location = i};
+        ready->leaves[i] = (struct leaf){.born = leaves[i]->born, .idx = i};
     qsort(ready->leaves, count, sizeof(*ready->leaves), by_born);
     eng_ready_free(e->ready);
     e->ready = ready;
@@ -74,11 +74,11 @@ void eng_ready_note(struct eng *e, const struct eng_tensor *leaf)
                  "marked as ready twice, which means that several autograd hooks have fired for "
                  "it during this iteration; a part that is used more than once cannot be "
                  "checkpointed with use_reentrant=True, or the graph has been walked twice",
-                 found->location);
+                 found->idx);
         return;
     }
     found->is_ready = true;
-    ready->order[ready->ready++] = found->location;
+    ready->order[ready->ready++] = found->idx;
 }
 
 void eng_ready_backward_end(struct eng *e)

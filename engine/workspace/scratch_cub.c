@@ -155,19 +155,21 @@ void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype)
 
 #define ONE_BLOCK_COUNTS 4096
 #define COUNTING_THREADS 256
-#define BLOCKS_A_LOCATION 5
+#define BLOCKS_PER_RESIDENT 5
 
 void eng_scratch_nonzero(struct eng *e, uint64_t items)
 {
     struct eng_storage *count;
-    uint64_t locations, tile;
+    uint64_t resident_blocks, tile;
 
     if (!e->target || !items)
         return;
     count = eng_scratch_new(e, 4);
-    locations = (uint64_t)e->target->processors * (uint64_t)(e->target->threads / COUNTING_THREADS);
-    eng_scratch_once(
-        e, items <= ONE_BLOCK_COUNTS ? 1 : part(locations * BLOCKS_A_LOCATION * 4) + ALIGN - 1);
+    resident_blocks =
+        (uint64_t)e->target->processors * (uint64_t)(e->target->threads / COUNTING_THREADS);
+    eng_scratch_once(e, items <= ONE_BLOCK_COUNTS
+                            ? 1
+                            : part(resident_blocks * BLOCKS_PER_RESIDENT * 4) + ALIGN - 1);
     tile = e->target->capability >= 90 ? 4224 : e->target->capability == 80 ? 2304 : 640;
     eng_scratch_once(e, part((tiles(items, tile) + PADDING) * 8) + ALIGN + ALIGN - 1);
     eng_storage_unref(count);

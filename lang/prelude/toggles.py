@@ -32,9 +32,9 @@ def note_without_effect(model, settings):
     value = settings["checkpoint"]
     if value == "off":
         if settings["checkpoint-impl"] == "reentrant":
-            torch._note_refused("checkpoint-impl", "reentrant", "nothing is checkpointed; say what: checkpoint=blocks")
+            torch._note_refused("checkpoint-impl", "reentrant", "nothing is checkpointed: set `checkpoint`, too")
         if settings["preserve-rng"] == "off":
-            torch._note_refused("preserve-rng", "off", "nothing is checkpointed; say what: checkpoint=blocks")
+            torch._note_refused("preserve-rng", "off", "nothing is checkpointed: set `checkpoint`, too")
     elif settings["grad"] == "no_grad":
         torch._note_refused("checkpoint", value, "under grad=no_grad nothing is kept for backward")
     elif value == "blocks" and len(_blocks_of(model)) == 0:

@@ -59,7 +59,7 @@ bool lang_is_ident_char(uint32_t c, bool is_first)
     return false;
 }
 
-/* ---- locations ---- */
+/* ---- positions ---- */
 
 static void place(struct lexer *lx, uint32_t offset, uint32_t *line, uint32_t *col)
 {

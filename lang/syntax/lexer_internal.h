@@ -21,8 +21,8 @@ struct lexer_bracket {
  *          both must agree on which block is deeper, so that the meaning does not depend on the width of a tab
  * first, next  chains of token kinds with a fixed spelling by first character: first[c] is one of them, next[kind] the
  *          next; 0 ends a chain
- * line     the line of the last requested location
- * col_offset, col  byte offset and column of a location on that line
+ * line     the line of the last requested position
+ * col_offset, col  byte offset and column of a position on that line
  */
 struct lexer {
     const struct lang_source *source;

@@ -22,16 +22,16 @@ static void walk(struct lang_vm *vm, struct lang_value v, enum vs_holder holder,
 void lang_hold_tensor(struct lang_vm *vm, struct eng_tensor *t, enum vs_holder holder,
                       const char *name, const char *scope, bool on)
 {
-    const struct lang_tensor_name location = {name, scope, holder, 0};
+    const struct lang_tensor_name held = {name, scope, holder, 0};
 
     if (on) {
         eng_hold(vm->eng, t, holder, name, scope);
         if (t->is_parameter)
-            lang_tensor_names_add(&vm->locations, t, &location);
+            lang_tensor_names_add(&vm->tensor_names, t, &held);
     } else {
         eng_drop(vm->eng, t, holder, name, scope);
         if (t->is_parameter)
-            lang_tensor_names_remove(&vm->locations, t, &location);
+            lang_tensor_names_remove(&vm->tensor_names, t, &held);
     }
 }
 
@@ -41,26 +41,26 @@ static void hold_numbered(struct lang_vm *vm, struct eng_tensor *t, struct eng_n
 {
     eng_hold_named(vm->eng, t, VS_HOLD_ITEM, name, scope, on);
     if (t->is_parameter) {
-        const struct lang_tensor_name location = {name->text, scope, VS_HOLD_ITEM, 0};
+        const struct lang_tensor_name held = {name->text, scope, VS_HOLD_ITEM, 0};
 
         if (on)
-            lang_tensor_names_add(&vm->locations, t, &location);
+            lang_tensor_names_add(&vm->tensor_names, t, &held);
         else
-            lang_tensor_names_remove(&vm->locations, t, &location);
+            lang_tensor_names_remove(&vm->tensor_names, t, &held);
     }
 }
 
 void lang_set_data(struct lang_vm *vm, struct eng_tensor *p, struct eng_tensor *t)
 {
-    struct lang_tensor_name *locations;
-    uint32_t count = lang_tensor_names_of(&vm->locations, p, &locations);
+    struct lang_tensor_name *names;
+    uint32_t count = lang_tensor_names_of(&vm->tensor_names, p, &names);
 
     for (uint32_t i = 0; i < count; i++)
-        eng_drop(vm->eng, p, locations[i].holder, locations[i].name, locations[i].scope);
+        eng_drop(vm->eng, p, names[i].holder, names[i].name, names[i].scope);
     eng_set_data(p, t);
     for (uint32_t i = 0; i < count; i++)
-        eng_hold(vm->eng, p, locations[i].holder, locations[i].name, locations[i].scope);
-    vs_free(locations);
+        eng_hold(vm->eng, p, names[i].holder, names[i].name, names[i].scope);
+    vs_free(names);
 }
 
 /* ---- containers ---- */

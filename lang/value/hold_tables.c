@@ -110,51 +110,49 @@ const char *lang_item_name(struct lang_vm *vm, const char *container, struct lan
 
 /* ---- holders of parameters ---- */
 
-void lang_tensor_names_add(struct lang_tensor_names *locations, struct eng_tensor *t,
-                           const struct lang_tensor_name *location)
+void lang_tensor_names_add(struct lang_tensor_names *names, struct eng_tensor *t,
+                           const struct lang_tensor_name *name)
 {
-    uint32_t at = locations->unused;
+    uint32_t at = names->unused;
 
     if (at != 0) {
-        locations->unused = locations->all[at - 1].next;
+        names->unused = names->all[at - 1].next;
     } else {
-        locations->all =
-            vs_grow(locations->all, locations->count, &locations->cap, sizeof(*locations->all));
-        at = (uint32_t)++locations->count;
+        names->all = vs_grow(names->all, names->count, &names->cap, sizeof(*names->all));
+        at = (uint32_t)++names->count;
     }
-    locations->all[at - 1] = *location;
-    locations->all[at - 1].next = t->user;
+    names->all[at - 1] = *name;
+    names->all[at - 1].next = t->user;
     t->user = at;
 }
 
-void lang_tensor_names_remove(struct lang_tensor_names *locations, struct eng_tensor *t,
-                              const struct lang_tensor_name *location)
+void lang_tensor_names_remove(struct lang_tensor_names *names, struct eng_tensor *t,
+                              const struct lang_tensor_name *name)
 {
-    for (uint32_t *link = &t->user, at; (at = *link) != 0; link = &locations->all[at - 1].next) {
-        struct lang_tensor_name *p = &locations->all[at - 1];
+    for (uint32_t *link = &t->user, at; (at = *link) != 0; link = &names->all[at - 1].next) {
+        struct lang_tensor_name *p = &names->all[at - 1];
 
-        if (p->name != location->name || p->scope != location->scope ||
-            p->holder != location->holder)
+        if (p->name != name->name || p->scope != name->scope || p->holder != name->holder)
             continue;
         *link = p->next;
-        p->next = locations->unused;
-        locations->unused = at;
+        p->next = names->unused;
+        names->unused = at;
         return;
     }
 }
 
-uint32_t lang_tensor_names_of(const struct lang_tensor_names *locations, const struct eng_tensor *t,
+uint32_t lang_tensor_names_of(const struct lang_tensor_names *names, const struct eng_tensor *t,
                               struct lang_tensor_name **out)
 {
     uint32_t count = 0;
     uint32_t i;
 
-    for (uint32_t at = t->user; at != 0; at = locations->all[at - 1].next)
+    for (uint32_t at = t->user; at != 0; at = names->all[at - 1].next)
         count++;
     *out = vs_alloc(count * sizeof(**out));
     i = count;
-    for (uint32_t at = t->user; at != 0; at = locations->all[at - 1].next)
-        (*out)[--i] = locations->all[at - 1];
+    for (uint32_t at = t->user; at != 0; at = names->all[at - 1].next)
+        (*out)[--i] = names->all[at - 1];
     return count;
 }
 
@@ -165,5 +163,5 @@ void lang_hold_tables_release(struct lang_vm *vm)
     vs_free(vm->item_names.items);
     vs_table_release(&vm->item_names.table);
     vs_arena_free(vm->item_names.texts);
-    vs_free(vm->locations.all);
+    vs_free(vm->tensor_names.all);
 }

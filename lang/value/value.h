@@ -211,12 +211,12 @@ static inline void lang_drop_obj(struct lang_vm *vm, void *object)
         lang_obj_free(vm, obj);
 }
 
-/* Stores v (taken) in *location and then drops the old value. */
-static inline void lang_assign(struct lang_vm *vm, struct lang_value *location, struct lang_value v)
+/* Stores v (taken) in *slot and then drops the old value. */
+static inline void lang_assign(struct lang_vm *vm, struct lang_value *slot, struct lang_value v)
 {
-    struct lang_value old = *location;
+    struct lang_value old = *slot;
 
-    *location = v;
+    *slot = v;
     lang_drop(vm, old);
 }
 

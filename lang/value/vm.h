@@ -174,7 +174,7 @@ struct lang_vm {
     size_t op_set_count;
     size_t op_set_cap;
     struct lang_item_names item_names;
-    struct lang_tensor_names locations;
+    struct lang_tensor_names tensor_names;
     uint32_t callbacks; /* number of active callbacks from the engine */
     uint32_t gathering; /* number of active torch.autograd.grad() calls */
     const char *func;   /* the location set last, with `line` */

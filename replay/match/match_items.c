@@ -19,7 +19,7 @@
  * which  its block; NOWHERE: none now
  * freed  index of the item that freed it last, to which a free_completed belongs; NOWHERE: none
  */
-struct location {
+struct used_key {
     uint64_t key;
     size_t which;
     size_t freed;
@@ -36,9 +36,9 @@ struct area {
 /* areas: the current segments, in no order; there are at most about a thousand. */
 struct reading {
     struct rpl_match_side *side;
-    struct location *locations;
-    size_t location_count, location_cap;
-    /* Finds a location by its key. */
+    struct used_key *used;
+    size_t used_count, used_cap;
+    /* Finds a used key by its key. */
     struct vs_table by_key;
     struct area *areas;
     size_t area_count, area_cap;
@@ -50,27 +50,26 @@ struct reading {
 
 static void reading_release(struct reading *r)
 {
-    vs_free(r->locations);
+    vs_free(r->used);
     vs_table_release(&r->by_key);
     vs_free(r->areas);
 }
 
 /* The location with this key, added if necessary. Valid until the next call. */
-static struct location *location_get(struct reading *r, uint64_t key)
+static struct used_key *used_get(struct reading *r, uint64_t key)
 {
     const uint64_t hash = vs_hash_number(key);
     struct vs_probe probe = vs_probe(hash);
-    struct location *location;
+    struct used_key *slot;
 
     while (vs_table_next(&r->by_key, &probe))
-        if (r->locations[probe.item].key == key)
-            return &r->locations[probe.item];
-    vs_table_add(&r->by_key, hash, r->location_count);
-    r->locations =
-        vs_grow(r->locations, r->location_count, &r->location_cap, sizeof(*r->locations));
-    location = &r->locations[r->location_count++];
-    *location = (struct location){.key = key, .which = NOWHERE, .freed = NOWHERE};
-    return location;
+        if (r->used[probe.item].key == key)
+            return &r->used[probe.item];
+    vs_table_add(&r->by_key, hash, r->used_count);
+    r->used = vs_grow(r->used, r->used_count, &r->used_cap, sizeof(*r->used));
+    slot = &r->used[r->used_count++];
+    *slot = (struct used_key){.key = key, .which = NOWHERE, .freed = NOWHERE};
+    return slot;
 }
 
 static struct rpl_match_item *item_add(struct reading *r, enum vs_mem_kind kind, uint64_t bytes,
@@ -136,19 +135,19 @@ static void segment_event(struct reading *r, enum vs_mem_kind kind, uint64_t add
 static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint64_t bytes,
                         uint8_t cls, uint64_t at, bool is_wanted)
 {
-    struct location *location = location_get(r, key);
+    struct used_key *slot = used_get(r, key);
     struct rpl_match_item *item;
     const struct area *area;
 
-    location->cls = cls;
-    location->freed = NOWHERE;
-    location->which = r->side->which_count++;
+    slot->cls = cls;
+    slot->freed = NOWHERE;
+    slot->which = r->side->which_count++;
     if (!is_wanted)
         return;
     area = area_of(r, address);
     item = item_add(r, VS_MEM_ALLOC, bytes, at);
     item->cls = cls;
-    item->which = location->which;
+    item->which = slot->which;
     if (area) {
         item->segment = area->number;
         item->offset = address - area->address;
@@ -164,27 +163,26 @@ static void alloc_event(struct reading *r, uint64_t key, uint64_t address, uint6
 static void free_event(struct reading *r, uint64_t key, uint64_t bytes, uint64_t at,
                        enum rpl_match_scope scope)
 {
-    struct location *location = location_get(r, key);
+    struct used_key *slot = used_get(r, key);
     struct rpl_match_item *item;
 
-    location->freed = NOWHERE;
-    if (location->which != NOWHERE && scope == RPL_MATCH_TENSORS &&
-        location->cls != VS_MEM_TENSOR) {
-        location->which = NOWHERE;
+    slot->freed = NOWHERE;
+    if (slot->which != NOWHERE && scope == RPL_MATCH_TENSORS && slot->cls != VS_MEM_TENSOR) {
+        slot->which = NOWHERE;
         return;
     }
-    if (location->which == NOWHERE) {
-        location->which = r->side->which_count++;
-        location->cls = VS_MEM_TENSOR;
+    if (slot->which == NOWHERE) {
+        slot->which = r->side->which_count++;
+        slot->cls = VS_MEM_TENSOR;
         r->before += bytes;
         r->live += bytes;
         r->live_peak += bytes;
     }
-    location->freed = r->side->count;
+    slot->freed = r->side->count;
     item = item_add(r, VS_MEM_FREE_REQUESTED, bytes, at);
-    item->cls = location->cls;
-    item->which = location->which;
-    location->which = NOWHERE;
+    item->cls = slot->cls;
+    item->which = slot->which;
+    slot->which = NOWHERE;
     r->live -= bytes;
 }
 
@@ -206,12 +204,12 @@ static void areas_begin(struct reading *r, const struct vs_memlist *list)
 
 static void completed_event(struct reading *r, uint64_t key)
 {
-    struct location *location = location_get(r, key);
+    struct used_key *slot = used_get(r, key);
 
-    if (location->freed == NOWHERE)
+    if (slot->freed == NOWHERE)
         return;
-    r->side->items[location->freed].events++;
-    location->freed = NOWHERE;
+    r->side->items[slot->freed].events++;
+    slot->freed = NOWHERE;
 }
 
 static void list_event(struct rpl_match *match, struct reading *r, size_t at)

@@ -3,7 +3,7 @@
  * not.
  *
  * For:            the report, what-if, the TUI.
- * Must not know:  particular nets: only ops and toggles (base/target/by_value.def).
+ * Must not know:  particular nets: only ops and toggles (replay/report/by_value.def).
  * Invariant:      a run without such an op or toggle has no row.
  */
 #ifndef RPL_BY_VALUE_H

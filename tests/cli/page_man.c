@@ -8,19 +8,19 @@
 
 static const char DESCRIPTION[] =
     ".SH DESCRIPTION\n"
-    "A net is written in a file, in a language that is a part of Python and of PyTorch.\n"
+    "A net is written in a file, in a language that is a subset of Python with PyTorch.\n"
     ".B vramscope record\n"
     "trains it for a few steps, with real arithmetic or with shapes alone, and keeps every event "
     "of the\n"
     "allocator in a trace; the bytes are those that PyTorch takes on CUDA.\n"
-    "The other commands ask the trace: what fills the peak, who holds it and from which line on, "
-    "and what it\n"
-    "would be if the net were trained otherwise.\n";
+    "The other commands read the trace: what the peak consists of, what holds it and since which "
+    "line, and what\n"
+    "the peak would be if the net were trained differently.\n";
 
 static const char REST[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B NO_COLOR\n.B vramscope tui\nuses no colours.\n"
-    ".TP\n.B VRAMSCOPE_THREADS\nHow many threads the arithmetic on the CPU takes.\n"
+    ".TP\n.B VRAMSCOPE_THREADS\nHow many threads the arithmetic on the CPU uses.\n"
     ".TP\n.B VRAMSCOPE_CPU\nThe instruction set of the arithmetic on the CPU: baseline, avx2 or "
     "avx512. Without "
     "it, the best that the processor has; where the processor lacks it, the next lower one.\n"
@@ -29,10 +29,10 @@ static const char REST[] =
     ".TP\n.B 0\nDone.\n"
     ".TP\n.B 1\nThe work failed.\n"
     ".TP\n.B 2\nThe arguments were wrong.\n"
-    ".PP\nCommands that compare say above what theirs means.\n"
+    ".PP\nThe exit statuses of diff, check and match are described above.\n"
     ".SH FILES\n"
     "A trace is an SQLite database;\n.BR sqlite3 (1)\nreads it as well.\n"
-    "Nets to begin with lie in\n.IR share/vramscope/sample_nets .\n"
+    "Sample nets are in\n.IR share/vramscope/sample_nets .\n"
     ".SH SEE ALSO\n"
     ".BR sqlite3 (1)\n";
 
@@ -50,6 +50,8 @@ static void add(struct vs_text *out, const char *text, size_t len)
             vs_text_add(out, "\\(aq");
         else if (text[i] == '`')
             vs_text_add(out, "\\(ga");
+        else if (text[i] == '"')
+            vs_text_add(out, "\\(dq");
         else
             vs_text_add_char(out, text[i]);
     }
@@ -120,7 +122,7 @@ static void add_command(struct vs_text *out, const struct cli_cmd *cmd)
     }
     for (const struct cli_option *o = cmd->options; o->name; o++)
         add_option(out, o->letter, o->name, o->value, o->help);
-    add_option(out, 'h', "help", NULL, "Says this.");
+    add_option(out, 'h', "help", NULL, "Shows this help.");
     if (cmd->toggles)
         vs_text_add(out, ".PP\nIt takes the toggles below as options, too.\n");
 }

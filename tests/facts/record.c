@@ -1,5 +1,5 @@
 /*
- * tests/facts/record.c - see ask.h.
+ * tests/facts/record.c - see record.h.
  */
 #include "tests/facts/record.h"
 

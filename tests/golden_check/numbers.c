@@ -43,7 +43,7 @@ static double value_at(enum vs_dtype dtype, const void *data, uint64_t i)
 }
 
 /* Element `index` in row-major order, counted in elements from the storage's start. */
-static uint64_t location_of(const struct eng_tensor *t, size_t index)
+static uint64_t element_offset(const struct eng_tensor *t, size_t index)
 {
     uint64_t at = t->offset;
     int64_t rest = (int64_t)index;
@@ -89,7 +89,7 @@ static void keep(void *user, const char *kind, const char *name, struct eng_tens
     out->values = vs_calloc(out->count + 1, sizeof(*out->values));
     data = bytes_on_host(t, &own);
     for (size_t i = 0; i < out->count; i++)
-        out->values[i] = value_at(out->dtype, data, location_of(t, i)) / scale;
+        out->values[i] = value_at(out->dtype, data, element_offset(t, i)) / scale;
     vs_free(own);
 }
 

@@ -73,7 +73,7 @@ static void side_release(struct side *s)
 /* ---- segments ---- */
 
 /* The number of the segment an address lies in, and the offset in it. */
-static uint64_t location_in(const struct side *s, uint64_t address, uint64_t *offset)
+static uint64_t segment_of(const struct side *s, uint64_t address, uint64_t *offset)
 {
     for (size_t i = 0; i < s->segment_count; i++) {
         const struct segment *g = &s->segments[i];
@@ -121,7 +121,7 @@ static void segment_follow(struct side *s, const struct vs_event *ev)
  * The next event that counts, with ids and addresses made comparable: a block by its number, an address by segment (in
  * block_bytes) and offset (in address). False at the end.
  */
-static bool next(struct side *s, bool with_locations, struct vs_event *out)
+static bool next(struct side *s, bool with_addresses, struct vs_event *out)
 {
     struct vs_error err = VS_ERROR_INIT;
     const struct vs_event *ev;
@@ -132,7 +132,7 @@ static bool next(struct side *s, bool with_locations, struct vs_event *out)
         out->time_ns = 0;
         if (is_segment(ev)) {
             segment_follow(s, ev);
-            if (!with_locations)
+            if (!with_addresses)
                 continue;
             out->segment.address = 0;
             return true;
@@ -148,12 +148,12 @@ static bool next(struct side *s, bool with_locations, struct vs_event *out)
         if (ev->kind == VS_EV_CAST)
             out->cast.from_block = ev->cast.from_block ? s->number_of[ev->cast.from_block] : 0;
         if (ev->kind == VS_EV_ALLOC || ev->kind == VS_EV_FREE || ev->kind == VS_EV_FREE_COMPLETED) {
-            uint64_t segment = location_in(s, ev->alloc.address, &out->alloc.address);
+            uint64_t segment = segment_of(s, ev->alloc.address, &out->alloc.address);
 
             out->alloc.block_bytes =
-                with_locations ? segment << 40 | ev->alloc.block_bytes
+                with_addresses ? segment << 40 | ev->alloc.block_bytes
                                : 0; /* how much of a block is used depends on its neighbours */
-            if (!with_locations)
+            if (!with_addresses)
                 out->alloc.address = 0;
         }
         return true;
@@ -202,17 +202,17 @@ static uint64_t compare(struct rpl_trace *ours, struct rpl_trace *meta, uint64_t
     struct side y = side_new(meta);
     struct vs_event a, b;
     uint64_t same = 0;
-    bool with_locations = x.workspaces == y.workspaces;
+    bool with_addresses = x.workspaces == y.workspaces;
     bool has_a = true;
     bool has_b = true;
 
     *workspaces = x.workspaces;
-    x.keeps = y.keeps = with_locations;
+    x.keeps = y.keeps = with_addresses;
     while (!*why && (has_a || has_b)) {
         char text[2][FACTS_EVENT_MAX];
 
-        has_a = next(&x, with_locations, &a);
-        has_b = next(&y, with_locations, &b);
+        has_a = next(&x, with_addresses, &a);
+        has_b = next(&y, with_addresses, &b);
         if (has_a && has_b && is_same(&x, &a, &y, &b)) {
             same++;
             continue;
@@ -222,7 +222,7 @@ static uint64_t compare(struct rpl_trace *ours, struct rpl_trace *meta, uint64_t
                      has_a ? facts_event_text(ours, x.scan->seq, &a, text[0]) : "the end",
                      has_b ? facts_event_text(meta, y.scan->seq, &b, text[1]) : "the end");
     }
-    if (!*why && with_locations && x.reserved != y.reserved)
+    if (!*why && with_addresses && x.reserved != y.reserved)
         snprintf(why, size, "%" PRIu64 " bytes are reserved, on meta %" PRIu64, x.reserved,
                  y.reserved);
     side_release(&x);

@@ -249,7 +249,7 @@ static uint64_t next(uint64_t *seed)
 }
 
 /* A few addresses and sizes, so that they meet, and now and then an absurd one. */
-static uint64_t location_of(uint64_t *seed)
+static uint64_t address_of(uint64_t *seed)
 {
     return next(seed) % 50 ? next(seed) % 12 * 256 : UINT64_MAX - AT - next(seed) % 4096;
 }
@@ -270,12 +270,12 @@ static void whatever_is_in_it_the_trace_makes_sense(void **state)
         size_t count = next(&seed) % 60;
 
         for (size_t i = next(&seed) % 4; i > 0; i--) {
-            segment(&h, location_of(&seed), size_of(&seed));
+            segment(&h, address_of(&seed), size_of(&seed));
             for (size_t k = next(&seed) % 4; k > 0; k--)
                 block(&h, size_of(&seed), (enum vs_mem_block_state)(next(&seed) % 3));
         }
         for (size_t i = 0; i < count; i++) {
-            event(&h, (enum vs_mem_kind)(next(&seed) % VS_MEM_KIND_COUNT), location_of(&seed),
+            event(&h, (enum vs_mem_kind)(next(&seed) % VS_MEM_KIND_COUNT), address_of(&seed),
                   size_of(&seed));
             h.list.events[i].time_us = next(&seed);
         }

@@ -66,7 +66,7 @@ def decide(path, given):
 
 
 def _settle_grad():
-    """What autograd.grad captured is held by the device thread until it looks for more work, shortly after the call
+    """What autograd.grad captured is held by the device thread until it waits for more work, shortly after the call
     returned: wait for it, so that the gradients live as long in every run."""
     plain = torch.autograd.grad
 

@@ -11,7 +11,7 @@
 
 /* ---- drawing ---- */
 
-/* xorshift64*, as in test_alloc_random.c */
+/* xorshift64*, as in tests/engine/alloc/test_random.c */
 uint32_t netgen_draw(struct gen *g, uint32_t below)
 {
     g->random ^= g->random >> 12;

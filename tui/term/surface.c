@@ -2,7 +2,7 @@
  * tui/term/surface.c - see surface.h.
  *
  * Must not know:  terminals, colours, what is drawn.
- * Invariant:      only put_cell writes to a grid, and it clips.
+ * Invariant:      tui_put alone writes characters into a grid, and it clips.
  */
 #include "tui/term/surface.h"
 

@@ -4,7 +4,7 @@
  * For:            loops over rows, which the compiler vectorises; each function is within a few ulp.
  * Must not know:  rows.
  * Invariant:      the same argument gives the same bits wherever it is in a row: operations are contracted to FMA
- *                 only where CPU_FMA is used. NaN gives NaN.
+ *                 only where CPU_FMAF is used. NaN gives NaN.
  *
  * Series: exp by Taylor around 0 after reduction by ln 2; log by 2 atanh((m-1)/(m+1)); erf by its Taylor series below
  * 0.9 and above by 1 - exp(-x^2) p(u)/(x+2), u = (x-2)/(x+2), with p interpolated at Chebyshev nodes on [0.9, 11]

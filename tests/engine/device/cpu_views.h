@@ -4,7 +4,7 @@
  * For:            the tests of the CPU device.
  * Must not know:  the kernels under test: elements are converted here by arithmetic of its own.
  * Invariant:      everything follows from the seed; memory around and between the elements of a view is filled with a
- *                 pattern that tv_check_padding looks for.
+ *                 pattern that tv_padding_is_intact looks for.
  */
 #ifndef TESTS_ENGINE_DEVICE_CPU_VIEWS_H
 #define TESTS_ENGINE_DEVICE_CPU_VIEWS_H

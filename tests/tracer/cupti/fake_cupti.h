@@ -3,7 +3,7 @@
  * device would do is defined by the test, and becomes records in the buffers that were given, delivered when the test
  * says so, from another thread.
  *
- * For:            tests of tracer/cupti/, and the library of fake_cupti_so.c, which a whole run finds in place of
+ * For:            tests of tracer/cupti/, and the library of twin/cupti_library.c, which a whole run finds in place of
  *                 CUPTI.
  * Must not know:  what is done with the records.
  * Invariant:      as CUPTI: a call's tie stands right before its record; what the device did stands in buffers of its

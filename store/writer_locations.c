@@ -1,5 +1,5 @@
 /*
- * store/writer_places.c - writes many locations at once.
+ * store/writer_locations.c - writes many locations at once.
  *
  * For:            store/writer.h.
  * Must not know:  events.
