@@ -21,7 +21,9 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* The file `name` beside the trace, where it is that of device `own`; NULL: it is another's, or is not there any more. */
+/*
+ * The file `name` beside the trace, where it is that of device `own`; NULL: it is another's, or is not there any more.
+ */
 static struct rpl_trace *driver_open_one(const char *path, const char *name, size_t len,
                                          uint64_t own)
 {
@@ -44,8 +46,8 @@ static struct rpl_trace *driver_open_one(const char *path, const char *name, siz
 }
 
 /*
- * The same process's calls of the driver, on the same device, where they were recorded: one of the files beside the trace, of which a
- * process has one for each device. NULL: there are none.
+ * The same process's calls of the driver, on the same device, where they were recorded: one of the files beside the
+ * trace, of which a process has one for each device. NULL: there are none.
  */
 static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *path)
 {

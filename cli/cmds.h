@@ -30,7 +30,9 @@ const struct cli_cmd *cli_cmd_find(const char *name);
 /* The command that `name` was probably meant to be, or NULL. */
 const struct cli_cmd *cli_cmd_nearest(const char *name);
 
-/* The exit status that a failure means: 2 where the arguments were wrong, else 1. Prints "vramscope: text" on stderr. */
+/*
+ * The exit status that a failure means: 2 where the arguments were wrong, else 1. Prints "vramscope: text" on stderr.
+ */
 int cli_fail(const struct vs_error *err);
 /* Write a result to stdout. Returns the exit status: 1 where it could not be written (said on stderr). */
 int cli_print(const struct vs_text *text);

@@ -2,7 +2,8 @@
  * export/pickle.c - see pickle.h.
  *
  * Must not know:  what the values mean.
- * Invariant:      a list's items are appended in batches, so that a reader's stack stays small however long the list is.
+ * Invariant:      a list's items are appended in batches, so that a reader's stack stays small however long the list
+ *                 is.
  */
 #include "export/pickle.h"
 

@@ -1,5 +1,6 @@
 /*
- * export/snapshot_frames.c - writes a source location of a trace as a stack of frames, and the fixed strings of a snapshot.
+ * export/snapshot_frames.c - writes a source location of a trace as a stack of frames, and the fixed strings of a
+ * snapshot.
  *
  * Must not know:  pickle opcodes.
  * Invariant:      `vramscope import` recovers the same function, line and op from it.

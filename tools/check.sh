@@ -23,7 +23,7 @@ step() { # step NAME: the part before is over, this one begins
     [ -z "$name" ] || echo "== $name"
 }
 step layers, headers, layout, pages
-$make "$jobs" B="$out" layer-check hdr-check format-check docs-check
+$make "$jobs" B="$out" layer-check hdr-check format-check docs-check words-check
 step gcc: all that is in the tree
 $make "$jobs" B="$out" CUDA_ARCH="${CUDA_ARCH:-90}" everything globals-check
 step tests

@@ -29,7 +29,10 @@ void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
     rpl_block_text(run->trace, block, name, out);
 }
 
-/* What is known of a block without an op: the function that made it, its name before its file's; else what its category means. */
+/*
+ * What is known of a block without an op: the function that made it, its name before its file's; else what its
+ * category means.
+ */
 static void add_site(const struct tui_run *run, const struct rpl_block *block,
                      const struct vs_location *location, struct vs_text *out)
 {

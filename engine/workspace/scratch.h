@@ -60,7 +60,8 @@ void eng_scratch_sort_lines(struct eng *e, uint64_t lines, uint64_t length, enum
 void eng_scratch_unique(struct eng *e, uint64_t items);
 void eng_scratch_scan(struct eng *e, uint64_t items, enum vs_dtype dtype);
 /*
- * nonzero() of a tensor without non-zero elements. The storage for counting assumes that the kernel's blocks fill the device.
+ * nonzero() of a tensor without non-zero elements. The storage for counting assumes that the kernel's blocks fill the
+ * device.
  */
 void eng_scratch_nonzero(struct eng *e, uint64_t items);
 

@@ -81,7 +81,7 @@ def value(r, proto, depth, pool):
 
 
 class Stream:
-    """A pickle as no pickler would write it: every opcode that creates data, each value in any of its forms, with things put and popped in between."""
+    """A pickle as no pickler would write it: every opcode that creates data, each value in any of its forms, with values pushed and popped in between."""
 
     def __init__(self, r):
         self.r = r

@@ -1,9 +1,11 @@
 /*
  * tui/term/surface.h - a grid of character cells, and the drawing on it.
  *
- * For:            every view; surface_curses.c sends one to a terminal, surface_text.c writes one as text, tests read one.
+ * For:            every view; surface_curses.c sends one to a terminal, surface_text.c writes one as text, tests read
+ *                 one.
  * Must not know:  terminals, colours, what is drawn.
- * Invariant:      nothing is ever drawn outside the canvas's rectangle; a wide character stands in both of its cells or in neither.
+ * Invariant:      nothing is ever drawn outside the canvas's rectangle; a wide character stands in both of its cells
+ *                 or in neither.
  *
  * Texts are UTF-8; what is not, and control characters, shows as `?`. Columns and rows count from 0.
  */

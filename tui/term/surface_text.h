@@ -14,8 +14,8 @@
 /* The characters of `at`, a line a row, without blanks at the ends of lines. */
 void tui_surface_text(const struct tui_surface *surface, struct tui_rect at, struct vs_text *out);
 /*
- * The styles of the whole surface, a line a row: "3: plain*10 title+bold*7 saved/input*2", where the name after the slash is the role behind.
- * Rows that are all plain are left out.
+ * The styles of the whole surface, a line a row: "3: plain*10 title+bold*7 saved/input*2", where the name after the
+ * slash is the role behind. Rows that are all plain are left out.
  */
 void tui_surface_styles(const struct tui_surface *surface, struct vs_text *out);
 

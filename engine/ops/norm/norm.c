@@ -126,7 +126,10 @@ void eng_f_native_layer_norm(struct eng_op_call *c)
 #define COLS_A_BLOCK 32
 #define MOST_BLOCKS (32 * 1024)
 
-/* Rows of partial sums that the gradients of weight and bias are made from where rows are many and columns few; 0: in one pass. */
+/*
+ * Rows of partial sums that the gradients of weight and bias are made from where rows are many and columns few; 0: in
+ * one pass.
+ */
 static int64_t gradient_parts(const struct eng *e, const struct eng_tensor *like, int64_t rows,
                               int64_t cols)
 {
@@ -310,8 +313,8 @@ void eng_b_fused_rms_norm(struct eng_bw *b)
 /* ---- dropout ---- */
 
 /*
- * What a kept element is multiplied by, as the path with a noise tensor has it: 1 divided by 1 - p in the tensor's own arithmetic. Both paths draw
- * the same numbers, so that dropout in place drops the same elements.
+ * What a kept element is multiplied by, as the path with a noise tensor has it: 1 divided by 1 - p in the tensor's own
+ * arithmetic. Both paths draw the same numbers, so that dropout in place drops the same elements.
  */
 static double kept_scale(enum vs_dtype dtype, double p)
 {

@@ -139,7 +139,10 @@ static enum eng_reduce kernel_of(enum eng_op_id id)
     }
 }
 
-/* Integers are summed and multiplied in int64; tests give bool; everything else keeps the dtype, or takes the one requested (NULL: none can be). */
+/*
+ * Integers are summed and multiplied in int64; tests give bool; everything else keeps the dtype, or takes the one
+ * requested (NULL: none can be).
+ */
 static enum vs_dtype result_dtype(const struct eng_op_call *c, const struct eng_tensor *x,
                                   const struct eng_arg *dtype)
 {

@@ -3,7 +3,8 @@
  *
  * For:            cpu_matmul.c.
  * Must not know:  tensors, tasks.
- * Invariant:      a process that computes nothing never loads it: it would cost 6 MiB, and its threads 25 ms of waiting in a loop.
+ * Invariant:      a process that computes nothing never loads it: it would cost 6 MiB, and its threads 25 ms of
+ *                 waiting in a loop.
  */
 #ifndef ENG_CPU_BLAS_H
 #define ENG_CPU_BLAS_H
@@ -16,7 +17,10 @@ struct cpu_blas {
     __typeof__(cblas_sgemm) *sgemm;
 };
 
-/* Never NULL: without the library the program ends with a message. It runs on the calling thread only. Any thread may ask. */
+/*
+ * Never NULL: without the library the program ends with a message. It runs on the calling thread only. Any thread may
+ * ask.
+ */
 const struct cpu_blas *cpu_blas_get(void);
 
 #endif
