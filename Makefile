@@ -82,7 +82,8 @@ $(B)/recording/file_bytes.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
 $(B)/store/codec%.o: CFLAGS += $(if $(DEBUG),,-O3)
 
 # Kernels of the CPU device: -O3 for the loops; the row functions once more for AVX2 and AVX-512, picked at run time.
-# The last three keep IEEE arithmetic and its values (no -ffast-math): nobody reads errno or traps, nothing is contracted.
+# The last three keep IEEE arithmetic and its values (no -ffast-math): nobody reads errno or traps, nothing is
+# contracted.
 CPU_DIR := $(B)/engine/device/cpu
 $(CPU_DIR)/%.o: CFLAGS += $(if $(DEBUG),,-O3) -fno-math-errno -fno-trapping-math -ffp-contract=off
 # Blocks of products may fuse: the order of their operations is written out, and they are the same wherever they stand.
@@ -107,7 +108,8 @@ $(B)/gen/python_files.inc: $(PYTHON_FILES) lang/prelude/embed.sh
 	$(Q)sh lang/prelude/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
 $(B)/tracer/python_files.o: $(B)/gen/python_files.inc
 
-# Names of the arguments of ops, made from engine/core/op.def by the reader of its signatures that the engine itself has.
+# Names of the arguments of ops, made from engine/core/op.def by the reader of its signatures that the engine itself
+# has.
 OP_ARGS := $(B)/gen/engine/core/op_args.h
 OP_ARGS_TOOL := $(B)/tools/op_args
 OP_ARGS_FREE := $(OP_ARGS_TOOL).o $(patsubst %.c,$(B)/%.o,$(BASE_SRC) engine/ops/signature.c engine/ops/literal.c)
@@ -153,12 +155,14 @@ $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(BENCH_OBJ) $(B)/libvramscope.a $(LDLIBS)
 
-# CUPTI is opened at run time; of the toolkit only its headers are wanted, and without them the program says what it lacks.
+# CUPTI is opened at run time; of the toolkit only its headers are wanted, and without them the program says what it
+# lacks.
 CUPTI_FLAGS = $(if $(wildcard $(CUDA_DIR)/include/cupti.h),-DVS_CUPTI -isystem $(CUDA_DIR)/include)
 $(B)/tracer/cupti/%.o $(B)/tracer/inject/%.o $(B)/tests/tracer/cupti/%.o $(B)/tests/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
 $(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti/%.o: CPPFLAGS += $(CUPTI_FLAGS)
 
-# The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is another one.
+# The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is
+# another one.
 INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
 INJECT_LIB := $(BASE_SRC) $(sort $(wildcard store/*.c)) $(addprefix tracer/,intern.c recorder.c ring.c)
 $(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
@@ -201,8 +205,8 @@ $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plug
 $(B)/tests/engine/device/test_plugin $(B)/tests/e2e/test_device: $(B)/fake/vramscope_old.so
 SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 
-# The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest architecture is
-# for GPUs newer than the list.
+# The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest
+# architecture is for GPUs newer than the list.
 CUDA_SRC := $(sort $(wildcard engine/device/cuda/*.cu))
 CUDA_C   := $(sort $(wildcard engine/device/cuda/*.c))
 CUDA_ARCH ?= 80 90
@@ -233,8 +237,8 @@ else
 	@$(MAKE) --no-print-directory B=$(B) $(B)/vramscope_cuda.so
 endif
 
-# Its kernels once more, as loops of the host (engine/device/cuda/cuda_launch.cuh): a plug-in that needs no GPU, and the tests of
-# the CPU's kernels over its table.
+# Its kernels once more, as loops of the host (engine/device/cuda/cuda_launch.cuh): a plug-in that needs no GPU, and the
+# tests of the CPU's kernels over its table.
 CXX      := $(if $(filter clang%,$(CC)),clang++,g++)
 TWIN_C   := $(sort $(wildcard tests/engine/device/twin/*.c))
 TWIN_OBJ := $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TWIN_C:%.c=$(B)/pic/%.o) $(B)/pic/engine/device/cuda/cuda_table.o
@@ -263,8 +267,9 @@ $(B)/tests/engine/device/twin/test_launch: tests/engine/device/twin/test_launch.
 	$(Q)$(CXX) -std=c++17 -D_GNU_SOURCE -I. -Wall -Werror -Wno-unused-function -O1 -o $@ $< -lcmocka
 TESTS += $(if $(SAN),,$(B)/tests/engine/device/twin/test_launch)
 
-# The same tests over a plug-in as it is loaded (VRAMSCOPE_PLUGINS), operands moved to its memory and back: what tests/gpu/run.sh runs on a
-# GPU. Two of them, and the programs beside them on a few rows, run everywhere over the plug-in made of host memory.
+# The same tests over a plug-in as it is loaded (VRAMSCOPE_PLUGINS), operands moved to its memory and back: what
+# tests/gpu/run.sh runs on a GPU. Two of them, and the programs beside them on a few rows, run everywhere over the
+# plug-in made of host memory.
 GPU_OF    := attention conv copy elementwise index matmul norm pool random reduce
 GPU_TESTS := $(GPU_OF:%=$(B)/tests/gpu/test_gpu_%)
 GPU_LIB   := $(patsubst %,$(B)/tests/gpu/%.o,gpu gpu_kernels gpu_move)
@@ -317,7 +322,8 @@ TWIN_SO += $(PLAYED)
 tests: $(TESTS) $(TWIN_SO)
 doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
 
-# Every C, C++ and CUDA source that this machine can compile; tools/built-check.sh then names the ones that no rule knew.
+# Every C, C++ and CUDA source that this machine can compile; tools/built-check.sh then names the ones that no rule
+# knew.
 everything-but-the-check: all tests doubles benches gpu-tests fuzzers cuda
 everything: everything-but-the-check ## build all that is in the tree: tests, benchmarks, fuzzers, the CUDA device
 	@sh tools/built-check.sh $(MAKE) $(B)
@@ -328,12 +334,13 @@ demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show whe
 	$(B)/vramscope report $(B)/demo/lenet.db
 	$(B)/vramscope whatif $(B)/demo/lenet.db --each
 
-# Under a sanitizer one cell in nine of what is a grid (tests/share.h): they reach the same code. All of them with STRESS=1 or GRID_SHARE=1.
+# Under a sanitizer one cell in nine of what is a grid (tests/share.h): they reach the same code. All of them with
+# STRESS=1 or GRID_SHARE=1.
 test: $(B)/vramscope $(TESTS) $(TWIN_SO) ## set up, build and run every test
 	@GRID_SHARE=$(or $(GRID_SHARE),$(if $(SAN),$(if $(STRESS),1,9),1)) VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(TESTS)
 
-# Where threads meet: the recorder's two, the kernels' pool, and both at once in the program. Under SAN=thread these are the ones
-# that matter, and the others would take long.
+# Where threads meet: the recorder's two, the kernels' pool, and both at once in the program. Under SAN=thread these are
+# the ones that matter, and the others would take long.
 THREAD_TESTS := $(filter $(B)/tests/tracer/% $(B)/tests/engine/device/% $(B)/tests/e2e/test_record,$(TESTS))
 test-threads: $(B)/vramscope $(THREAD_TESTS)
 	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(THREAD_TESTS)

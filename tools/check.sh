@@ -1,6 +1,6 @@
 #!/bin/sh
-# check.sh MAKE OUT: everything that must hold before a commit. Stops at the first thing that does not. Says at the end what was skipped
-# and why, and how long each part took.
+# check.sh MAKE OUT: everything that must hold before a commit. Stops at the first thing that does not. Says at the end
+# what was skipped and why, and how long each part took.
 set -eu
 make=$1
 out=$2
