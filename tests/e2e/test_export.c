@@ -254,7 +254,7 @@ static void devices_import(const char *to)
     }
 }
 
-/* A snapshot holds them all, unless one alone is asked for. */
+/* A snapshot holds them all, unless a single one is requested. */
 static void a_trace_of_several_devices_is_one_snapshot(void **state)
 {
     /* paths are handed out a few at a time */

@@ -118,7 +118,7 @@ static void the_drivers_calls_are_the_trace_of_a_program(void **state)
 
     (void)state;
     needs_library();
-    check_program("basic", 7, "asked the driver for, 8 events, peak 5.9 KiB", 1);
+    check_program("basic", 7, "to the driver, 8 events, peak 5.9 KiB", 1);
     p = program_run("report", program_path("trace.db"), NULL);
     assert_non_null(strstr(p.out, "trace.db: programs on cuda, 8 events"));
     assert_non_null(strstr(p.out, "the driver does not say what was read"));
@@ -146,7 +146,7 @@ static void how_a_program_ends_is_reported(void **state)
         sql_int(program_path("trace.db"), "select value + 0 from meta where key = 'complete'"), 0);
     begin(NULL);
     setenv("FAKE_CUPTI_FAIL", "cuptiSubscribe:15", 1);
-    check_program("basic", 7, "what the driver is asked for is not recorded: ", 0);
+    check_program("basic", 7, "requests to the driver are not recorded: ", 0);
     check_program("basic", 7, "nothing of it was recorded; it has no trace", 0);
     begin(NULL);
     setenv("FAKE_CUPTI_FAIL", "cuptiEnableCallback:35", 1);
@@ -173,11 +173,11 @@ static void every_process_and_device_has_a_trace(void **state)
     assert_int_equal(program_count("trace.gpu[0-9].db"), 1);
     begin(NULL);
     snprintf(command, sizeof(command), "'%s' basic; '%s' basic", programs, programs);
-    check_run(command, 7, "trace.db: what pid", 2);
+    check_run(command, 7, "trace.db: requests of pid", 2);
     assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     begin(NULL);
     be_lenient();
-    check_program("forks", 0, "trace.db: what pid", 2);
+    check_program("forks", 0, "trace.db: requests of pid", 2);
     assert_int_equal(program_count("trace.[0-9]*.db"), 1);
     /* what has the name stays, and what it is replaced by is the program's */
     check(program_run("record", "-o", program_path("trace.db"), "--force", "--", programs, "basic",
@@ -220,7 +220,7 @@ static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
     be_lenient();
     if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
         tests_skip("there is no python3 from 3.8 on");
-    check_python(CUDA "torch.cuda.init()\ncuda(5000)\n", "trace.driver.db: what pid", 2);
+    check_python(CUDA "torch.cuda.init()\ncuda(5000)\n", "trace.driver.db: requests of pid", 2);
     assert_int_equal(sql_int(trace, "select value + 0 from meta where key = 'recorded_events'"),
                      97);
     assert_int_equal(sql_int(program_path("trace.driver.db"),
