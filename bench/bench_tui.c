@@ -249,7 +249,7 @@ static void pump(void *user, struct tui_app *app)
     struct bench *b = user;
 
     (void)app;
-    if (b->answered)
+    if (b->answered > 0)
         return;
     draw(b);
     b->answered = now_ms() - b->start;
@@ -380,7 +380,7 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
             b->start = now_ms();
             key(b, row->keys);
             b->ends[round] = now_ms() - b->start;
-            b->ms[round] = b->answered ? b->answered : b->ends[round];
+            b->ms[round] = b->answered > 0 ? b->answered : b->ends[round];
         }
     }
     for (size_t i = 0; i < TRACES; i++) {

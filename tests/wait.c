@@ -38,6 +38,9 @@ unsigned wait_limit_s(void)
     return limit ? limit : HAS_SANITIZER ? 1200 : 300;
 }
 
+/* `what` is the format of what is waited for. */
+static struct wait wait_new(pid_t pid, const char *what, va_list ap) VS_PRINTF(2, 0);
+
 static struct wait wait_new(pid_t pid, const char *what, va_list ap)
 {
     struct wait w = {.pid = pid};
