@@ -1,10 +1,9 @@
 #!/bin/sh
-# run.sh [OUT] [--parts "NAME …"] [--minutes N] [--few] [--stand-in] [--plan]: everything of ours that a GPU can tell,
-# in one command.
+# run.sh [OUT] [--parts "NAME …"] [--minutes N] [--few] [--stand-in] [--plan]: everything of ours that a GPU can tell, in one command.
 #
-# Under ten minutes on an H200 with 16 processors, no network. Each part has its own time, and its failure stops no
-# other. What tells most comes first. Parts joined by + run side by side: what they compare does not depend on time, and
-# one waits for the processors while the other has the GPU. Times, and what fills the GPU's memory, are measured alone.
+# Under ten minutes on an H200 with 16 processors, no network. Each part has its own time, and its failure stops no other. What tells most
+# comes first. Parts joined by + run side by side: what they compare does not depend on time, and one waits for the processors
+# while the other has the GPU. Times, and what fills the GPU's memory, are measured alone.
 #
 #     machine    GPU, driver, CUDA, PyTorch; what else uses the GPU
 #     kernels    the tests of the CPU's kernels over the real ones
@@ -19,20 +18,19 @@
 #     oom        out of memory on purpose, in each way
 #     sanitizer  compute-sanitizer over the tests of kernels
 #
-# Writes OUT (build/gpu without one): PART.txt, what a part said; PART.jsonl, what it measured; machine.json;
-# golden.jsonl and events.jsonl.gz as measure.py says; summary.txt and summary.json; and OUT.tar.gz, all of it in one
-# file. Kept as golden files: tests/gpu/keep.sh OUT.
+# Writes OUT (build/gpu without one): PART.txt, what a part said; PART.jsonl, what it measured; machine.json; golden.jsonl and
+# events.jsonl.gz as measure.py says; summary.txt and summary.json; and OUT.tar.gz, all of it in one file. Kept as golden files:
+# tests/gpu/keep.sh OUT.
 #
 # --parts     only these, in this order; + as above. --plan: how many seconds each group may take, and nothing is run.
 # --minutes   9.5 without it; a part that no time is left for is skipped and said so.
-# --few       a handful of cases a part. --stand-in: where no GPU is, a device made of host memory, a played CUPTI and
-# driver, and
+# --few       a handful of cases a part. --stand-in: where no GPU is, a device made of host memory, a played CUPTI and driver, and
 #             PyTorch on the stand-in of tests/oracle; for testing this script.
 #
-# Built files: in $BUILD (build/carry where tests/gpu/pack.sh left one, otherwise build): vramscope, vramscope_cuda.so
-# and tests/gpu/*. What is missing is made where there are gcc and nvcc. So a machine with a GPU needs no compiler, no
-# headers and no ncurses: `sh tests/gpu/pack.sh` where it was built, and take build/carry along. $PYTHON (python3
-# otherwise) has PyTorch 2.11 or newer; without it its parts are skipped.
+# Built files: in $BUILD (build/carry where tests/gpu/pack.sh left one, otherwise build): vramscope, vramscope_cuda.so and tests/gpu/*.
+# What is missing is made where there are gcc and nvcc. So a machine with a GPU needs no compiler, no headers and no ncurses:
+# `sh tests/gpu/pack.sh` where it was built, and take build/carry along. $PYTHON (python3 otherwise) has PyTorch 2.11 or newer; without it its
+# parts are skipped.
 #
 # Exit status 0: nothing differs, 1: something does or failed, 3: skipped, no GPU here.
 set -u

@@ -1,5 +1,5 @@
-# steps.sh - how long a training step takes: ours and PyTorch eager in turn, ours recorded and not; in float32 and under
-# amp. seconds: 120
+# steps.sh - how long a training step takes: ours and PyTorch eager in turn, ours recorded and not; in float32 and under amp.
+# seconds: 120
 end=$(($(date +%s) + SECONDS_LEFT))
 rm -f "$OUT"/steps_*.jsonl
 "$BUILD/tests/gpu/check" steps --json "$OUT/steps_ours.jsonl" --seconds $((SECONDS_LEFT / 3)) $FEW
