@@ -12,16 +12,12 @@
 #include "base/mem.h"
 #include "base/target.h"
 #include "engine/device/cuda/cuda_internal.h"
+#include "engine/device/cuda/cuda_segments.h"
 #include "engine/device/plugin.h"
 #include "engine/device/workspace_sizes.h"
 
 #define SCRATCH_FIRST (UINT64_C(4) << 20)
 #define SCRATCH_ALIGN UINT64_C(256)
-
-struct segment {
-    uint64_t address;
-    uint64_t bytes;
-};
 
 struct chunk {
     char *memory;
@@ -36,9 +32,7 @@ static struct {
     cublasHandle_t blas;
     cudnnHandle_t dnn;
     int *flag;
-    struct segment *segments; /* ascending */
-    size_t segment_count;
-    size_t segment_cap;
+    struct cuda_segments segments;
     struct chunk *chunks; /* scratch; the last one is in use */
     size_t chunk_count;
     int scratch_depth;
@@ -94,55 +88,9 @@ void cuda_fail(const char *what, const char *why)
         (void)vs_fail(&gpu.error, VS_E_IO, "cuda: %s: %s", what, why);
 }
 
-/* ---- segments ---- */
-
-/* The first segment above `address`. */
-static size_t above(uint64_t address)
-{
-    size_t lo = 0;
-    size_t hi = gpu.segment_count;
-
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (gpu.segments[mid].address <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-static void segment_add(uint64_t address, uint64_t bytes)
-{
-    size_t at = above(address);
-
-    if (gpu.segment_count == gpu.segment_cap) {
-        gpu.segment_cap = gpu.segment_cap ? 2 * gpu.segment_cap : 64;
-        gpu.segments = vs_realloc(gpu.segments, gpu.segment_cap, sizeof(*gpu.segments));
-    }
-    memmove(gpu.segments + at + 1, gpu.segments + at,
-            (gpu.segment_count - at) * sizeof(*gpu.segments));
-    gpu.segments[at] = (struct segment){address, bytes};
-    gpu.segment_count++;
-}
-
-static void segment_remove(uint64_t address)
-{
-    size_t at = above(address);
-
-    VS_ASSERT(at > 0 && gpu.segments[at - 1].address == address);
-    memmove(gpu.segments + at - 1, gpu.segments + at,
-            (gpu.segment_count - at) * sizeof(*gpu.segments));
-    gpu.segment_count--;
-}
-
 bool cuda_is_device(const void *memory)
 {
-    uint64_t address = (uint64_t)(uintptr_t)memory;
-    size_t at = above(address);
-
-    return at > 0 && address < gpu.segments[at - 1].address + gpu.segments[at - 1].bytes;
+    return cuda_segments_has(&gpu.segments, (uint64_t)(uintptr_t)memory);
 }
 
 /* ---- the allocator's driver ---- */
@@ -171,7 +119,7 @@ static bool segment_alloc(void *user, uint64_t bytes, uint64_t *out_address)
     if (!malloc_try(&memory, bytes))
         return false;
     *out_address = (uint64_t)(uintptr_t)memory;
-    segment_add(*out_address, bytes);
+    cuda_segments_add(&gpu.segments, *out_address, bytes);
     return true;
 }
 
@@ -179,7 +127,7 @@ static void segment_free(void *user, uint64_t address, uint64_t bytes)
 {
     (void)user;
     (void)bytes;
-    segment_remove(address);
+    cuda_segments_remove(&gpu.segments, address);
     cuda_ok(gpu.api.cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");
     cuda_ok(gpu.api.cudaFree((void *)(uintptr_t)address), "cudaFree");
 }
@@ -218,7 +166,7 @@ static void range_release(void *user, uint64_t address, uint64_t bytes)
 
 static void unmap_one(uint64_t address)
 {
-    segment_remove(address);
+    cuda_segments_remove(&gpu.segments, address);
     if (gpu.api.cuMemUnmap((CUdeviceptr)address, gpu.granule) != CUDA_SUCCESS)
         cuda_fail("cuMemUnmap", "the range is not what was mapped");
 }
@@ -239,7 +187,7 @@ static bool map_one(uint64_t address)
         cuda_fail("cuMemRelease", "the memory is not what was created");
     if (!is_mapped)
         return false;
-    segment_add(address, gpu.granule);
+    cuda_segments_add(&gpu.segments, address, gpu.granule);
     if (driver_try(gpu.api.cuMemSetAccess((CUdeviceptr)address, gpu.granule, &access, 1),
                    "cuMemSetAccess"))
         return true;
@@ -295,7 +243,7 @@ static bool chunk_add(uint64_t bytes)
     c.memory = memory;
     gpu.chunks = vs_realloc(gpu.chunks, gpu.chunk_count + 1, sizeof(*gpu.chunks));
     gpu.chunks[gpu.chunk_count++] = c;
-    segment_add((uint64_t)(uintptr_t)memory, bytes);
+    cuda_segments_add(&gpu.segments, (uint64_t)(uintptr_t)memory, bytes);
     return true;
 }
 
@@ -391,7 +339,7 @@ void cuda_scratch_end(void)
         struct chunk c = gpu.chunks[0];
 
         memmove(gpu.chunks, gpu.chunks + 1, --gpu.chunk_count * sizeof(*gpu.chunks));
-        segment_remove((uint64_t)(uintptr_t)c.memory);
+        cuda_segments_remove(&gpu.segments, (uint64_t)(uintptr_t)c.memory);
         cuda_ok(gpu.api.cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");
         cuda_ok(gpu.api.cudaFree(c.memory), "cudaFree of scratch");
     }
@@ -489,7 +437,7 @@ static void close_all(void)
     if (gpu.stream)
         (void)gpu.api.cudaStreamDestroy(gpu.stream);
     vs_free(gpu.chunks);
-    vs_free(gpu.segments);
+    cuda_segments_free(&gpu.segments);
     memset(&gpu, 0, sizeof(gpu));
 }
 

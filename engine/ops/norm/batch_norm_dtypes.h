@@ -1,7 +1,7 @@
 /*
  * engine/ops/norm/batch_norm_dtypes.h - which combinations of dtypes batch norm accepts.
  *
- * For:            channel_norm.c.
+ * For:            batch_norm.c.
  * Must not know:  which kernels run, except whether they are cuDNN's.
  * Invariant:      what PyTorch refuses is refused here, for the same reason and in the same pass: its native kernels
  *                 refuse the dtypes of running statistics only in backward.

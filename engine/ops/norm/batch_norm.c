@@ -1,10 +1,9 @@
 /*
- * engine/ops/norm/channel_norm.c - batch norm and group norm: statistics over the images of a channel or of a group of
- * channels.
+ * engine/ops/norm/batch_norm.c - batch norm: statistics over the images of a channel.
  *
  * Must not know:  models.
- * Invariant:      the statistics are saved in float32 (float64 for float64 inputs); the implementation of batch norm
- *                 that PyTorch would choose decides the order in which the gradients are allocated.
+ * Invariant:      the statistics are saved in float32 (float64 for float64 inputs); the implementation that PyTorch
+ *                 would choose decides the order in which the gradients are allocated.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,11 +11,7 @@
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 #include "engine/ops/norm/batch_norm_dtypes.h"
-
-static enum vs_dtype stat_dtype(const struct eng_tensor *x)
-{
-    return x->dtype == VS_F64 ? VS_F64 : VS_F32;
-}
+#include "engine/ops/norm/channels.h"
 
 /* Whether t can be viewed as [N, C, L]: its image dims can be merged into one without a copy. */
 static bool is_mergeable(const struct eng_tensor *t)
@@ -26,20 +21,6 @@ static bool is_mergeable(const struct eng_tensor *t)
             return false;
     }
     return true;
-}
-
-/* [N, C, ...] as [N, C, L], t being mergeable. */
-static struct eng_view channels(const struct eng_tensor *t)
-{
-    struct eng_view v = eng_v(t);
-    int64_t rest = 1;
-
-    for (int d = 2; d < t->ndim; d++)
-        rest *= t->sizes[d];
-    v.sizes[2] = rest;
-    v.strides[2] = t->ndim > 2 ? t->strides[t->ndim - 1] : 1;
-    v.ndim = 3;
-    return v;
 }
 
 static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
@@ -66,17 +47,6 @@ static struct eng_tensor *merged(struct eng *e, struct eng_tensor *t)
     return copy;
 }
 
-/* A new tensor of x's shape and dtype, channels-last or row-major. */
-static struct eng_tensor *image_like(struct eng *e, const struct eng_tensor *x, bool last)
-{
-    int64_t strides[4];
-
-    if (!last)
-        return eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    eng_channels_last_strides(x->sizes, strides);
-    return eng_empty_strided(e, x->sizes, strides, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
-}
-
 /* Copies the result computed in the copy back to its tensor. */
 static void merged_store(struct eng *e, const struct eng_tensor *copy, struct eng_tensor *t)
 {
@@ -86,16 +56,6 @@ static void merged_store(struct eng *e, const struct eng_tensor *copy, struct en
         e->kernels->copy(&from, &to);
     }
 }
-
-static const struct eng_view *opt_view(const struct eng_tensor *t, struct eng_view *v)
-{
-    if (!t)
-        return NULL;
-    *v = eng_v(t);
-    return v;
-}
-
-/* ---- batch norm ---- */
 
 /* PyTorch's choice between cuDNN and its own kernels. */
 static bool uses_cudnn(const struct eng_op_call *c, const struct eng_tensor *x)
@@ -218,7 +178,7 @@ static void staging(struct eng *e, const struct eng_tensor *x, int sums)
     if (blocks < STAGED_LEAST)
         return;
     parts = sums * channels * blocks;
-    partial = eng_empty(e, &parts, 1, stat_dtype(x), false);
+    partial = eng_empty(e, &parts, 1, eng_norm_dtype(x), false);
     counters = eng_empty(e, &columns, 1, VS_I32, false);
     eng_unref(counters);
     eng_unref(partial);
@@ -228,10 +188,10 @@ static void missing_numbers(struct eng_op_call *c, const struct eng_tensor *x)
 {
     struct eng_tensor *weight = eng_c_tensor(c, ARG_batch_norm_leaf_weight)
                                     ? NULL
-                                    : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+                                    : eng_c_empty(c, NULL, 0, eng_norm_dtype(x), x);
     struct eng_tensor *bias = eng_c_tensor(c, ARG_batch_norm_leaf_bias)
                                   ? NULL
-                                  : eng_c_empty(c, NULL, 0, stat_dtype(x), x);
+                                  : eng_c_empty(c, NULL, 0, eng_norm_dtype(x), x);
 
     eng_unref(bias);
     eng_unref(weight);
@@ -247,8 +207,8 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
     struct eng_tensor *out, *mean, *invstd, *mx, *mo;
 
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
-    mean = out ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
-    invstd = mean ? eng_c_empty(c, &stats, 1, stat_dtype(x), x) : NULL;
+    mean = out ? eng_c_empty(c, &stats, 1, eng_norm_dtype(x), x) : NULL;
+    invstd = mean ? eng_c_empty(c, &stats, 1, eng_norm_dtype(x), x) : NULL;
     if (native && !eng_is_contiguous(x) &&
         !runs_channels_last(x)) /* numbers for what is missing, as 0-dim tensors */
         missing_numbers(c, x);
@@ -257,23 +217,23 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
     mx = merged(c->e, x);
     mo = merged(c->e, out);
     if (invstd && mx && mo && eng_c_computes(c)) {
-        struct eng_view vx = channels(mx), vo = channels(mo), vm = eng_v(mean), vi = eng_v(invstd),
-                        w, b, rm, rv;
+        struct eng_view vx = eng_norm_channels(mx), vo = eng_norm_channels(mo), vm = eng_v(mean),
+                        vi = eng_v(invstd), w, b, rm, rv;
 
         if (training)
             c->e->kernels->batch_norm_train(
-                &vx, opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
-                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
-                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
-                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
+                &vx, eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
+                eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
+                eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
+                eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
                 eng_c_float(c, ARG_batch_norm_leaf_momentum),
                 eng_c_float(c, ARG_batch_norm_leaf_eps), &vo, &vm, &vi);
         else
             c->e->kernels->batch_norm_eval(
-                &vx, opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
-                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
-                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
-                opt_view(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
+                &vx, eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_weight), &w),
+                eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_bias), &b),
+                eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_running_mean), &rm),
+                eng_norm_opt(eng_c_tensor(c, ARG_batch_norm_leaf_running_var), &rv),
                 eng_c_float(c, ARG_batch_norm_leaf_eps), &vo);
         merged_store(c->e, mo, out);
     }
@@ -325,14 +285,14 @@ static void bn_compute(struct bn_bw *k)
     g = merged(e, k->g);
     gx = merged(e, k->gx);
     if (!e->failed) {
-        struct eng_view vx = channels(x), vg = channels(g), vm = eng_v(k->mean), vi = eng_v(invstd),
-                        vw, vgx, vgw, vgb;
+        struct eng_view vx = eng_norm_channels(x), vg = eng_norm_channels(g), vm = eng_v(k->mean),
+                        vi = eng_v(invstd), vw, vgx, vgw, vgb;
 
         if (gx)
-            vgx = channels(gx);
-        e->kernels->batch_norm_backward(&vg, &vx, opt_view(k->w, &vw), &vm, &vi, k->training,
-                                        gx ? &vgx : NULL, opt_view(k->gw, &vgw),
-                                        opt_view(k->gb, &vgb));
+            vgx = eng_norm_channels(gx);
+        e->kernels->batch_norm_backward(&vg, &vx, eng_norm_opt(k->w, &vw), &vm, &vi, k->training,
+                                        gx ? &vgx : NULL, eng_norm_opt(k->gw, &vgw),
+                                        eng_norm_opt(k->gb, &vgb));
         merged_store(e, gx, k->gx);
     }
     eng_unref(gx);
@@ -413,14 +373,14 @@ static void bn_two_passes(struct bn_bw *k)
     bool both_last = runs_channels_last(k->x) && runs_channels_last(k->g);
     /* cuDNN saves no statistics in evaluation: the inverse deviation is made here */
     struct eng_tensor *invstd =
-        k->b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(k, stat_dtype(k->x)) : NULL;
+        k->b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(k, eng_norm_dtype(k->x)) : NULL;
     struct eng_tensor *x = both_last ? NULL : flattened(e, k->x),
                       *g = both_last ? NULL : flattened(e, k->g);
     struct eng_tensor *sums[2] = {0}, *one = NULL;
 
     if (both_last || k->want_x) {
-        sums[0] = channel_sums(k, stat_dtype(k->x));
-        sums[1] = channel_sums(k, stat_dtype(k->x));
+        sums[0] = channel_sums(k, eng_norm_dtype(k->x));
+        sums[1] = channel_sums(k, eng_norm_dtype(k->x));
     }
     if (both_last ? k->w != NULL : k->want_w)
         k->gw = channel_sums(k, k->param);
@@ -467,7 +427,7 @@ void eng_b_batch_norm_leaf(struct eng_bw *b)
         bn_cudnn(&k);
     } else if (!k.training && !k.want_w && !k.want_b) {
         struct eng_tensor *invstd =
-            b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(&k, stat_dtype(k.x)) : NULL;
+            b->node->op == ENG_OP_cudnn_batch_norm ? channel_sums(&k, eng_norm_dtype(k.x)) : NULL;
 
         k.gx = input_like(&k, false);
         bn_compute(&k);
@@ -489,159 +449,4 @@ void eng_b_batch_norm_leaf(struct eng_bw *b)
         eng_b_give(b, ARG_batch_norm_leaf_bias, k.gb);
     else
         eng_unref(k.gb);
-}
-
-/* ---- group norm ---- */
-
-/* Whether t is channels-last and not also row-major. */
-static bool lies_last(const struct eng_tensor *t)
-{
-    return t->ndim == 4 && eng_is_channels_last(t) && !eng_is_contiguous(t);
-}
-
-static struct eng_tensor *in_layout(struct eng *e, struct eng_tensor *t, bool last)
-{
-    return last ? eng_to_channels_last(e, t) : eng_contiguous(e, t);
-}
-
-static int64_t image_size(const struct eng_tensor *x)
-{
-    int64_t n = 1;
-
-    for (int d = 2; d < x->ndim; d++)
-        n *= x->sizes[d];
-    return n;
-}
-
-void eng_f_group_norm(struct eng_op_call *c)
-{
-    struct eng_tensor *x = eng_c_tensor(c, ARG_group_norm_input);
-    int64_t groups = eng_c_int(c, ARG_group_norm_num_groups);
-    struct eng_arg args[] = {eng_at(x), c->a[ARG_group_norm_weight], c->a[ARG_group_norm_bias],
-                             c->a[ARG_group_norm_num_groups], c->a[ARG_group_norm_eps]};
-    struct eng_ret ret;
-
-    if (x->ndim < 2 || groups < 1 || x->sizes[1] % groups) {
-        char tx[ENG_SHAPE_TEXT_MAX];
-
-        eng_fail(
-            c->e, VS_E_SHAPE,
-            "group_norm: the channels of the input %s must be divisible by num_groups (%" PRId64
-            ")",
-            eng_shape_text(x, tx), groups);
-        return;
-    }
-    if (eng_call(c->e, ENG_OP_native_group_norm, args, &ret)) {
-        eng_unref(ret.few[1]);
-        eng_unref(ret.few[2]);
-        eng_c_give(c, ret.few[0]);
-    }
-}
-
-/*
- * (out, mean, rstd). Inside the op live a dense copy of an input that is neither row-major nor channels-last, the
- * statistics in float where they are given in half, and two [N, C] tensors where there is something to scale or shift
- * images with.
- */
-void eng_f_native_group_norm(struct eng_op_call *c)
-{
-    struct eng *e = c->e;
-    struct eng_tensor *x = eng_c_tensor(c, ARG_native_group_norm_input),
-                      *weight = eng_c_tensor(c, ARG_native_group_norm_weight),
-                      *shift = eng_c_tensor(c, ARG_native_group_norm_bias);
-    int64_t groups = eng_c_int(c, ARG_native_group_norm_groups);
-    int64_t ng[2] = {x->sizes[0], groups};
-    enum vs_dtype stats = x->dtype == VS_F64 ? VS_F64
-                          : weight           ? (enum vs_dtype)weight->dtype
-                                             : (enum vs_dtype)x->dtype;
-    bool affine = (weight || shift) && image_size(x) > 1;
-    bool last = lies_last(x);
-    struct eng_tensor *out = image_like(e, x, last), *mean, *rstd, *dx;
-    struct eng_tensor *scratch[4] = {0};
-
-    mean = out ? eng_c_empty(c, ng, 2, stats, x) : NULL;
-    rstd = mean ? eng_c_empty(c, ng, 2, stats, x) : NULL;
-    dx = rstd ? in_layout(e, x, last) : NULL;
-    for (int i = 0; dx && i < 4; i++) {
-        if (i >= 2 ? affine : stats != stat_dtype(x))
-            scratch[i] = eng_c_empty(c, i < 2 ? ng : x->sizes, 2, stat_dtype(x), x);
-    }
-    if (dx && eng_c_computes(c)) {
-        struct eng_view vx = channels(dx), vo = channels(out), vm = eng_v(mean), vr = eng_v(rstd),
-                        w, b;
-
-        e->kernels->group_norm(&vx, opt_view(weight, &w), opt_view(shift, &b), groups,
-                               eng_c_float(c, ARG_native_group_norm_eps), &vo, &vm, &vr);
-    }
-    for (int i = 3; i >= 0; i--)
-        eng_unref(scratch[i]);
-    eng_unref(dx);
-    eng_c_give(c, out);
-    eng_c_give(c, mean);
-    eng_c_give(c, rstd);
-}
-
-/*
- * Sums over images and groups: ds, db [N, C], then what the input's gradient needs, two of [N, groups] and one of [N,
- * C].
- */
-static void group_sums(struct eng *e, const struct eng_tensor *x, int64_t groups, bool for_input,
-                       bool weighted, struct eng_tensor **sums)
-{
-    int64_t ng[2] = {x->sizes[0], groups};
-    bool images = image_size(x) > 1;
-
-    for (int i = 0; i < 2 && images; i++)
-        sums[i] = eng_empty(e, x->sizes, 2, stat_dtype(x), x->storage->on_host);
-    for (int i = 2; i < 4 && for_input; i++)
-        sums[i] = eng_empty(e, ng, 2, stat_dtype(x), x->storage->on_host);
-    if (for_input && images && weighted && !lies_last(x))
-        sums[4] = eng_empty(e, x->sizes, 2, stat_dtype(x), x->storage->on_host);
-}
-
-/* saved: input, weight, mean, rstd */
-void eng_b_native_group_norm(struct eng_bw *b)
-{
-    static const int RELEASE[] = {3, 2, 4, 1, 0};
-    struct eng *e = b->e;
-    struct eng_tensor *x = b->saved[SAVED_native_group_norm_input],
-                      *w = b->saved[SAVED_native_group_norm_weight],
-                      *mean = b->saved[SAVED_native_group_norm_result1],
-                      *rstd = b->saved[SAVED_native_group_norm_result2];
-    bool want_b = b->a[ARG_native_group_norm_bias].kind == ENG_A_TENSOR &&
-                  eng_b_needs(b, ARG_native_group_norm_bias);
-    struct eng_tensor *dx, *g, *gx = NULL, *gw = NULL, *gb = NULL, *sums[5] = {0};
-    int64_t groups = b->a[ARG_native_group_norm_groups].v.scalar.i;
-
-    if (!x || !mean || !rstd)
-        return;
-    dx = in_layout(e, x, lies_last(x));
-    g = in_layout(e, b->g[0], lies_last(x));
-    if (eng_b_needs(b, ARG_native_group_norm_input))
-        gx = image_like(e, x, lies_last(x));
-    if (w && eng_b_needs(b, ARG_native_group_norm_weight))
-        gw = eng_empty(e, &x->sizes[1], 1, (enum vs_dtype)w->dtype, x->storage->on_host);
-    if (want_b)
-        gb = eng_empty(e, &x->sizes[1], 1,
-                       (enum vs_dtype)eng_b_edge(b, ARG_native_group_norm_bias, 0)->dtype,
-                       x->storage->on_host);
-    group_sums(e, x, groups, gx != NULL, w != NULL, sums);
-    if (g && dx && e->kernels && !e->failed) {
-        struct eng_view vg = channels(g), vx = channels(dx), vm = eng_v(mean), vr = eng_v(rstd), vw,
-                        vgx, vgw, vgb;
-
-        if (gx)
-            vgx = channels(gx);
-        e->kernels->group_norm_backward(&vg, &vx, opt_view(w, &vw), &vm, &vr, groups,
-                                        gx ? &vgx : NULL, opt_view(gw, &vgw), opt_view(gb, &vgb));
-    }
-    for (int i = 0; i < 5; i++)
-        eng_unref(sums[RELEASE[i]]);
-    eng_unref(g);
-    eng_unref(dx);
-    eng_b_give(b, ARG_native_group_norm_input, gx);
-    if (gw)
-        eng_b_give(b, ARG_native_group_norm_weight, gw);
-    if (gb)
-        eng_b_give(b, ARG_native_group_norm_bias, gb);
 }
