@@ -402,7 +402,7 @@ golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page, t
 
 # Programs that count what is equal to PyTorch, and the page that has the counts.
 COUNTING := $(addprefix $(B)/tests/,$(addprefix golden_check/test_golden_,ops scratch events random grid numbers) \
-            engine/test_ops engine/core/test_op_policies engine/alloc_history/test_replay facts/test_recorded facts/test_recorded_gpu)
+            engine/test_ops engine/core/test_op_policies engine/core/test_op_flops engine/alloc_history/test_replay facts/test_recorded facts/test_recorded_gpu)
 golden-counts: $(COUNTING) ## rewrite the counts of docs/internals/fidelity.md
 	@VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(COUNTING)
 

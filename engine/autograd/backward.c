@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
+#include "engine/core/flops.h"
 #include "engine/core/op_internal.h"
 
 /* Nodes between two polls of the stop function: some tens of microseconds on meta. */
@@ -307,14 +308,12 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     struct eng_tensor **g = task->nodes[slot].buffer;
     struct eng_tensor *few[8] = {0};
     struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
-    /* of nodes around this one */
-    uint64_t unreported = e->counters.total_flops - e->reported_flops;
-    uint64_t own_flops;
+    const uint64_t flops = eng_flops_of_node(n, g);
     struct location_before before;
 
     task->nodes[slot].buffer = NULL;
     before = location_enter(e, n);
-    emit_node(e, VS_EV_OP_BEGIN, n, 0);
+    emit_node(e, VS_EV_OP_BEGIN, n, flops);
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
     eng_node_run(e, n, g, out);
@@ -323,9 +322,9 @@ static void evaluate(struct eng_task *task, uint32_t slot)
         eng_node_release_saved(n);
     if (e->anomaly && g && n->kind != ENG_NODE_ACCUMULATE && !e->failed)
         eng_node_check_nan(e, n, out);
-    own_flops = e->counters.total_flops - e->reported_flops - unreported;
-    emit_node(e, VS_EV_OP_END, n, own_flops);
-    e->reported_flops += own_flops;
+    if (!e->failed)
+        e->counters.total_flops += flops;
+    emit_node(e, VS_EV_OP_END, n, e->failed ? 0 : flops);
     if (!e->failed)
         deliver(task, n, out);
     for (int i = 0; i < n->edge_count; i++)

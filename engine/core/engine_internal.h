@@ -110,8 +110,6 @@ struct eng {
     struct eng_checkpoint *checkpoint;      /* the innermost one that collects saved tensors */
     uint32_t live_checkpoints;
     struct eng_counters counters;
-    /* the part of counters.total_flops of ops that have ended; a backward node ends with the rest of its formula */
-    uint64_t reported_flops;
     uint64_t live_storages;
     /* in-place checks, see eng_set_writer */
     uint32_t writer;

@@ -149,6 +149,7 @@ bool eng_floating(struct eng *e, const char *name, const struct eng_tensor *t);
 /* A loss reduced as ATen's `reduction` says: 0 the values (a new reference), 1 their mean, 2 their sum. */
 struct eng_tensor *eng_reduced_loss(struct eng *e, struct eng_tensor *values, int64_t reduction);
 
+/* Counts the operations of a forward op that has run. */
 void eng_add_flops(struct eng *e, uint64_t flops);
 /*
  * Scratch memory of a library inside an op (category workspace); the caller releases it. NULL if bytes is 0, or on

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
+#include "engine/core/flops.h"
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
@@ -487,9 +488,10 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
                             .inplace = written_tensor(args, inplace),
                             .is_inplace = inplace,
                             .ret = ret};
-    uint64_t flops = e->counters.total_flops;
+    const uint64_t flops = eng_flops_of_call(id, args);
     const char *outer;
     struct eng_node *n = NULL;
+    uint64_t done = 0;
     bool ok;
 
     if (e->kernel_depth)
@@ -498,7 +500,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     if (e->grad_enabled && op->backward && any_requires_grad(args, sig->count))
         n = call_node(e, id, sig, args);
     if (e->observer) {
-        emit_op(e, VS_EV_OP_BEGIN, op->name, n ? n->id : 0, 0);
+        emit_op(e, VS_EV_OP_BEGIN, op->name, n ? n->id : 0, flops);
         emit_uses(e, args, sig->count);
     }
     ok = (e->backward_depth || reads_allowed(e, op, args, sig->count)) &&
@@ -509,8 +511,11 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     }
     c.needs_grad = n != NULL;
     ok = ok && !e->failed && run_kernel(&c);
-    if (ok)
-        count_op(e, id, ret); /* also where a re-run stops at saving the result */
+    if (ok) { /* also where a re-run stops at saving the result */
+        count_op(e, id, ret);
+        eng_add_flops(e, flops);
+        done = flops;
+    }
     if (ok && n) {
         if (inplace)
             eng_inplace_history(args[0].v.tensor, n);
@@ -526,8 +531,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         set_bases(e, &args[0], ret);
     eng_node_unref(n);
     if (e->observer)
-        emit_op(e, VS_EV_OP_END, op->name, 0, e->counters.total_flops - flops);
-    e->reported_flops += e->counters.total_flops - flops;
+        emit_op(e, VS_EV_OP_END, op->name, 0, done);
     if (!e->backward_depth)
         eng_set_op(e, outer);
     return ok;

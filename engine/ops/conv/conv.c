@@ -175,18 +175,6 @@ static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_
     return true;
 }
 
-static uint64_t conv_flops(const struct eng_tensor *w, const struct eng_tensor *small,
-                           int64_t groups)
-{
-    uint64_t per_position = 2 * (uint64_t)eng_numel(w);
-    uint64_t positions = (uint64_t)small->sizes[0];
-
-    (void)groups; /* the weight holds channels / groups already */
-    for (int d = 2; d < small->ndim; d++)
-        positions *= (uint64_t)small->sizes[d];
-    return per_position * positions;
-}
-
 static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w, int64_t groups)
 {
     return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
@@ -277,8 +265,6 @@ void eng_f_convolution(struct eng_op_call *c)
     dx = last ? eng_to_channels_last(e, x) : eng_contiguous(e, x);
     out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
     dw = last ? eng_to_channels_last(e, w) : eng_contiguous(e, w);
-    if (out)
-        eng_add_flops(e, conv_flops(w, transposed ? x : out, p.groups));
     if (out && dx && dw && eng_runs(e)) {
         struct eng_view vx = as_2d(dx), vw = as_2d(dw), vo = as_2d(out), vb;
 
@@ -320,7 +306,6 @@ static struct eng_tensor *input_gradient(const struct conv_bw *k)
     struct eng_tensor *w = dense_in(k, k->w);
     struct eng_tensor *g = dense_in(k, k->g);
 
-    eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
     if (gx && w && g && eng_runs(e)) {
         struct eng_view vg = as_2d(g), vw = as_2d(w), vo = as_2d(gx);
         bool on_host = gx->storage->on_host;
@@ -343,7 +328,6 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
     struct eng_tensor *gw = image_empty(e, k->w->sizes, k->w->ndim, (enum vs_dtype)k->g->dtype,
                                         k->g->storage->on_host, k->last);
 
-    eng_add_flops(e, conv_flops(k->w, k->transposed ? k->x : k->g, k->p.groups));
     if (gw && g && x && eng_runs(e)) {
         struct eng_view vg = as_2d(g), vx = as_2d(x), vo = as_2d(gw);
         bool on_host = gw->storage->on_host;

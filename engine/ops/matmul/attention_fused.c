@@ -22,14 +22,6 @@ static bool is_half(const struct eng_tensor *t)
     return t->dtype == VS_F16 || t->dtype == VS_BF16;
 }
 
-static void count_flops(struct eng *e, const struct eng_tensor *q, const struct eng_tensor *k,
-                        const struct eng_tensor *v, uint64_t products)
-{
-    uint64_t rows = (uint64_t)(q->sizes[0] * q->sizes[1] * q->sizes[2] * k->sizes[2]);
-
-    eng_add_flops(e, rows * (uint64_t)(q->sizes[3] + v->sizes[3]) * products);
-}
-
 static struct eng_rng_key take_key(struct eng *e, double dropout_p)
 {
     struct eng_rng_key key = {e->rng.seed ^ UINT64_C(0xA0761D6478BD642F), e->rng.device_offset};
@@ -106,7 +98,6 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
     state = lse ? eng_c_empty(c, &two, 1, VS_I64, q) : NULL;
     unused = state ? eng_c_empty(c, NULL, 0, VS_I64, q) : NULL;
     if (unused) {
-        count_flops(c->e, q, k, v, 2);
         store_key(c, state, key);
         compute_forward(c, (struct eng_tensor *[]){q, k, v}, NULL, dropout_p,
                         eng_c_bool(c, ARG_sdpa_flash_is_causal),
@@ -234,7 +225,6 @@ void eng_b_sdpa_flash(struct eng_bw *b)
     sums = eng_empty(e, sum_sizes, 3, VS_F32, s.q->storage->on_host);
     accumulator = eng_empty(e, acc_sizes, 4, VS_F32, s.q->storage->on_host);
     share_heads(e, &s, shared);
-    count_flops(e, s.q, s.k, s.v, 5);
     compute_backward(e, &s);
     eng_unref(shared[1]);
     eng_unref(shared[0]);
@@ -274,7 +264,6 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
     if (lse) {
         struct eng_tensor *sum = in_memory ? eng_c_empty_like(c, out, VS_F32) : NULL;
 
-        count_flops(c->e, q, k, v, 2);
         store_key(c, offset, key);
         compute_forward(c, (struct eng_tensor *[]){q, k, v},
                         eng_c_tensor(c, ARG_sdpa_efficient_attn_bias), dropout_p,
@@ -503,7 +492,6 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     eng_unref(sum);
     eng_unref(product);
     workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s.q, s.k, s.v));
-    count_flops(e, s.q, s.k, s.v, 5);
     compute_backward(e, &s);
     if (gm)
         bias_gradient(e, &s, gm);

@@ -70,8 +70,7 @@ static struct eng_tensor *readable(struct eng *e, struct eng_tensor *t)
 }
 
 /*
- * out = beta * out + alpha * a x z; also counts the floating-point operations. Copies operands that cuBLAS cannot
- * read, the right one first.
+ * out = beta * out + alpha * a x z. Copies operands that cuBLAS cannot read, the right one first.
  */
 static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_tensor *z,
                      struct eng_tensor *out, double alpha, double beta, bool is_fused)
@@ -85,8 +84,6 @@ static void multiply(struct eng_op_call *c, struct eng_tensor *a, struct eng_ten
     if (ra && rz) {
         struct eng_view va = batched(ra), vz = batched(rz), vo = batched(out);
 
-        eng_add_flops(c->e, 2 * (uint64_t)vo.sizes[0] * (uint64_t)vo.sizes[1] *
-                                (uint64_t)vo.sizes[2] * (uint64_t)va.sizes[2]);
         eng_run_matmul(c->e, out->storage->on_host, is_fused, &va, &vz, &vo, alpha, beta);
     }
     eng_unref(ra);
@@ -217,7 +214,6 @@ void eng_f_mv(struct eng_op_call *c)
     rv = v->strides[0] ? eng_ref(v)
                        : eng_contiguous(c->e, v); /* one number seen many times is spread out */
     ra = readable(c->e, a);
-    eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
     if (out && ra && rv) {
         struct eng_view va = batched(ra), vv = column(rv), vo = column(out);
 
@@ -241,7 +237,6 @@ void eng_f_dot(struct eng_op_call *c)
     if (!same_dtype(c, a, z))
         return;
     out = eng_c_empty(c, NULL, 0, (enum vs_dtype)a->dtype, a);
-    eng_add_flops(c->e, 2 * (uint64_t)eng_numel(a));
     if (out) {
         struct eng_view va = eng_v(a), vz = eng_v(z), vo = eng_v(out);
 
