@@ -242,7 +242,7 @@ endif
 CXX      := $(if $(filter clang%,$(CC)),clang++,g++)
 TWIN_C   := $(sort $(wildcard tests/engine/device/twin/*.c))
 TWIN_OBJ := $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(TWIN_C:%.c=$(B)/pic/%.o) $(B)/pic/engine/device/cuda/cuda_table.o
-TWIN_OF  := attention copy elementwise index norm pool random reduce
+TWIN_OF  := attention binary copy index norm pool random reduce ternary unary
 TWIN_TESTS := $(TWIN_OF:%=$(B)/tests/engine/device/twin/test_cuda_%)
 TWIN_SO  := $(B)/twin/vramscope_cuda.so
 $(B)/twin/%.o: %.cu
@@ -270,7 +270,7 @@ TESTS += $(if $(SAN),,$(B)/tests/engine/device/twin/test_launch)
 # The same tests over a plug-in as it is loaded (VRAMSCOPE_PLUGINS), operands moved to its memory and back: what
 # tests/gpu/run.sh runs on a GPU. Two of them, and the programs beside them on a few rows, run everywhere over the
 # plug-in made of host memory.
-GPU_OF    := attention conv copy elementwise index matmul norm pool random reduce
+GPU_OF    := attention binary conv copy index matmul norm pool random reduce ternary unary
 GPU_TESTS := $(GPU_OF:%=$(B)/tests/gpu/test_gpu_%)
 GPU_LIB   := $(patsubst %,$(B)/tests/gpu/%.o,gpu gpu_kernels gpu_move)
 $(GPU_TESTS:%=%.o): $(B)/tests/gpu/test_gpu_%.o: tests/engine/device/test_cpu_%.c

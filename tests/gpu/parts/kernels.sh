@@ -2,7 +2,7 @@
 # seconds: 60
 ran=0
 end=$(($(date +%s) + SECONDS_LEFT))
-for name in copy index elementwise random norm pool attention reduce matmul conv; do
+for name in copy index unary binary ternary random norm pool attention reduce matmul conv; do
     [ -z "$FEW" ] || [ $ran -lt 2 ] || break
     program=$BUILD/tests/gpu/test_gpu_$name
     left=$((end - $(date +%s)))
