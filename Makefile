@@ -37,7 +37,7 @@ LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 
 LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
 CLI_SRC  := $(sort $(shell find cli -name '*.c'))
 BASE_SRC := $(sort $(shell find base -name '*.c'))
-TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' $(if $(INJECT_SO),,! -path '*/inject/test_inject.c')))
+TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' $(if $(INJECT_SO),,! -path '*/inject/test_inject_*.c')))
 HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
@@ -189,7 +189,7 @@ $(B)/fake/programs: $(B)/fake/programs.o $(B)/fake/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl
 # These load them beside the injection library, and the program.
-$(B)/tests/tracer/inject/test_inject $(B)/tests/e2e/test_record_driver: $(FAKE) $(INJECT_SO) $(B)/vramscope
+$(patsubst %.c,$(B)/%,$(wildcard tests/tracer/inject/test_inject_*.c)) $(B)/tests/e2e/test_record_driver: $(FAKE) $(INJECT_SO) $(B)/vramscope
 # And a library of NVIDIA's management, which needs no header of theirs.
 FAKE_NVML := $(B)/fake/libnvidia-ml.so.1
 $(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/nvml/nvml_api.def

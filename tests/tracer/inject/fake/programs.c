@@ -1,6 +1,6 @@
 /*
  * tests/tracer/inject/fake/programs.c - programs that use CUDA, one a word; what each must leave in its trace stands
- * in test_inject.c.
+ * in test_inject_*.c.
  */
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
