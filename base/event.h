@@ -170,10 +170,10 @@ struct vs_event {
     /* clang-format on */
 };
 
-/* Number of the step that a step event begins: from 0; -1 for the set-up. */
+/* Number of the step that a step event begins: from 0; -1 for the set-up. Of a damaged trace, any number. */
 static inline int64_t vs_event_step(const struct vs_event *event)
 {
-    return (int64_t)event->step.number_plus_one - 1;
+    return (int64_t)(event->step.number_plus_one - 1);
 }
 
 /* Whether an event is about one block: then the struct of its kind begins with `block`. */
