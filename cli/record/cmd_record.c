@@ -268,12 +268,15 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     return !interrupted && !stats.failed; /* what cannot be written is not worth computing */
 }
 
-static void on_warn(void *user, const char *text)
+static void on_warn(void *user, const char *text, uint32_t line)
 {
     struct recording *recording = user;
 
     cli_progress_end(&recording->progress);
-    fprintf(stderr, "vramscope: warning: %s\n", text);
+    fprintf(stderr, "vramscope: warning: %s", text);
+    if (line > 0)
+        fprintf(stderr, " (line %" PRIu32 ")", line);
+    fprintf(stderr, "\n");
 }
 
 static void on_print(void *user, const char *text, size_t len)

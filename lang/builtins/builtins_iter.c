@@ -94,19 +94,59 @@ NATIVE(b_enumerate)
     return true;
 }
 
-NATIVE(b_zip)
+/* Iterators over the arguments from `from` on, in a new tuple; NULL and a failure where one cannot be iterated over. */
+static struct lang_tuple *iterators(struct lang_vm *vm, const struct lang_call *call, uint32_t from)
 {
-    struct lang_tuple *sources = lang_tuple_new(vm, call->arg_count);
-    struct lang_iter *it;
+    struct lang_tuple *sources = lang_tuple_new(vm, call->arg_count - from);
 
-    for (uint32_t i = 0; i < call->arg_count; i++) {
-        sources->items[i] = lang_unbound();
-        if (!lang_iter_of(vm, call->args[i], &sources->items[i])) {
-            sources->items[i] = lang_unbound();
+    for (uint32_t i = from; i < call->arg_count; i++) {
+        sources->items[i - from] = lang_unbound();
+        if (!lang_iter_of(vm, call->args[i], &sources->items[i - from])) {
+            sources->items[i - from] = lang_unbound();
             lang_drop_obj(vm, sources);
-            return false;
+            return NULL;
         }
     }
+    return sources;
+}
+
+/* filter(function, iterable): an iterator, as in Python 3; so an optimizer reads it once. */
+NATIVE(b_filter)
+{
+    struct lang_value source;
+    struct lang_iter *it;
+
+    if (!lang_args_exact(vm, call, "filter", 2) || !lang_iter_of(vm, call->args[1], &source))
+        return false;
+    it = lang_iter_new(vm, LANG_ITER_FILTER, source);
+    it->function = lang_keep(call->args[0]);
+    *out = lang_object(it);
+    return true;
+}
+
+NATIVE(b_map)
+{
+    struct lang_tuple *sources;
+    struct lang_iter *it;
+
+    if (call->arg_count < 2 || call->kw.count > 0)
+        return lang_fail(vm, VS_E_TYPE, "map() takes a function and at least one iterable");
+    sources = iterators(vm, call, 1);
+    if (sources == NULL)
+        return false;
+    it = lang_iter_new(vm, LANG_ITER_MAP, lang_object(sources));
+    it->function = lang_keep(call->args[0]);
+    *out = lang_object(it);
+    return true;
+}
+
+NATIVE(b_zip)
+{
+    struct lang_tuple *sources = iterators(vm, call, 0);
+    struct lang_iter *it;
+
+    if (sources == NULL)
+        return false;
     it = lang_iter_new(vm, LANG_ITER_ZIP, lang_object(sources));
     for (uint32_t k = 0; k < call->kw.count; k++) {
         if (strcmp(lang_kwname(&call->kw, k)->text, "strict") != 0) {
@@ -358,9 +398,13 @@ void lang_iter_builtins_register(struct lang_vm *vm)
         const char *name;
         lang_native_fn *fn;
     } table[] = {
-        {"iter", b_iter}, {"next", b_next}, {"reversed", b_reversed}, {"enumerate", b_enumerate},
-        {"zip", b_zip},   {"sum", b_sum},   {"any", b_any},           {"all", b_all},
-        {"min", b_min},   {"max", b_max},   {"sorted", b_sorted},
+        {"iter", b_iter},         {"next", b_next},
+        {"reversed", b_reversed}, {"enumerate", b_enumerate},
+        {"filter", b_filter},     {"map", b_map},
+        {"zip", b_zip},           {"sum", b_sum},
+        {"any", b_any},           {"all", b_all},
+        {"min", b_min},           {"max", b_max},
+        {"sorted", b_sorted},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -300,10 +300,9 @@ METHOD(str_lower)
 
 METHOD(str_format)
 {
-    (void)call;
-    (void)out;
-    return lang_fail_hint(vm, VS_E_UNSUPPORTED, "write an f-string: f\"{x:.2f}\"",
-                          "str.format() is not part of the net language");
+    if (call->arg_count == 0 || call->args[0].kind != LANG_STR)
+        return lang_fail(vm, VS_E_TYPE, "format() is a method of a string");
+    return lang_braces(vm, call->args[0].as.str, call, out);
 }
 
 void lang_str_methods_register(struct lang_vm *vm)

@@ -443,7 +443,8 @@ void lang_classes_make(struct lang_vm *vm)
     c->opaque = class_new(vm, "opaque", o, LANG_OPAQUE, 0);
     c->ellipsis = class_new(vm, "ellipsis", o, LANG_ELLIPSIS, 0);
     c->not_implemented = class_new(vm, "NotImplementedType", o, LANG_NOT_IMPLEMENTED, 0);
-    c->tensor = class_new(vm, "Tensor", o, LANG_TENSOR, 0);
+    c->variable = class_new(vm, "Variable", o, LANG_TENSOR, 0);
+    c->tensor = class_new(vm, "Tensor", c->variable, LANG_TENSOR, 0);
     c->parameter = class_new(vm, "Parameter", c->tensor, LANG_TENSOR, 0);
     c->dtype = class_new(vm, "dtype", o, LANG_DTYPE, 0);
     c->device = class_new(vm, "device", o, LANG_DEVICE, 0);

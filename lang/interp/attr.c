@@ -391,10 +391,31 @@ static bool set_in_instance(struct lang_vm *vm, struct lang_value obj, struct la
     return set_plain(vm, in, name, value);
 }
 
+/*
+ * A net sets an attribute of a module: *allowed where the module has a function _set(name, value), which has looked at
+ * the value (torch.backends).
+ */
+static bool may_set(struct lang_vm *vm, const struct lang_namespace *space,
+                    struct lang_string *name, struct lang_value value, bool *allowed)
+{
+    struct lang_value *set = lang_dict_find(space->names, lang_intern_text(vm, "_set"));
+    struct lang_value args[2] = {lang_object(name), value};
+    struct lang_value result;
+
+    *allowed = set != NULL;
+    if (set == NULL)
+        return true;
+    if (!lang_call_value(vm, *set, args, 2, &result))
+        return false;
+    lang_drop(vm, result);
+    return true;
+}
+
 bool lang_setattr(struct lang_vm *vm, struct lang_value obj, struct lang_string *name,
                   struct lang_value value)
 {
     bool is_user = vm->frame != NULL && vm->frame->is_user;
+    bool done = false;
 
     switch ((enum lang_kind)obj.kind) {
     case LANG_INSTANCE:
@@ -408,7 +429,9 @@ bool lang_setattr(struct lang_vm *vm, struct lang_value obj, struct lang_string 
         lang_class_changed(vm);
         return true;
     case LANG_NAMESPACE:
-        if (is_user)
+        if (is_user && !may_set(vm, obj.as.space, name, value, &done))
+            return false;
+        if (is_user && !done)
             break;
         lang_dict_put(vm, obj.as.space->names, name, lang_keep(value));
         return true;

@@ -7,6 +7,7 @@
  */
 #include "lang/interp/iter.h"
 
+#include "base/mem.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
 
@@ -215,6 +216,61 @@ static bool next_of_zip(struct lang_vm *vm, struct lang_iter *it, struct lang_va
     return true;
 }
 
+/* The next item for which the function's result is true; each other one is dropped before the next is taken. */
+static bool next_of_filter(struct lang_vm *vm, struct lang_iter *it, struct lang_value *out)
+{
+    for (;;) {
+        struct lang_value item;
+        struct lang_value result;
+        bool is_kept;
+        bool ok;
+
+        if (!lang_iter_next(vm, it->source, &item))
+            return false;
+        if (!lang_is_bound(item))
+            return true;
+        result = lang_keep(item);
+        if (it->function.kind != LANG_NONE) {
+            lang_drop(vm, result);
+            if (!lang_call_value(vm, it->function, &item, 1, &result)) {
+                lang_drop(vm, item);
+                return false;
+            }
+        }
+        ok = lang_truth(vm, result, &is_kept);
+        lang_drop(vm, result);
+        if (ok && is_kept) {
+            *out = item;
+            return true;
+        }
+        lang_drop(vm, item);
+        if (!ok)
+            return false;
+    }
+}
+
+/* function(item of the first iterator, of the second, ...); ends with the shortest of them. */
+static bool next_of_map(struct lang_vm *vm, struct lang_iter *it, struct lang_value *out)
+{
+    const struct lang_tuple *from = it->source.as.tuple;
+    struct lang_value *args = vs_calloc(from->count, sizeof(*args));
+    uint32_t count = 0;
+    bool ok = true;
+
+    while (ok && count < from->count) {
+        ok = lang_iter_next(vm, from->items[count], &args[count]);
+        if (!ok || !lang_is_bound(args[count]))
+            break;
+        count++;
+    }
+    if (ok && count == from->count)
+        ok = lang_call_value(vm, it->function, args, count, out);
+    for (uint32_t i = 0; i < count; i++)
+        lang_drop(vm, args[i]);
+    vs_free(args);
+    return ok;
+}
+
 static bool next_of_str(struct lang_vm *vm, struct lang_iter *it, struct lang_value *out)
 {
     const struct lang_string *s = it->source.as.str;
@@ -276,6 +332,10 @@ static bool next_of_iter(struct lang_vm *vm, struct lang_iter *it, struct lang_v
         return next_of_zip(vm, it, out);
     case LANG_ITER_ENUMERATE:
         return next_of_enumerate(vm, it, out);
+    case LANG_ITER_FILTER:
+        return next_of_filter(vm, it, out);
+    case LANG_ITER_MAP:
+        return next_of_map(vm, it, out);
     case LANG_ITER_GETITEM:
     case LANG_ITER_NEXT:
         return next_of_object(vm, it, out);

@@ -363,9 +363,6 @@ static bool sequence_binary(struct lang_vm *vm, enum lang_op op, struct lang_val
         return repeat(vm, a, b.as.i, out);
     if (op == LANG_OP_MUL && lang_is_int(a) && is_sequence(b))
         return repeat(vm, b, a.as.i, out);
-    if (op == LANG_OP_MOD && a.kind == LANG_STR)
-        return lang_fail_hint(vm, VS_E_UNSUPPORTED, "write an f-string: f\"{x:.2f}\"",
-                              "`%%` formatting is not part of the net language");
     *done = false;
     return true;
 }
@@ -396,6 +393,8 @@ bool lang_binary(struct lang_vm *vm, enum lang_op op, struct lang_value a, struc
 {
     bool done;
 
+    if (op == LANG_OP_MOD && a.kind == LANG_STR)
+        return lang_percent(vm, a.as.str, b, out);
     if (a.kind == LANG_TENSOR || b.kind == LANG_TENSOR)
         return vm->tensor_type->binary(vm, op, a, b, out);
     if (lang_is_int(a) && lang_is_int(b)) {

@@ -21,6 +21,13 @@ VS_MUST_USE bool lang_add_repr(struct lang_vm *vm, struct vs_text *text, struct 
 VS_MUST_USE bool lang_add_format(struct lang_vm *vm, struct vs_text *text, struct lang_value v,
                                  const char *spec);
 
+/* format % operand, and format.format(...) of a call whose first argument is `format`: a new string. */
+struct lang_call;
+VS_MUST_USE bool lang_percent(struct lang_vm *vm, const struct lang_string *format,
+                              struct lang_value operand, struct lang_value *out);
+VS_MUST_USE bool lang_braces(struct lang_vm *vm, const struct lang_string *format,
+                             const struct lang_call *call, struct lang_value *out);
+
 /* Appends repr(f): the shortest decimal digits that are read back as the same float. */
 void lang_add_float(struct vs_text *text, double f);
 

@@ -142,7 +142,9 @@ static void float_digits(const struct spec *s, double f, struct vs_text *out)
 
     f = fabs(f);
     if (!isfinite(f)) {
-        vs_text_add(out, isnan(f) ? "nan" : "inf");
+        bool upper = type == 'E' || type == 'F' || type == 'G';
+
+        vs_text_add(out, isnan(f) ? (upper ? "NAN" : "nan") : (upper ? "INF" : "inf"));
         return;
     }
     switch (type) {
@@ -173,6 +175,9 @@ static void float_digits(const struct spec *s, double f, struct vs_text *out)
                 vs_text_addf(out, "%.*e", s->precision == 0 ? 0 : s->precision - 1, f);
             }
         }
+        break;
+    case 'G':
+        vs_text_addf(out, "%.*G", precision == 0 ? 1 : precision, f);
         break;
     default:
         vs_text_addf(out, "%.*g", precision == 0 ? 1 : precision, f);

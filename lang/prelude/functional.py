@@ -121,6 +121,10 @@ def relu(input, inplace=False):
     return result
 
 
+relu_ = torch.relu_
+threshold_ = torch.threshold_
+
+
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")

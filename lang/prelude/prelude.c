@@ -48,6 +48,7 @@ static const struct {
     {"nn_utils.py", "torch.nn.utils"},
     {"amp.py", "torch.amp"},
     {"checkpoint.py", "torch.utils.checkpoint"},
+    {"backends.py", "torch.backends"},
     {"distributed.py", "_distributed"},
     {"toggles.py", "_toggles"},
     {"train.py", "_train"},

@@ -22,6 +22,14 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return torch._op._vector_norm(input, [] if dim is None else dim, keepdim, dtype=dtype)
 
 
+def dropout(input, p, train):
+    return torch._op._dropout(input, p, train)
+
+
+def dropout_(input, p, train):
+    return torch._op._dropout_(input, p, train)
+
+
 def hstack(tensors):
     tensors = [t.reshape(1) if t.dim() == 0 else t for t in tensors]
     return torch.cat(tensors, 0 if tensors[0].dim() == 1 else 1)

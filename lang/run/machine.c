@@ -35,12 +35,29 @@ static const char *const NAME_TEXTS[] = {
 
 /* Modules, each after its parent module. */
 static const char *const SPACES[] = {
-    "torch",         "torch.nn",       "torch.nn.functional",
-    "torch.nn.init", "torch.nn.utils", "torch.amp",
-    "torch.cuda",    "torch.cuda.amp", "torch.autograd",
-    "torch.optim",   "torch.utils",    "torch.utils.checkpoint",
-    "torch.linalg",  "math",           "torch.optim.lr_scheduler",
-    "copy",          "_train",         "_toggles",
+    "torch",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.utils",
+    "torch.amp",
+    "torch.cuda",
+    "torch.cuda.amp",
+    "torch.autograd",
+    "torch.optim",
+    "torch.utils",
+    "torch.utils.checkpoint",
+    "torch.linalg",
+    "math",
+    "torch.optim.lr_scheduler",
+    "copy",
+    "_train",
+    "_toggles",
+    "gc",
+    "torch.backends",
+    "torch.backends.cudnn",
+    "torch.backends.cuda",
+    "torch.backends.cuda.matmul",
 };
 
 /* ---- modules ---- */

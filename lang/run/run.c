@@ -195,11 +195,11 @@ static void hear_print(void *user, const char *text, size_t len)
         fwrite(text, 1, len, stdout);
 }
 
-static void hear_warning(void *user, const char *text)
+static void hear_warning(void *user, const char *text, uint32_t line)
 {
     const struct lang_settings *settings = user;
     if (settings->warn)
-        settings->warn(settings->user, text);
+        settings->warn(settings->user, text, line);
 }
 
 bool lang_run_poll_stop(void *user)

@@ -80,7 +80,7 @@ struct lang_skip {
  * progress     called at the end of each phase; returning false stops the run (VS_E_STOPPED)
  * stop         polled every few thousand statements and every few dozen nodes of a backward, also during in-place
  *              checks; returning true stops the run (VS_E_STOPPED)
- * warn         called with a warning that PyTorch would give, once per text
+ * warn         called with a warning that PyTorch would give, once per text, and its line in the net; 0: none
  * print        called with the text that the net prints; NULL: it goes to stdout
  * dump         called with each gradient before each optimizer step (kind "gradient" in the first step, "gradient 1" in
  *              the second and so on; the true gradient is `t` times `scale`; where the net has a train_step, the
@@ -109,7 +109,7 @@ struct lang_settings {
     void (*started)(void *user, const struct vs_toggles *in_force, const bool *is_default);
     bool (*progress)(void *user, const struct lang_progress *progress);
     bool (*stop)(void *user);
-    void (*warn)(void *user, const char *text);
+    void (*warn)(void *user, const char *text, uint32_t line);
     void (*print)(void *user, const char *text, size_t len);
     void (*dump)(void *user, const char *kind, const char *name, struct eng_tensor *t,
                  double scale);

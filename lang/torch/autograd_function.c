@@ -142,6 +142,14 @@ static bool ctx_saved_tensors(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
+/* The old name of saved_tensors. */
+static bool ctx_saved_variables(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    lang_warn(vm, "'saved_variables' is deprecated; use 'saved_tensors'");
+    return ctx_saved_tensors(vm, call, out);
+}
+
 /* ---- backward ---- */
 
 static bool wants_zeros(struct lang_vm *vm, const struct custom *c)
@@ -429,6 +437,15 @@ static bool f_apply(struct lang_vm *vm, const struct lang_call *call, struct lan
     return ok;
 }
 
+static void ctx_property(struct lang_vm *vm, const char *name, lang_native_fn *get)
+{
+    struct lang_builtin *b = lang_builtin_new(vm, name, get, NULL);
+    struct lang_descriptor *d = lang_descriptor_new(vm, LANG_PROPERTY, lang_object(b));
+
+    lang_drop_obj(vm, b);
+    lang_dict_put(vm, vm->cls.ctx->names, lang_intern_text(vm, name), lang_object(d));
+}
+
 void lang_autograd_function_register(struct lang_vm *vm)
 {
     struct lang_class *ctx = vm->cls.ctx;
@@ -442,9 +459,7 @@ void lang_autograd_function_register(struct lang_vm *vm)
     lang_module_method(vm, ctx, "mark_non_differentiable", ctx_mark_non_differentiable, NULL);
     lang_module_method(vm, ctx, "mark_dirty", ctx_mark_dirty, NULL);
     lang_module_method(vm, ctx, "set_materialize_grads", ctx_set_materialize_grads, NULL);
-    b = lang_builtin_new(vm, "saved_tensors", ctx_saved_tensors, NULL);
-    d = lang_descriptor_new(vm, LANG_PROPERTY, lang_object(b));
-    lang_drop_obj(vm, b);
-    lang_dict_put(vm, ctx->names, lang_intern_text(vm, "saved_tensors"), lang_object(d));
+    ctx_property(vm, "saved_tensors", ctx_saved_tensors);
+    ctx_property(vm, "saved_variables", ctx_saved_variables);
     lang_class_changed(vm);
 }

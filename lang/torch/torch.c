@@ -137,6 +137,50 @@ NATIVE(make_parameter)
     return false;
 }
 
+/*
+ * torch.autograd.Variable(data=None, requires_grad=False): a tensor without history that shares the memory of data.
+ * Every tensor is an instance of it, so it is the base of the class of tensors here.
+ */
+NATIVE(make_variable)
+{
+    struct lang_value a[3];
+    struct eng_tensor *t;
+    int64_t none = 0;
+
+    if (!LANG_ARGS(vm, call, "Variable", 0, a, "data", "requires_grad", "volatile"))
+        return false;
+    if (lang_is_bound(a[2]))
+        lang_warn(vm, "volatile was removed and now has no effect. "
+                      "Use `with torch.no_grad():` instead.");
+    if (!lang_is_bound(a[0]) || a[0].kind == LANG_NONE)
+        t = eng_empty(vm->eng, &none, 1, VS_F32, true);
+    else if (a[0].kind == LANG_TENSOR)
+        t = eng_alias(a[0].as.tensor);
+    else
+        return lang_fail(vm, VS_E_TYPE, "Variable data has to be a tensor, but got %s",
+                         lang_type_name(vm, a[0]));
+    if (t == NULL)
+        return lang_fail_engine(vm);
+    *out = lang_tensor(t);
+    if (lang_is_bound(a[1]) && a[1].as.i != 0)
+        eng_set_requires_grad(vm->eng, t, true);
+    if (lang_check_engine(vm))
+        return true;
+    lang_drop(vm, *out);
+    return false;
+}
+
+/* gc.collect(generation=2): frees reference cycles; the number of objects in them. */
+NATIVE(f_collect)
+{
+    struct lang_value a[1];
+
+    if (!LANG_ARGS(vm, call, "gc.collect", 0, a, "generation"))
+        return false;
+    *out = lang_int((int64_t)lang_collect(vm));
+    return true;
+}
+
 NATIVE(make_device)
 {
     struct lang_value a[2];
@@ -464,17 +508,10 @@ NATIVE(f_storage_numel)
 
 NATIVE(f_warn)
 {
-    struct lang_string *text;
-
     *out = lang_none();
     if (!lang_args_exact(vm, call, "_warn", 1) || call->args[0].kind != LANG_STR)
         return !vm->failed && lang_fail(vm, VS_E_TYPE, "_warn() takes a text");
-    text = lang_intern_str(vm, call->args[0].as.str);
-    if (lang_dict_find(vm->warned, text) != NULL)
-        return true;
-    lang_dict_put(vm, vm->warned, text, lang_none());
-    if (vm->options.warn != NULL)
-        vm->options.warn(vm->options.user, text->text);
+    lang_warn(vm, call->args[0].as.str->text);
     return true;
 }
 
@@ -531,6 +568,9 @@ void lang_torch_register(struct lang_vm *vm)
         {"torch", "_new", f_new, NULL},
         {"torch", "_storage_numel", f_storage_numel, NULL},
         {"torch", "_warn", f_warn, NULL},
+        {"gc", "collect", f_collect, NULL},
+        {"gc", "enable", f_nothing, NULL},
+        {"gc", "disable", f_nothing, NULL},
         {"torch.autograd", "backward", f_backward, NULL},
         {"torch.autograd", "grad", f_grad, NULL},
         {"torch.cuda", "is_available", f_true, NULL},
@@ -552,6 +592,7 @@ void lang_torch_register(struct lang_vm *vm)
         lang_native(vm, table[i].space, table[i].name, table[i].fn, table[i].data);
     dtypes_register(vm);
     vm->cls.parameter->make = make_parameter;
+    vm->cls.variable->make = make_variable;
     vm->cls.device->make = make_device;
     vm->cls.tensor->make = f_tensor;
     put_class(vm, "torch", vm->cls.tensor);
@@ -561,6 +602,7 @@ void lang_torch_register(struct lang_vm *vm)
     put_class(vm, "torch.nn", vm->cls.module);
     put_class(vm, "torch.nn", vm->cls.parameter);
     put_class(vm, "torch.autograd", vm->cls.autograd_function);
+    put_class(vm, "torch.autograd", vm->cls.variable);
     lang_dict_put(vm, names_of(vm, "torch"), lang_intern_text(vm, "inf"),
                   lang_float((double)INFINITY));
     lang_dict_put(vm, names_of(vm, "torch"), lang_intern_text(vm, "nan"), lang_float((double)NAN));

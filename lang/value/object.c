@@ -24,7 +24,7 @@
  * Mutable objects can become part of a reference cycle. They are linked in a ring, by a struct lang_link in front of
  * the object.
  */
-static bool is_tracked(enum lang_kind kind)
+bool lang_is_tracked(enum lang_kind kind)
 {
     return kind == LANG_LIST || kind == LANG_DICT || kind == LANG_CELL || kind == LANG_GENERATOR;
 }
@@ -33,7 +33,7 @@ void *lang_obj_new(struct lang_vm *vm, enum lang_kind kind, size_t size)
 {
     struct lang_obj *obj;
 
-    if (is_tracked(kind)) {
+    if (lang_is_tracked(kind)) {
         struct lang_link *link = vs_pool_get(&vm->pool, size + sizeof(*link));
 
         if (vm->tracked.next == NULL)
@@ -54,7 +54,7 @@ void *lang_obj_new(struct lang_vm *vm, enum lang_kind kind, size_t size)
 
 void lang_obj_release_memory(struct lang_vm *vm, struct lang_obj *obj, size_t size)
 {
-    if (is_tracked((enum lang_kind)obj->kind)) {
+    if (lang_is_tracked((enum lang_kind)obj->kind)) {
         struct lang_link *link = (struct lang_link *)(void *)obj - 1;
 
         link->prev->next = link->next;
@@ -63,47 +63,6 @@ void lang_obj_release_memory(struct lang_vm *vm, struct lang_obj *obj, size_t si
     } else {
         vs_pool_put(&vm->pool, obj, size);
     }
-}
-
-void lang_cycles_break(struct lang_vm *vm)
-{
-    struct lang_link *link = vm->tracked.next;
-    struct lang_link cleared = {&cleared, &cleared};
-
-    while (link != NULL && (link = vm->tracked.next) != &vm->tracked) {
-        struct lang_obj *obj = (struct lang_obj *)(link + 1);
-
-        /* move it to the other ring first, so that each object is visited once even if it stays alive */
-        link->prev->next = link->next;
-        link->next->prev = link->prev;
-        link->next = &cleared;
-        link->prev = cleared.prev;
-        link->prev->next = link;
-        cleared.prev = link;
-        obj->refs++;
-        switch (obj->kind) {
-        case LANG_LIST:
-            lang_list_splice(vm, (struct lang_list *)obj, 0, ((struct lang_list *)obj)->count, NULL,
-                             0);
-            break;
-        case LANG_DICT:
-            lang_dict_clear(vm, (struct lang_dict *)obj);
-            break;
-        case LANG_CELL:
-            lang_assign(vm, &((struct lang_cell *)obj)->value, lang_unbound());
-            break;
-        default:
-            lang_generator_finish(vm, (struct lang_generator *)obj);
-            break;
-        }
-        lang_drop_obj(vm, obj);
-    }
-    if (cleared.next == &cleared)
-        return;
-    cleared.next->prev = &vm->tracked;
-    cleared.prev->next = &vm->tracked;
-    vm->tracked.next = cleared.next;
-    vm->tracked.prev = cleared.prev;
 }
 
 /* ---- release ---- */
@@ -177,24 +136,25 @@ static void free_class(struct lang_vm *vm, struct lang_class *c)
     lang_obj_release_memory(vm, &c->head, sizeof(*c));
 }
 
-/* With an observer, the drop event of each attribute is emitted right before the attribute is released. */
-static void free_attrs(struct lang_vm *vm, struct lang_dict *attrs, const char *scope)
+void lang_attrs_clear(struct lang_vm *vm, struct lang_dict *attrs, const char *scope)
 {
     uint32_t at = 0;
     struct lang_entry *entry;
 
-    if (attrs == NULL)
-        return;
-    if (vm->observed && attrs->head.refs == 1) {
-        while ((entry = lang_dict_next(attrs, &at)) != NULL) {
-            struct lang_value v = entry->value;
+    while ((entry = lang_dict_next(attrs, &at)) != NULL) {
+        struct lang_value v = entry->value;
 
-            if (lang_can_hold(v))
-                lang_unhold(vm, v, VS_HOLD_ATTR, entry->key.as.str->text, scope);
-            entry->value = lang_none();
-            lang_drop(vm, v);
-        }
+        if (vm->observed && lang_can_hold(v))
+            lang_unhold(vm, v, VS_HOLD_ATTR, entry->key.as.str->text, scope);
+        entry->value = lang_none();
+        lang_drop(vm, v);
     }
+}
+
+static void free_attrs(struct lang_vm *vm, struct lang_dict *attrs, const char *scope)
+{
+    if (attrs != NULL && vm->observed && attrs->head.refs == 1)
+        lang_attrs_clear(vm, attrs, scope);
     lang_drop_obj(vm, attrs);
 }
 

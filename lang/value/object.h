@@ -360,6 +360,11 @@ struct lang_namespace *lang_namespace_new(struct lang_vm *vm, const char *name) 
 
 /* ---- memory of objects ---- */
 
+/* Mutable objects can become part of a reference cycle; they are linked in the ring vm->tracked. */
+bool lang_is_tracked(enum lang_kind kind);
+/* Sets all attributes to None, in order; their drop events come before each is released. scope: the class's name. */
+void lang_attrs_clear(struct lang_vm *vm, struct lang_dict *attrs, const char *scope);
+
 /*
  * Memory for an object of `size` bytes, zeroed except for the head (one reference, `kind`). The same `size` must be
  * passed when its memory is released.

@@ -24,7 +24,11 @@ struct lang_iter *lang_iter_new(struct lang_vm *vm, enum lang_iter_kind what,
 
 void lang_iter_free(struct lang_vm *vm, struct lang_iter *it)
 {
+    if (it->what != LANG_ITER_MAP) /* CPython's order: filter drops its function first, map last */
+        lang_drop(vm, it->function);
     lang_drop(vm, it->source);
+    if (it->what == LANG_ITER_MAP)
+        lang_drop(vm, it->function);
     lang_drop(vm, it->last);
     lang_obj_release_memory(vm, &it->head, sizeof(*it));
 }

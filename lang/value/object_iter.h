@@ -21,13 +21,16 @@ enum lang_iter_kind {
     LANG_ITER_RANGE,     /* from `at` by `step`, `left` more items; no source */
     LANG_ITER_ZIP,       /* source: a tuple of iterators */
     LANG_ITER_ENUMERATE, /* source: an iterator; at: the index */
-    LANG_ITER_GETITEM,   /* source: an object with __getitem__ or __next__ */
+    LANG_ITER_FILTER,    /* source: an iterator; function: the test, or None */
+    LANG_ITER_MAP,     /* source: a tuple of iterators; function: what is called with their items */
+    LANG_ITER_GETITEM, /* source: an object with __getitem__ or __next__ */
     LANG_ITER_NEXT
 };
 
 /*
  * source, at, step, left  see enum lang_iter_kind; `at` is the index of the next item unless said otherwise
  * last  the tuple returned last by zip, enumerate and items, or unbound
+ * function  of filter and map
  * size  the dict's size at the start of the iteration, which must not change
  */
 struct lang_iter {
@@ -37,6 +40,7 @@ struct lang_iter {
     bool is_view; /* d.items(), d.keys(), d.values(): not an iterator; each loop creates one */
     struct lang_value source;
     struct lang_value last;
+    struct lang_value function;
     int64_t at;
     int64_t step;
     int64_t left;

@@ -8,8 +8,9 @@
  *                 dropped.
  *
  * Numbers, None, booleans, dtypes and devices are stored in the value itself. A tensor value holds one reference to the
- * engine's tensor. Everything else is an object (lang/value/object.h). There is no cycle collector: objects in a
- * reference cycle live until the vm is freed, as they do in CPython until its collector runs.
+ * engine's tensor. Everything else is an object (lang/value/object.h). Objects in a reference
+ * cycle live until gc.collect() (lang/value/cycles.c) or until the vm is freed, as in CPython with its automatic
+ * collector off.
  */
 #ifndef LANG_VALUE_H
 #define LANG_VALUE_H

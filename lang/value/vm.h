@@ -117,8 +117,8 @@ struct lang_classes {
     struct lang_class *object, *type, *none, *boolean, *integer, *floating, *str, *tuple, *size,
         *list, *dict, *set, *slice, *range, *function, *method, *builtin, *namespace, *iterator,
         *generator, *super, *property, *staticmethod, *classmethod, *context, *opaque, *ellipsis,
-        *not_implemented, *tensor, *parameter, *dtype, *device, *module, *autograd_function, *ctx,
-        *exception;
+        *not_implemented, *variable, *tensor, *parameter, *dtype, *device, *module,
+        *autograd_function, *ctx, *exception;
 };
 
 struct lang_vm {
@@ -187,8 +187,16 @@ struct lang_vm {
  * Clears all objects that can be part of a reference cycle, so that the cycles are freed. Called when the vm is freed.
  */
 void lang_cycles_break(struct lang_vm *vm);
+/*
+ * gc.collect(): frees the reference cycles that nothing outside of them holds, and returns the number of their objects.
+ * Never called by itself. O(objects).
+ */
+size_t lang_collect(struct lang_vm *vm);
 
-/* ---- failures ---- */
+/* ---- failures and warnings ---- */
+
+/* A warning that PyTorch would give: reported once for each text in a run, with the line of the net. No event. */
+void lang_warn(struct lang_vm *vm, const char *text);
 
 /* Moves the noted failure to `err` and clears it, so that vm and engine can be used again. Returns its status. */
 enum vs_status lang_failure_take(struct lang_vm *vm, struct vs_error *err);

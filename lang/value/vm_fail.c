@@ -1,7 +1,7 @@
 /*
  * lang/value/vm_fail.c - records where a failure happened; stack space, budget and recursion limits.
  *
- * For:            lang/value/vm.h.
+ * For:            lang/value/vm.h; and where a warning belongs.
  * Must not know:  what failed.
  * Invariant:      a message shows the innermost line of a net file, so that a failure inside the library is shown at
  *                 the net's call of it. Only a failure of the training loop itself shows the loop's line.
@@ -282,4 +282,19 @@ bool lang_check_depth(struct lang_vm *vm)
     if (vm->depth < LANG_MAX_DEPTH && used < LANG_MAX_C_STACK)
         return true;
     return lang_fail(vm, VS_E_RAISED, "functions call each other too deeply (%u calls)", vm->depth);
+}
+
+/* ---- warnings ---- */
+
+void lang_warn(struct lang_vm *vm, const char *text)
+{
+    struct lang_string *key = lang_intern_text(vm, text);
+    const struct lang_frame *f = location_of_failure(vm);
+
+    if (lang_dict_find(vm->warned, key) != NULL)
+        return;
+    lang_dict_put(vm, vm->warned, key, lang_none());
+    if (vm->options.warn != NULL)
+        vm->options.warn(vm->options.user, key->text,
+                         f != NULL && f->is_user ? span_of(f).line : 0);
 }

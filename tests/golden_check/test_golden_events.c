@@ -74,12 +74,19 @@ static void runs_are_equal_event_by_event(void **state)
     assert_true(golden_file("tests/golden/oracle/events.jsonl.gz", events_are_equal, NULL));
 }
 
+static void nets_as_articles_write_them_are_equal_event_by_event(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/articles.jsonl", events_are_equal, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_equal_event_by_event),
         cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
+        cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),
     };
 
     return cmocka_run_group_tests_name("golden_check/events", tests, NULL, NULL);

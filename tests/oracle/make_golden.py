@@ -7,6 +7,7 @@ ops, ops_amp  every event of one step of each net below tests/nets/ops
 ops_scratch   the same with library workspaces and kernel scratch, and of tests/nets/scratch and some sample nets
 grid          phase figures, peaks, saved, recomputed: every net with every toggle alone
 events        every event of three steps of some nets
+articles      the same of the nets of tests/nets/articles
 shard         the same of one process of several
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 numbers       losses, gradients and updated weights (real arithmetic on the CPU)
@@ -210,6 +211,17 @@ def make_events(case, only):
     cases = list(EVENT_NETS) + [(n, t) for n in nets("tests/nets") for t in EVENT_TOGGLES]
     write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)],
           only)
+
+
+# ---- what articles write, and what PyTorch says to it ----
+
+ARTICLE_TOGGLES = {}
+
+
+def make_articles(case, only):
+    lines = [event_line(case, n, t) for n in nets("tests/nets/articles")
+             for t in ARTICLE_TOGGLES.get(os.path.basename(n)[:-3], ({},)) if only(n, t)]
+    write("articles.jsonl", lines, only)
 
 
 # ---- one process of several ----
