@@ -7,7 +7,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-FOLDERS := base engine lang recording store tracer import replay whatif export tui
+FOLDERS := base engine lang planner recording store tracer import replay whatif export tui
 WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef -Wvla -Wformat=2 \
         -Wpointer-arith -Wdouble-promotion -Wcast-qual -fno-common -Werror
@@ -80,6 +80,9 @@ $(B)/recording/file_bytes.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
 
 # Loops over columns of events.
 $(B)/store/codec%.o: CFLAGS += $(if $(DEBUG),,-O3)
+
+# The loop over budgets.
+$(B)/planner/solve.o: CFLAGS += $(if $(DEBUG),,-O3)
 
 # Kernels of the CPU device: -O3 for the loops; the row functions once more for AVX2 and AVX-512, picked at run time.
 # The last three keep IEEE arithmetic and its values (no -ffast-math): nobody reads errno or traps, nothing is

@@ -1,0 +1,174 @@
+/*
+ * planner/chain.c - see chain.h.
+ *
+ * Must not know:  how a plan was found.
+ * Invariant:      exact: no figure is rounded here.
+ */
+#include "planner/chain.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void pln_chain_release(struct pln_chain *chain)
+{
+    for (size_t i = 0; i < chain->run_count; i++)
+        vs_free(chain->runs[i].cuts);
+    vs_free(chain->runs);
+    vs_free(chain->stages);
+    memset(chain, 0, sizeof(*chain));
+}
+
+void pln_plan_release(struct pln_plan *plan)
+{
+    vs_free(plan->regions);
+    memset(plan, 0, sizeof(*plan));
+}
+
+void pln_plan_add(struct pln_plan *plan, uint32_t first, uint32_t end)
+{
+    plan->regions = vs_grow(plan->regions, plan->count, &plan->cap, sizeof(*plan->regions));
+    plan->regions[plan->count++] = (struct pln_region){first, end};
+}
+
+/* ---- legality ---- */
+
+static bool run_has(const struct pln_run *run, uint32_t cut)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        if (run->cuts[i] == cut)
+            return true;
+    }
+    return false;
+}
+
+static bool is_allowed(const struct pln_chain *chain, struct pln_region region)
+{
+    if (region.first >= region.end || region.end >= chain->count)
+        return false;
+    for (size_t i = 0; i < chain->run_count; i++) {
+        if (run_has(&chain->runs[i], region.first) && run_has(&chain->runs[i], region.end))
+            return true;
+    }
+    return false;
+}
+
+bool pln_plan_is_legal(const struct pln_chain *chain, const struct pln_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        struct pln_region inner = plan->regions[i];
+
+        if (!is_allowed(chain, inner))
+            return false;
+        for (size_t k = 0; k < i; k++) {
+            struct pln_region outer = plan->regions[k];
+            bool is_after = outer.end <= inner.first;
+            bool is_inside = outer.first <= inner.first && inner.end < outer.end;
+
+            if (!is_after && !is_inside)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- peak and cost ---- */
+
+/* The plan that is measured, and sums over stages before a cut. */
+struct measure {
+    const struct pln_chain *chain;
+    const struct pln_plan *plan;
+    double *cost;
+    int64_t *gradients;
+};
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The gradient of what crosses the cut behind stage `last`; the loss has none. */
+static int64_t gradient_behind(const struct pln_chain *chain, uint32_t last)
+{
+    return last + 1 < chain->count ? (int64_t)chain->stages[last + 1].crossing : 0;
+}
+
+/* Most that is alive, above what is alive at its start, while a region runs forward without saving. */
+static int64_t dropped_peak(const struct pln_chain *chain, struct pln_region region)
+{
+    int64_t peak = 0;
+
+    for (uint32_t i = region.first; i < region.end; i++) {
+        const struct pln_stage *stage = &chain->stages[i];
+        int64_t input = i > region.first ? (int64_t)stage->crossing : 0;
+
+        peak = most(peak, input + (int64_t)stage->dropped_peak);
+    }
+    return peak;
+}
+
+static size_t behind_nested(const struct pln_plan *plan, size_t at)
+{
+    uint32_t end = plan->regions[at].end;
+
+    while (at < plan->count && plan->regions[at].first < end)
+        at++;
+    return at;
+}
+
+/*
+ * Runs the stages [first, end) forward and backward, with the regions from number `at` on that lie inside. Returns what
+ * that needs above the start of stage `first`, with the gradient that comes in from behind; adds to *cost.
+ */
+static int64_t window(const struct measure *m, uint32_t first, uint32_t end, size_t at,
+                      double *cost)
+{
+    const struct pln_chain *chain = m->chain;
+    const struct pln_plan *plan = m->plan;
+    int64_t gradient = gradient_behind(chain, end - 1);
+    int64_t alive = 0;
+    int64_t peak = 0;
+    uint32_t i = first;
+
+    while (i < end) {
+        const struct pln_stage *stage = &chain->stages[i];
+        int64_t later = m->gradients[end];
+
+        if (at < plan->count && plan->regions[at].first == i) {
+            struct pln_region r = plan->regions[at];
+            int64_t held = (int64_t)stage->input_freed;
+
+            peak = most(peak, gradient + alive + dropped_peak(chain, r));
+            *cost += m->cost[r.end] - m->cost[r.first] - chain->stages[r.end - 1].tail_cost;
+            peak = most(peak, alive + held + later - m->gradients[r.end] +
+                                  window(m, r.first, r.end, at + 1, cost));
+            alive += (int64_t)chain->stages[r.end].crossing;
+            at = behind_nested(plan, at);
+            i = r.end;
+        } else {
+            peak = most(peak, gradient + alive + (int64_t)stage->kept_peak);
+            peak = most(peak, alive + (int64_t)stage->backward_peak + later - m->gradients[i + 1]);
+            alive += stage->kept;
+            i++;
+        }
+    }
+    return peak;
+}
+
+void pln_plan_measure(const struct pln_chain *chain, struct pln_plan *plan)
+{
+    struct measure m = {.chain = chain, .plan = plan};
+
+    VS_ASSERT(chain->count > 0);
+    m.cost = vs_calloc(chain->count + 1, sizeof(*m.cost));
+    m.gradients = vs_calloc(chain->count + 1, sizeof(*m.gradients));
+    for (size_t i = 0; i < chain->count; i++) {
+        m.cost[i + 1] = m.cost[i] + chain->stages[i].cost;
+        m.gradients[i + 1] = m.gradients[i] + (int64_t)chain->stages[i].gradients;
+    }
+    plan->cost = 0;
+    plan->peak = (uint64_t)window(&m, 0, (uint32_t)chain->count, 0, &plan->cost);
+    vs_free(m.gradients);
+    vs_free(m.cost);
+}
