@@ -118,13 +118,16 @@ static enum vs_status refuse(const struct cli_launch *launch, int reason,
                    reason == EACCES ? "; `chmod +x` makes a program of a file" : "");
 }
 
-/* What exec will find at `path`: 0, or an errno. */
-static int file_check(const char *path)
+/*
+ * What exec will find at `path`: 0, or an errno. In PATH a folder that cannot be searched is one without the program, as
+ * for a shell.
+ */
+static int file_check(const char *path, bool is_from_search)
 {
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return errno == ENOTDIR ? ENOENT : errno;
+        return is_from_search || errno == ENOTDIR ? ENOENT : errno;
     if (S_ISDIR(st.st_mode))
         return EACCES;
     return access(path, X_OK) == 0 ? 0 : errno;
@@ -139,7 +142,7 @@ enum vs_status cli_launch_check(const struct cli_launch *launch, struct cli_laun
 
     memset(out, 0, sizeof(*out));
     if (strchr(name, '/'))
-        reason = file_check(name);
+        reason = file_check(name, false);
     else if (!folders)
         return VS_OK; /* where execvp then looks is its own affair */
     while (!strchr(name, '/') && reason && *name) {
@@ -149,7 +152,7 @@ enum vs_status cli_launch_check(const struct cli_launch *launch, struct cli_laun
 
         vs_text_add_n(&path, len ? folders : ".", len ? len : 1);
         vs_text_addf(&path, "/%s", name);
-        found = file_check(vs_text_get(&path));
+        found = file_check(vs_text_get(&path), true);
         vs_text_release(&path);
         if (found != ENOENT)
             reason = found;

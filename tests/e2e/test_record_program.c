@@ -86,6 +86,28 @@ static void what_cannot_be_run_has_the_status_a_shell_gives(void **state)
     assert_int_equal(access(out, F_OK), -1);
 }
 
+static void a_folder_of_path_that_cannot_be_searched_has_no_program(void **state)
+{
+    const char *out = program_path("searched.db");
+    const char *loop =
+        program_path("loop"); /* a link to itself: nobody can search it, not even root */
+    char *path;
+    char folders[4096];
+
+    (void)state;
+    assert_non_null(getenv("PATH"));
+    path = strdup(getenv("PATH"));
+    assert_non_null(path);
+    assert_int_equal(symlink(loop, loop), 0);
+    snprintf(folders, sizeof(folders), "%s:%s", loop, path);
+    setenv("PATH", folders, 1);
+    check(program_run("record", "-o", out, "--", "no-such-program-here", NULL), 127, "",
+          "no-such-program-here: there is no such program in PATH");
+    setenv("PATH", path, 1);
+    free(path);
+    assert_int_equal(unlink(loop), 0);
+}
+
 static void what_may_be_executed_is_a_program(void **state)
 {
     const char *out = program_path("decided.db");
@@ -180,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_exit_status_of_a_program_is_kept),
         cmocka_unit_test(what_cannot_be_run_has_the_status_a_shell_gives),
+        cmocka_unit_test(a_folder_of_path_that_cannot_be_searched_has_no_program),
         cmocka_unit_test(what_may_be_executed_is_a_program),
         cmocka_unit_test(a_python_program_that_is_no_net_gets_a_hint),
         cmocka_unit_test(what_is_said_can_be_had_as_json),
