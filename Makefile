@@ -57,7 +57,7 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        docs-check words-check globals-check bench benches everything everything-but-the-check golden golden-counts \
+        docs-check words-check globals-check bench benches everything everything-but-the-check golden golden-counts techniques \
         fuzz fuzzers print-tests test-everywhere test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
@@ -403,6 +403,9 @@ golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page, t
 	@mkdir -p tests/golden/tui completions
 	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
 
+techniques: $(B)/vramscope ## rewrite docs/guide/techniques.md from lessons/; review the difference
+	@$(B)/vramscope lesson --page > $(B)/techniques.md && mv $(B)/techniques.md docs/guide/techniques.md
+
 # Programs that count what is equal to PyTorch, and the page that has the counts.
 COUNTING := $(addprefix $(B)/tests/,$(addprefix golden_check/test_golden_,ops scratch events random grid numbers) \
             engine/test_ops engine/core/test_op_policies engine/core/test_op_flops engine/alloc_history/test_replay facts/test_recorded facts/test_recorded_gpu)
@@ -439,6 +442,7 @@ install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man pag
 	install -m 755 sample_nets/tools/torch2net.py $(SHARE)/vramscope/sample_nets/tools
 	install -m 644 sample_nets/tools/netwriter/*.py sample_nets/tools/netwriter/known.txt \
 	  $(SHARE)/vramscope/sample_nets/tools/netwriter
+	install -d $(SHARE)/vramscope/lessons && install -m 644 lessons/*.py $(SHARE)/vramscope/lessons
 	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
 	for d in . guide formats internals; do \
 	  install -d $(SHARE)/doc/vramscope/docs/$$d && install -m 644 docs/$$d/*.md $(SHARE)/doc/vramscope/docs/$$d || exit 1; done

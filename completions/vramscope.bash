@@ -61,6 +61,7 @@ _vramscope_options()
     toggles) echo "--json --help" ;;
     ops) echo "--json --help" ;;
     smi) echo "--json --help" ;;
+    lesson) echo "--all --page --code --from --json --help" ;;
     esac
 }
 
@@ -76,7 +77,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui whatif diff check export match sql toggles ops smi --help --version"
+        words="record import report tui whatif diff check export match sql toggles ops smi lesson --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

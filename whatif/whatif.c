@@ -43,10 +43,14 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
     rpl_mem_tensor(user, desc);
 }
 
-/* The listeners of a run: the trace, and the callback for progress; done and total as reported last. */
+/*
+ * The listeners of a run: the trace, and the callbacks for progress and for printed text, each NULL or with `user`;
+ * done and total as reported last.
+ */
 struct listeners {
     struct rpl_trace *out;
     rpl_progress_fn *progress;
+    wif_print_fn *print;
     void *user;
     uint64_t done;
     uint64_t total;
@@ -82,12 +86,13 @@ static bool on_stop(void *user)
     return !listeners->progress(listeners->user, listeners->done, listeners->total);
 }
 
-/* Output of the net is discarded: it was printed when it was recorded. */
+/* Without a listener, output of the net is discarded: it was printed when it was recorded. */
 static void on_print(void *user, const char *text, size_t len)
 {
-    (void)user;
-    (void)text;
-    (void)len;
+    const struct listeners *listeners = user;
+
+    if (listeners->print)
+        listeners->print(listeners->user, text, len);
 }
 
 static void on_note(void *user, const char *key, const char *value)
@@ -205,12 +210,13 @@ enum vs_status wif_toggles(const struct rpl_trace *base, struct vs_toggles *out,
     return VS_OK;
 }
 
-/* The device of a run, as in struct lang_settings, and the callback for progress or NULL. */
+/* The device of a run, as in struct lang_settings, and the callbacks for progress and printed text or NULL. */
 struct device {
     uint64_t capacity;
     const uint64_t *addresses;
     size_t count;
     rpl_progress_fn *progress;
+    wif_print_fn *print;
     void *user;
 };
 
@@ -384,7 +390,8 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_location,
                                     on_tensor};
-    struct listeners listeners = {.out = out, .progress = device->progress, .user = device->user};
+    struct listeners listeners = {
+        .out = out, .progress = device->progress, .print = device->print, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
                                      .toggles = &toggles,
@@ -466,6 +473,15 @@ enum vs_status wif_run_observed(struct rpl_trace *base, const struct vs_toggles 
     return run_on(base, set,
                   &(struct device){.capacity = capacity, .progress = progress, .user = user}, out,
                   err);
+}
+
+enum vs_status wif_run_printed(struct rpl_trace *base, const struct vs_toggles *set,
+                               wif_print_fn *print, void *user, struct rpl_trace *out,
+                               struct vs_error *err)
+{
+    return run_on(base, set,
+                  &(struct device){.capacity = wif_capacity(base), .print = print, .user = user},
+                  out, err);
 }
 
 enum vs_status wif_prepare(struct rpl_trace *base, bool *did, struct vs_error *err)

@@ -51,6 +51,12 @@ VS_MUST_USE enum vs_status wif_run_observed(struct rpl_trace *base, const struct
                                             void *user, struct rpl_trace *out,
                                             struct vs_error *err);
 
+/* As wif_run; `print` is called with the text that the net prints, which the other functions discard. */
+typedef void wif_print_fn(void *user, const char *text, size_t len);
+VS_MUST_USE enum vs_status wif_run_printed(struct rpl_trace *base, const struct vs_toggles *set,
+                                           wif_print_fn *print, void *user, struct rpl_trace *out,
+                                           struct vs_error *err);
+
 /* The capacity that `base` was recorded with, in bytes; 0: none. */
 uint64_t wif_capacity(const struct rpl_trace *base);
 

@@ -202,11 +202,11 @@ static void commands_of_the_tour_print_what_it_shows(void **state)
     check_page("docs/guide/tour.md", "tour", 14);
 }
 
-static void commands_of_the_techniques_print_what_the_page_shows(void **state)
+static void commands_of_the_sample_nets_print_what_the_page_shows(void **state)
 {
     (void)state;
     SKIP_UNDER_STRESS();
-    check_page("docs/guide/techniques.md", "techniques", 25);
+    check_page("docs/guide/sample-nets.md", "sample_nets_page", 25);
 }
 
 int main(void)
@@ -214,7 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_of_the_readme_print_what_it_shows),
         cmocka_unit_test(commands_of_the_tour_print_what_it_shows),
-        cmocka_unit_test(commands_of_the_techniques_print_what_the_page_shows),
+        cmocka_unit_test(commands_of_the_sample_nets_print_what_the_page_shows),
     };
 
     return cmocka_run_group_tests_name("e2e/readme", tests, NULL, cleanup);
