@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 
+#define USAGE_COLUMN 7
 #define HELP_COLUMN 28
 #define HELP_WIDTH 100
 
@@ -222,25 +223,75 @@ const char *cli_args_value(const struct cli_args *args, const char *name)
     return cli_args_value_at(args, name, 0);
 }
 
-/* `text` broken at blanks, each line from column HELP_COLUMN on. */
+/*
+ * The words of text[0..len), separated by blanks or newlines, from the current column `column` on. Lines end before
+ * HELP_WIDTH; the next begins at column `indent`.
+ */
+static void add_words(struct vs_text *out, const char *text, size_t len, size_t column,
+                      size_t indent)
+{
+    bool is_first = true;
+
+    for (size_t at = 0; at < len;) {
+        size_t word = strcspn(text + at, " \n");
+
+        word = word < len - at ? word : len - at;
+        if (word && !is_first && column + 1 + word > HELP_WIDTH) {
+            vs_text_add_char(out, '\n');
+            vs_text_add_fill(out, ' ', (int)indent);
+            column = indent;
+        } else if (word && !is_first) {
+            vs_text_add_char(out, ' ');
+            column++;
+        }
+        vs_text_add_n(out, text + at, word);
+        column += word;
+        is_first = is_first && !word;
+        at += word + 1;
+    }
+    vs_text_add_char(out, '\n');
+}
+
 static void add_wrapped(struct vs_text *out, const char *text)
 {
-    size_t width = HELP_WIDTH - HELP_COLUMN;
+    add_words(out, text, strlen(text), HELP_COLUMN, HELP_COLUMN);
+}
 
-    while (strlen(text) > width) {
-        size_t len = width;
+/* The column at which the second part of an indented line "  name   text" begins; 0: it has one part only. */
+static size_t second_part(const char *line, size_t len)
+{
+    size_t at = strspn(line, " ");
 
-        while (len && text[len] != ' ')
-            len--;
-        if (!len)
-            len = strcspn(text, " ");
-        vs_text_add_n(out, text, len);
-        vs_text_add_char(out, '\n');
-        vs_text_add_fill(out, ' ', HELP_COLUMN);
-        text += len + (text[len] == ' ');
+    while (at + 2 < len && !(line[at] == ' ' && line[at + 1] == ' '))
+        at++;
+    if (at + 2 >= len)
+        return 0;
+    return at + strspn(line + at, " ");
+}
+
+/* Paragraphs are filled. Lines that begin with a blank are examples, or rows of two columns. */
+static void add_help(struct vs_text *out, const char *help)
+{
+    while (*help) {
+        size_t len = strcspn(help, "\n");
+
+        if (*help == ' ') {
+            size_t column = second_part(help, len);
+
+            vs_text_add_n(out, help, column ? column : len);
+            if (column)
+                add_words(out, help + column, len - column, column, column);
+            else
+                vs_text_add_char(out, '\n');
+        } else if (!len) {
+            vs_text_add_char(out, '\n');
+        } else {
+            while (help[len] && help[len + 1] && help[len + 1] != ' ' && help[len + 1] != '\n')
+                len += 1 + strcspn(help + len + 1, "\n");
+            add_words(out, help, len, 0, 0);
+        }
+        help += len + (help[len] == '\n');
     }
-    vs_text_add(out, text);
-    vs_text_add_char(out, '\n');
 }
 
 /* Append "  -o, --out FILE", padded to the column of the help text. */
@@ -281,9 +332,13 @@ enum vs_status cli_args_count(const struct cli_args *args, const char *name, siz
 
 void cli_args_help(const struct cli_cmd *cmd, struct vs_text *out)
 {
-    vs_text_addf(out, "usage: vramscope %s %s\n\n%s.\n", cmd->name, cmd->usage, cmd->summary);
-    if (cmd->help)
-        vs_text_addf(out, "\n%s", cmd->help);
+    vs_text_addf(out, "usage: vramscope %s ", cmd->name);
+    add_words(out, cmd->usage, strlen(cmd->usage), out->len, USAGE_COLUMN);
+    vs_text_addf(out, "\n%s.\n", cmd->summary);
+    if (cmd->help) {
+        vs_text_add_char(out, '\n');
+        add_help(out, cmd->help);
+    }
     vs_text_add(out, "\noptions:\n");
     for (const struct cli_option *o = cmd->options; o->name; o++) {
         add_option(out, o->letter, o->name, o->value);

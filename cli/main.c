@@ -24,7 +24,9 @@ static void usage_add(struct vs_text *out)
                 "commands:\n");
     for (size_t i = 0; cli_cmd_at(i); i++)
         vs_text_addf(out, "  %-9s %s\n", cli_cmd_at(i)->name, cli_cmd_at(i)->summary);
-    vs_text_add(out, "\n`vramscope COMMAND --help` describes one of them.\n");
+    vs_text_add(
+        out, "\n`vramscope COMMAND --help` describes one of them; `vramscope --version` prints the "
+             "version.\n");
 }
 
 static int usage(int status)

@@ -200,13 +200,13 @@ static void do_fit(struct tui_app *app, const char *words)
     rpl_space_fill(&space, tui_app_run(app)->cursor);
     fit = rpl_space_fit(&space, &request);
     if (fit.is_fit)
-        tui_app_say(app, "yes: into the hole of %s at 0x%" PRIx64,
+        tui_app_say(app, "yes: into the free block of %s at 0x%" PRIx64,
                     vs_bytes_text(space.parts[fit.hole].bytes, a), space.parts[fit.hole].address);
     else if (fit.largest == SIZE_MAX)
-        tui_app_say(app, "no hole at all: %s would be requested from the driver",
+        tui_app_say(app, "no: there is no free block; %s would be requested from the driver",
                     vs_bytes_text(fit.segment, a));
     else
-        tui_app_say(app, "no: the largest hole is %s; %s would be requested from the driver",
+        tui_app_say(app, "no: the largest free block is %s; %s would be requested from the driver",
                     vs_bytes_text(space.parts[fit.largest].bytes, a),
                     vs_bytes_text(fit.segment, b));
     rpl_space_release(&space);

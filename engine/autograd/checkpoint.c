@@ -92,6 +92,7 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
     /* Before this call collects, because inside another checkpoint the arguments are placeholders of that one. */
     c->inputs = eng_node_new(e, ENG_NODE_CUSTOM, "NoopSaveInputs",
                              (struct eng_node_counts){.saves = count});
+    c->inputs->is_checkpoint = true;
     for (int i = 0; i < count && e->grad_enabled; i++) {
         if (inputs[i])
             eng_node_save_at(c->inputs, i, inputs[i], false);
@@ -112,16 +113,15 @@ void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint)
 /* A save during recomputation: the placeholder of the same number gets the recomputed tensor. */
 static void rerun_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tensor *t)
 {
+    char location[ENG_LOCATION_TEXT_MAX];
     struct holder *h;
 
     if (c->next >= c->count) {
         if (!c->early_stop)
             eng_fail(e, VS_E_AUTOGRAD,
-                     "checkpoint of %s (line %" PRIu32
-                     "): the re-run saves more tensors than the first run (%zu): the function must "
-                     "do the same "
-                     "thing each time",
-                     c->calls.name, c->line, c->count);
+                     "checkpoint of %s (%s): the re-run saves more tensors than the first run "
+                     "(%zu): the function must do the same thing each time",
+                     c->calls.name, eng_location_text(c->line, c->func, location), c->count);
         return;
     }
     h = &c->holders[c->next++];
@@ -129,11 +129,11 @@ static void rerun_pack(struct eng *e, struct eng_checkpoint *c, struct eng_tenso
         memcmp(h->sizes, t->sizes, sizeof(*h->sizes) * h->ndim) != 0) {
         char shape[ENG_SHAPE_TEXT_MAX];
 
-        eng_fail(e, VS_E_AUTOGRAD,
-                 "checkpoint of %s (line %" PRIu32
-                 "): recomputed tensor %zu is %s %s, not what the first run saved",
-                 c->calls.name, c->line, c->next - 1, vs_dtype_name((enum vs_dtype)t->dtype),
-                 eng_shape_text(t, shape));
+        eng_fail(
+            e, VS_E_AUTOGRAD,
+            "checkpoint of %s (%s): recomputed tensor %zu is %s %s, not what the first run saved",
+            c->calls.name, eng_location_text(c->line, c->func, location), c->next - 1,
+            vs_dtype_name((enum vs_dtype)t->dtype), eng_shape_text(t, shape));
         return;
     }
     if (!h->is_gone && !h->is_filled) {
@@ -251,6 +251,7 @@ static void holders_clear(struct eng_checkpoint *c)
 struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c, uint32_t index)
 {
     struct holder *h = &c->holders[index];
+    char location[ENG_LOCATION_TEXT_MAX];
     struct eng_tensor *t;
 
     if (c->task_id != e->task_id) { /* another backward: everything is recomputed for it */
@@ -266,18 +267,15 @@ struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c
             return NULL;
         if (!h->is_filled)
             return eng_fail(e, VS_E_AUTOGRAD,
-                            "checkpoint of %s (line %" PRIu32
-                            "): the re-run saved fewer tensors than the first run: the function "
-                            "must do the same "
-                            "thing each time",
-                            c->calls.name, c->line);
+                            "checkpoint of %s (%s): the re-run saved fewer tensors than the first "
+                            "run: the function must do the same thing each time",
+                            c->calls.name, eng_location_text(c->line, c->func, location));
     }
     t = h->tensor;
     if (!t)
         return eng_fail(e, VS_E_AUTOGRAD,
-                        "checkpoint of %s (line %" PRIu32
-                        "): a recomputed tensor was requested twice",
-                        c->calls.name, c->line);
+                        "checkpoint of %s (%s): a recomputed tensor was requested twice",
+                        c->calls.name, eng_location_text(c->line, c->func, location));
     if (t->storage->is_watched && h->version <= t->storage->watched_at &&
         t->version->value > t->storage->watched_at)
         return eng_fail(e, VS_E_INPLACE, "the old value is read again by the backward of %s",

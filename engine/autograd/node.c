@@ -72,7 +72,7 @@ static void saved_release(struct eng_node *n, struct eng_saved *s)
         struct eng_tensor *t = s->tensor;
 
         s->tensor = NULL;
-        eng_saved_drop(n->eng, t, n->id, false);
+        eng_saved_drop(n->eng, t, n->id, n->is_checkpoint);
         eng_unref(t);
     }
     if (s->checkpoint) {
@@ -221,16 +221,42 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
         return;
     /* A saved result must not hold its own node: an alias without history is saved instead. */
     s->tensor = is_output && t->grad_fn ? eng_alias(t) : eng_ref(t);
-    eng_saved_hold(e, s->tensor, n->id, false);
+    eng_saved_hold(e, s->tensor, n->id, n->is_checkpoint);
 }
 
 void eng_fail_second_backward(const struct eng_node *n)
 {
-    eng_fail(n->eng, VS_E_AUTOGRAD,
-             "%s (line %" PRIu32 "): backward through the graph a second time: the saved tensors "
-             "were freed by the first backward; "
-             "give backward retain_graph=True if it must run twice",
-             n->name, n->line);
+    char location[ENG_LOCATION_TEXT_MAX];
+
+    eng_fail(
+        n->eng, VS_E_AUTOGRAD,
+        "%s (%s): backward through the graph a second time: the saved tensors were freed by the "
+        "first backward; give backward retain_graph=True if it must run twice",
+        n->name, eng_location_text(n->line, n->func, location));
+}
+
+/*
+ * Which op saved the tensor and which overwrote it last, with their lines. `why` has VS_ERROR_TEXT_MAX bytes. A backward
+ * node of the net's own is named as such.
+ */
+static void overwritten_text(const struct eng_node *n, const struct eng_saved *s, char *why)
+{
+    const struct eng_version *version = s->tensor->version;
+    const char *saver = n->kind == ENG_NODE_OP ? eng_op_get(n->op)->name : n->name;
+    const char *writer = version->op ? version->op : "an operation";
+    const char *mark = writer[strlen(writer) - 1] == '_' ? "" : "_";
+    char shape[ENG_SHAPE_TEXT_MAX];
+    char saved_at[ENG_LOCATION_TEXT_MAX];
+    char written_at[ENG_LOCATION_TEXT_MAX];
+
+    (void)snprintf(why, VS_ERROR_TEXT_MAX,
+                   "a tensor %s that %s in %s saved for its gradient was overwritten by the "
+                   "in-place operation %s%s in %s: it is at version %" PRIu32 ", version %" PRIu32
+                   " was saved",
+                   eng_shape_text(s->tensor, shape), saver,
+                   eng_location_text(n->line, n->func, saved_at), writer, version->op ? mark : "",
+                   eng_location_text(version->line, version->func, written_at), version->value,
+                   s->version);
 }
 
 static struct eng_tensor *unpack(struct eng_node *n, int i)
@@ -258,15 +284,9 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
         return NULL;
     }
     if (s->tensor->version->value != s->version) {
-        char shape[ENG_SHAPE_TEXT_MAX];
         char why[VS_ERROR_TEXT_MAX];
 
-        snprintf(why, sizeof(why),
-                 "a tensor %s needed for the gradient of %s (line %" PRIu32
-                 ") was changed by an in-place operation: it is at version %" PRIu32
-                 ", version %" PRIu32 " was saved",
-                 eng_shape_text(s->tensor, shape), n->name, n->line, s->tensor->version->value,
-                 s->version);
+        overwritten_text(n, s, why);
         if (!eng_blame_saved(n, s, why)) {
             eng_fail(e, VS_E_INPLACE, "%s", why);
             return NULL;

@@ -28,6 +28,7 @@ static bool shape_legal(const struct eng_node *n, int i, const struct eng_tensor
     int lead = t->ndim - edge->ndim;
     bool legal = lead >= 0;
     char is[ENG_SHAPE_TEXT_MAX], want[ENG_SHAPE_TEXT_MAX];
+    char location[ENG_LOCATION_TEXT_MAX];
 
     for (int d = 0; legal && d < edge->ndim; d++)
         legal = edge->sizes[d] == t->sizes[d + lead] || edge->sizes[d] == 1;
@@ -36,9 +37,10 @@ static bool shape_legal(const struct eng_node *n, int i, const struct eng_tensor
     memcpy(wanted.sizes, edge->sizes, sizeof(wanted.sizes));
     eng_fail(
         n->eng, VS_E_AUTOGRAD,
-        "%s (line %" PRIu32
-        ") returned an invalid gradient at index %d: got %s, expected a shape compatible with %s",
-        n->name, n->line, i, eng_shape_text(t, is), eng_shape_text(&wanted, want));
+        "%s (%s) returned an invalid gradient at index %d: got %s, expected a shape compatible "
+        "with %s",
+        n->name, eng_location_text(n->line, n->func, location), i, eng_shape_text(t, is),
+        eng_shape_text(&wanted, want));
     return false;
 }
 

@@ -7,8 +7,10 @@
 #include "engine/core/engine.h"
 #include "base/target.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -266,6 +268,17 @@ const char *eng_set_op(struct eng *e, const char *op)
     e->location_dirty |= before != op;
     e->op = op;
     return before;
+}
+
+const char *eng_location_text(uint32_t line, const char *func, char *buf)
+{
+    if (!line)
+        (void)snprintf(buf, ENG_LOCATION_TEXT_MAX, "the training loop");
+    else if (func && *func && *func != '<') /* <module>: outside of functions */
+        (void)snprintf(buf, ENG_LOCATION_TEXT_MAX, "line %" PRIu32 " of %s", line, func);
+    else
+        (void)snprintf(buf, ENG_LOCATION_TEXT_MAX, "line %" PRIu32, line);
+    return buf;
 }
 
 static inline bool is_emitted(const struct eng *e, const struct eng_tensor *t)

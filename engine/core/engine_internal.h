@@ -161,6 +161,12 @@ static inline void eng_emit(struct eng *e, struct vs_event *event)
     e->observer->emit(e->observer->user, event);
 }
 const char *eng_set_op(struct eng *e, const char *op);
+/*
+ * A source location in messages: "line 12 of Net.forward", or "the training loop" for line 0, which is not of the net.
+ * func may be NULL. buf has ENG_LOCATION_TEXT_MAX bytes and is returned; longer names are cut.
+ */
+#define ENG_LOCATION_TEXT_MAX 160
+const char *eng_location_text(uint32_t line, const char *func, char *buf);
 
 /* ---- storage.c ---- */
 struct eng_storage *eng_storage_new(struct eng *e, uint64_t bytes, bool on_host);

@@ -86,6 +86,8 @@ struct eng_node {
     bool is_inplace;
     bool has_own_saves; /* eng_node_saves_make */
     bool is_pruned;     /* the running eng_grad needs nothing beyond this node */
+    bool
+        is_checkpoint; /* what it saves are inputs that a checkpoint keeps to run its function again */
     /* size of the node with the arrays that the next five point to, except saved tensors of a custom node */
     uint32_t bytes;
     struct eng_edge *edges;

@@ -192,6 +192,21 @@ static bool counts_as_saved(const struct eng_storage *s)
            s->category != VS_CAT_INPUT;
 }
 
+/*
+ * What only checkpoints keep is `checkpoint`, what a backward node needs is `saved`; parameters, buffers, the batch and
+ * others keep the category of what they are.
+ */
+static void category_by_savers(struct eng_storage *s)
+{
+    const bool is_only_input = s->saved_count == s->checkpoint_count;
+    const enum vs_category category = is_only_input ? VS_CAT_CHECKPOINT : VS_CAT_SAVED;
+
+    if (s->category != category &&
+        (s->category == VS_CAT_ACTIVATION || s->category == VS_CAT_TEMPORARY ||
+         s->category == VS_CAT_SAVED || s->category == VS_CAT_CHECKPOINT))
+        eng_storage_set_category(s, category);
+}
+
 static void emit_saved(struct eng *e, enum vs_event_kind kind, struct eng_tensor *t,
                        uint64_t node_id, bool is_checkpoint)
 {
@@ -213,15 +228,15 @@ void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool 
 
     if (!s->block)
         return;
+    s->checkpoint_count += is_checkpoint;
     if (!s->saved_count++) {
         e->counters.saved_bytes_all += s->bytes;
         if (counts_as_saved(s)) {
             e->counters.saved_tensors++;
             e->counters.saved_bytes += s->bytes;
         }
-        if (s->category == VS_CAT_ACTIVATION || s->category == VS_CAT_TEMPORARY)
-            eng_storage_set_category(s, is_checkpoint ? VS_CAT_CHECKPOINT : VS_CAT_SAVED);
     }
+    category_by_savers(s);
     emit_saved(e, VS_EV_SAVE, t, node_id, is_checkpoint);
 }
 
@@ -232,8 +247,11 @@ void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool 
     if (!s->block)
         return;
     emit_saved(e, VS_EV_UNSAVE, t, node_id, is_checkpoint);
-    if (--s->saved_count)
+    s->checkpoint_count -= is_checkpoint;
+    if (--s->saved_count) {
+        category_by_savers(s);
         return;
+    }
     e->counters.saved_bytes_all -= s->bytes;
     if (counts_as_saved(s)) {
         e->counters.saved_tensors--;

@@ -43,16 +43,23 @@ struct eng_storage {
     uint32_t watched_at;
     bool is_watched;
     uint32_t refs;
-    uint32_t saved_count; /* number of saved slots and checkpoint inputs that hold it now */
-    uint8_t category;     /* enum vs_category */
+    uint32_t saved_count;      /* number of saved slots and checkpoint inputs that hold it now */
+    uint32_t checkpoint_count; /* of these, the checkpoint inputs */
+    uint8_t category;          /* enum vs_category */
     bool on_host;
 };
 
-/* The version counter that a tensor, its views and its detached aliases share; in-place ops increment it. */
+/*
+ * The version counter that a tensor, its views and its detached aliases share; in-place ops increment it. op, func and
+ * line: of the last in-place op, with its source location; op is NULL before the first.
+ */
 struct eng_version {
     uint32_t refs;
     uint32_t value;
     uint32_t writer; /* the module whose forward made this value: see eng_set_writer */
+    uint32_t line;
+    const char *op;
+    const char *func;
 };
 
 /* How a view was made: autograd supports in-place writes only to a plain one. */

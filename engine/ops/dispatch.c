@@ -446,6 +446,9 @@ static void bump(const struct eng *e, struct eng_version *version)
 {
     version->value++;
     version->writer = e->writer;
+    version->op = e->op;
+    version->func = e->func;
+    version->line = e->line;
 }
 
 static void bump_versions(const struct eng *e, const struct eng_arg *written)

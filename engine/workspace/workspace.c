@@ -114,6 +114,7 @@ static void note_unmeasured(struct eng *e)
 static void note_shortage(struct eng *e, const struct eng_measured *m, int way)
 {
     struct eng_workspaces *r = e->workspaces;
+    char text[ENG_LOCATION_TEXT_MAX];
     uint32_t location;
 
     if (!e->observer)
@@ -126,10 +127,10 @@ static void note_shortage(struct eng *e, const struct eng_measured *m, int way)
         vs_grow(r->shortages, r->shortage_count, &r->shortage_cap, sizeof(*r->shortages));
     r->shortages[r->shortage_count++] = (struct eng_shortage){location, way};
     vs_text_addf(&r->shortage_text,
-                 "%s%s of line %" PRIu32 ": %" PRIu64
+                 "%s%s of %s: %" PRIu64
                  " bytes to work in were not to be had, so a slower way took %" PRIu64,
-                 r->shortage_count > 1 ? "\n" : "", e->op ? e->op : "a convolution", e->line,
-                 m->ways[0].bytes, m->ways[way].bytes);
+                 r->shortage_count > 1 ? "\n" : "", e->op ? e->op : "a convolution",
+                 eng_location_text(e->line, NULL, text), m->ways[0].bytes, m->ways[way].bytes);
 }
 
 /* The measurement of a call, made now if there is a device. NULL: not measured, or the device failed. */

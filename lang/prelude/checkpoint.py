@@ -24,6 +24,7 @@ class CheckpointFunction(torch.autograd.Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         if not any([a.requires_grad for a in args if isinstance(a, torch.Tensor)]):
             torch._warn("None of the inputs have requires_grad=True. Gradients will be None")
+        ctx._is_checkpoint = True  # what it saves is kept for the recomputation, not for a formula
         ctx.run_function = run_function
         ctx.preserve_rng_state = preserve_rng_state
         ctx.autocast = (torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"),

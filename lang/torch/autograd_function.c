@@ -369,6 +369,8 @@ static void save_tensors(struct lang_vm *vm, struct lang_value ctx, struct eng_n
 
             tensors[i] = v.kind == LANG_TENSOR ? v.as.tensor : NULL;
         }
+        node->is_checkpoint =
+            lang_dict_find(ctx.as.instance->attrs, lang_name(vm, LANG_N_is_checkpoint)) != NULL;
         eng_node_save(vm->eng, node, tensors, (int)count);
         vs_free(tensors);
     }

@@ -57,6 +57,8 @@ void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *hol
         if (!*name)
             name = rpl_trace_string(trace, location->func);
     }
+    if (holder->kind == VS_HOLD_GRAD && !*name)
+        pattern = "`.grad` of a tensor that is no parameter of the model";
     fill_pattern(pattern, name, rpl_trace_string(trace, holder->scope), location->line, out);
 }
 

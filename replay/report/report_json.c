@@ -264,6 +264,7 @@ static void saved_json(const struct rpl_trace *trace, const struct rpl_saved *sa
     vs_json_put_uint(json, "tensors", saved->tensors);
     vs_json_put_uint(json, "bytes", saved->bytes);
     vs_json_put_uint(json, "bytes_all", saved->bytes_all);
+    vs_json_put_bool(json, "at_loss", saved->is_at_loss);
     vs_json_end(json);
 }
 

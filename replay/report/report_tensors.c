@@ -71,7 +71,8 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
         vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
     if (!why->holder_count)
         vs_text_add(out, is_backward(report->trace, why->block.alloc_location)
-                             ? "               passed on by backward\n"
+                             ? "               held by backward: a gradient not yet used, or a "
+                               "temporary of the running node\n"
                              : "               held by the running op, or by the library\n");
 }
 

@@ -372,7 +372,10 @@ static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
 {
     uint64_t recomputed = 0;
 
-    vs_text_add(out, "\nSaved by autograd when the last loss ends: ");
+    vs_text_addf(out, "\nSaved by autograd when %s: ",
+                 sum->saved.is_at_loss ? "the last loss ends"
+                 : sum->oom.event      ? "memory ran out"
+                                       : "the recording ends");
     add_exact(out, sum->saved.tensors);
     vs_text_add(out, sum->saved.tensors == 1 ? " tensor, " : " tensors, ");
     rpl_report_add_bytes(out, 0, sum->saved.bytes);

@@ -98,7 +98,7 @@ static void saved_note(struct pass *pass, uint64_t seq)
 {
     struct rpl_saved *saved = &pass->out->saved;
 
-    *saved = (struct rpl_saved){.event = seq};
+    *saved = (struct rpl_saved){.event = seq, .is_at_loss = true};
     for (size_t i = 0; i < pass->live.block_count; i++) {
         const struct rpl_block *block = &pass->live.blocks[i];
 
@@ -325,6 +325,8 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     if (st)
         goto out;
     phase_end(&pass, out->events, VS_PHASE_DATA);
+    if (out->oom.event || !rpl_trace_is_complete(trace))
+        out->saved.is_at_loss = out->saved.event < out->events;
     out->end_allocated = pass.live.allocated;
     out->end_reserved = pass.live.reserved;
     out->end_segments = pass.space.segment_count;

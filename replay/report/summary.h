@@ -73,10 +73,12 @@ struct rpl_step_figures {
 
 /*
  * Distinct storages that autograd saves, right after `event`, where the last loss ends. tensors and bytes are without
- * parameters, buffers and batch; bytes_all is with them.
+ * parameters, buffers and batch; bytes_all is with them. is_at_loss: false where the recording ends before the last
+ * forward or loss does, by an out-of-memory error or because it was cut off; then `event` is its last one.
  */
 struct rpl_saved {
     uint64_t event;
+    bool is_at_loss;
     uint64_t tensors;
     uint64_t bytes;
     uint64_t bytes_all;

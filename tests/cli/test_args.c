@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/args.h"
+#include "cli/cmds.h"
 
 static const struct cli_option OPTIONS[] = {
     {"out", 'o', "FILE", false, "where to"},
@@ -146,6 +147,34 @@ static void help_has_every_option_and_every_toggle(void **state)
     vs_text_release(&text);
 }
 
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        size_t len;
+
+        line += *line == '\n';
+        len = strcspn(line, "\n");
+        longest = len > longest ? len : longest;
+    }
+    return longest;
+}
+
+static void no_line_of_a_command_s_help_is_longer_than_100_columns(void **state)
+{
+    (void)state;
+    for (size_t i = 0; cli_cmd_at(i); i++) {
+        struct vs_text text = {NULL, 0, 0};
+
+        cli_args_help(cli_cmd_at(i), &text);
+        if (longest_line(vs_text_get(&text)) > 100)
+            fail_msg("%s --help has a line of %zu columns", cli_cmd_at(i)->name,
+                     longest_line(vs_text_get(&text)));
+        vs_text_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +183,7 @@ int main(void)
         cmocka_unit_test(help_wins_over_what_is_missing),
         cmocka_unit_test(wrong_arguments_are_named_with_what_is_right),
         cmocka_unit_test(help_has_every_option_and_every_toggle),
+        cmocka_unit_test(no_line_of_a_command_s_help_is_longer_than_100_columns),
     };
 
     return cmocka_run_group_tests_name("cli/args", tests, NULL, NULL);

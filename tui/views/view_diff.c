@@ -506,7 +506,10 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
                          (double)s->rows.part.a);
     for (size_t i = 0; i < s->opened_count; i++) {
         vs_text_add(out, i ? " > " : "  in ");
-        if (s->opened[i].row.by == RPL_DIFF_LINE)
+        if (s->opened[i].row.by == RPL_DIFF_LINE && !s->opened[i].row.line_a &&
+            !s->opened[i].row.line_b)
+            vs_text_add(out, "on no line");
+        else if (s->opened[i].row.by == RPL_DIFF_LINE)
             vs_text_addf(out, "line %" PRIu32,
                          s->opened[i].row.line_b ? s->opened[i].row.line_b
                                                  : s->opened[i].row.line_a);

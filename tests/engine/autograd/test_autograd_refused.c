@@ -66,12 +66,43 @@ static void a_saved_tensor_that_was_overwritten_is_refused_with_both_versions(vo
     (void)state;
     rig_init(&rig, false);
     x = rig_leaf(&rig, 1, SIZES, 1);
+    eng_location_func(rig.e, "Net.forward");
+    eng_location_line(rig.e, 7);
     a = op(rig.e, ENG_OP_sigmoid, x);
     in_place(rig.e, ENG_OP_add, a, eng_af(1));
+    eng_location_line(rig.e, 9);
+    in_place(rig.e, ENG_OP_mul, a, eng_af(2));
+    eng_location_func(rig.e, "");
+    eng_location_line(rig.e, 0);
+    loss = sum(rig.e, a);
+    backward(rig.e, loss);
+    assert_int_equal(
+        rig_take_failure(&rig, "a tensor [2] that sigmoid in line 7 of Net.forward saved for its "
+                               "gradient was overwritten by the in-place operation mul_ in line 9 "
+                               "of Net.forward: it is at version 2, version 0 was saved"),
+        VS_E_INPLACE);
+    eng_unref(loss);
+    eng_unref(a);
+    eng_unref(x);
+    rig_release(&rig);
+}
+
+static void what_the_loop_wrote_has_no_line(void **state)
+{
+    static const int64_t SIZES[] = {2};
+    struct rig rig;
+    T *x, *a, *loss;
+
+    (void)state;
+    rig_init(&rig, false);
+    x = rig_leaf(&rig, 1, SIZES, 1);
+    a = op(rig.e, ENG_OP_sigmoid, x);
     in_place(rig.e, ENG_OP_add, a, eng_af(1));
     loss = sum(rig.e, a);
     backward(rig.e, loss);
-    assert_int_equal(rig_take_failure(&rig, "it is at version 2, version 0 was saved"),
+    assert_int_equal(rig_take_failure(&rig, "sigmoid in the training loop saved for its gradient "
+                                            "was overwritten by the in-place operation add_ in the "
+                                            "training loop"),
                      VS_E_INPLACE);
     eng_unref(loss);
     eng_unref(a);
@@ -232,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_second_backward_is_refused_where_something_was_saved),
         cmocka_unit_test(a_second_backward_through_a_written_view_is_refused),
         cmocka_unit_test(a_saved_tensor_that_was_overwritten_is_refused_with_both_versions),
+        cmocka_unit_test(what_the_loop_wrote_has_no_line),
         cmocka_unit_test(a_write_through_a_view_or_a_detached_twin_is_seen),
         cmocka_unit_test(a_leaf_or_a_view_of_it_cannot_be_written_to),
         cmocka_unit_test(only_a_scalar_that_requires_grad_is_a_root),

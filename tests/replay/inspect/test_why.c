@@ -108,6 +108,22 @@ static void a_node_that_never_ran_is_named_by_its_op(void **state)
     rpl_trace_free(m.trace);
 }
 
+static void a_grad_of_no_parameter_is_said_to_be_one(void **state)
+{
+    struct make m;
+    struct vs_text text = {NULL, 0, 0};
+    uint64_t at;
+
+    (void)state;
+    make_init(&m);
+    make_alloc(&m, 512, VS_CAT_GRADIENT);
+    at = make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_GRAD, "", "");
+    assert_string_equal(holders(m.trace, at, 1, &text),
+                        "`.grad` of a tensor that is no parameter of the model");
+    vs_text_release(&text);
+    rpl_trace_free(m.trace);
+}
+
 static void released_references_and_later_ones_are_no_holders(void **state)
 {
     struct make m;
@@ -302,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_holder_has_its_sentence),
         cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
+        cmocka_unit_test(a_grad_of_no_parameter_is_said_to_be_one),
         cmocka_unit_test(released_references_and_later_ones_are_no_holders),
         cmocka_unit_test(the_next_use_and_free_of_a_block_are_found),
         cmocka_unit_test(a_block_is_named_by_its_parameter_or_its_allocation_site),

@@ -115,6 +115,8 @@ static void after_an_out_of_memory_the_text_describes_that_event(void **state)
     assert_null(strstr(vs_text_get(&text), "never read"));
     assert_line(&text, "Tensors kept past their last use: not known, the recording ends there.");
     assert_line(&text, "  temporary      3.0 MiB");
+    /* no loss was reached */
+    assert_line(&text, "\nSaved by autograd when memory ran out: 0 tensors, 0 B");
     vs_text_release(&text);
     rpl_report_release(&report);
     rpl_trace_free(trace);

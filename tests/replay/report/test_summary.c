@@ -191,6 +191,7 @@ static void saved_is_what_autograd_held_when_the_last_loss_ended(void **state)
     assert_int_equal(sum.saved.tensors, 1);
     assert_int_equal(sum.saved.bytes, 2000);
     assert_int_equal(sum.saved.bytes_all, 2600);
+    assert_true(sum.saved.is_at_loss);
     rpl_summary_release(&sum);
     rpl_trace_free(m.trace);
 }
