@@ -7,7 +7,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-FOLDERS := base engine lang planner recording store tracer import replay whatif export tui
+FOLDERS := base engine lang planner recording store tracer import replay whatif export tui standin
 WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef -Wvla -Wformat=2 \
         -Wpointer-arith -Wdouble-promotion -Wcast-qual -fno-common -Werror
@@ -33,7 +33,7 @@ CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
 INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.so)
 # What knows NVIDIA's headers is in the injection library alone.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
-LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' 2>/dev/null)))
+LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' ! -path 'standin/runtime/*' 2>/dev/null)))
 LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
 CLI_SRC  := $(sort $(shell find cli -name '*.c'))
 BASE_SRC := $(sort $(shell find base -name '*.c'))
@@ -200,6 +200,24 @@ $(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/n
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 $(B)/tests/tracer/nvml/test_smi $(B)/tests/e2e/test_account: $(FAKE_NVML)
+# A PyTorch that is one small library, linked with libraries that have the names and versions of CUDA's. What is in
+# torch/lib is what an installation has; the libraries of CUDA lie beside it, and only the linker sees them.
+STANDIN_FAKE := tests/standin/fake
+STANDIN_CUDA := $(addprefix $(B)/fake/standin/cuda/,libcudart.so.13 libnccl.so.2 libplain.so.1)
+FAKE_TORCH   := $(B)/fake/standin/torch/lib/libtorch_cuda.so
+FAKE_FLAGS    = $(CPPFLAGS) $(WARN) -O1 -fPIC -shared -Wl,-soname,$(@F)
+$(B)/fake/standin/cuda/libcudart.so.13: FAKE_FLAGS += -DFAKE_CUDART -Wl,--version-script=$(STANDIN_FAKE)/cudart.versions
+$(B)/fake/standin/cuda/libnccl.so.2: FAKE_FLAGS += -DFAKE_NCCL
+$(B)/fake/standin/cuda/libplain.so.1: FAKE_FLAGS += -DFAKE_PLAIN
+$(STANDIN_CUDA): $(STANDIN_FAKE)/fake_cuda.c $(STANDIN_FAKE)/cudart.versions
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $<
+$(FAKE_TORCH): $(STANDIN_FAKE)/fake_torch.c $(STANDIN_CUDA)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $^
+$(patsubst %,$(B)/tests/standin/test_%,elf needs torch cache): $(FAKE_TORCH)
 # And a device's library that says of itself what the test wants.
 $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plugin.h
 	$(call say,LINK,$@)

@@ -4,7 +4,7 @@
 # cycle, and where a folder has more than 40 source files. PAGE=FILE reads another page.
 set -u
 page=${PAGE:-docs/internals/architecture.md}
-folders="base engine lang recording store tracer import export replay whatif tui cli tools"
+folders="base engine lang recording standin store tracer import export replay whatif tui cli tools"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

@@ -1,0 +1,44 @@
+/*
+ * standin/family.h - which library of CUDA a function belongs to, and which libraries are CUDA's.
+ *
+ * For:            attributing imported symbols that name no library, and refusing calls in the words of their library.
+ * Must not know:  what the functions do.
+ * Invariant:      each row comes from standin/family.def.
+ */
+#ifndef STANDIN_FAMILY_H
+#define STANDIN_FAMILY_H
+
+#include <stdbool.h>
+
+#include "standin/family.def"
+
+enum sti_family {
+#define STI_FAMILY_ENUM(name, prefix, library, refusal) STI_##name,
+    STI_FAMILIES(STI_FAMILY_ENUM)
+#undef STI_FAMILY_ENUM
+        STI_FAMILY_COUNT
+};
+
+/*
+ * prefix   of the names of its functions
+ * library  what its library's name begins with: "libcudart.so", followed by ".13" or nothing
+ * refusal  the status that says "not supported"
+ */
+struct sti_family_info {
+    const char *prefix;
+    const char *library;
+    int refusal;
+};
+
+const struct sti_family_info *sti_family_info(enum sti_family family);
+/* The family of a function; STI_FAMILY_COUNT: none of them. */
+enum sti_family sti_family_of(const char *function);
+/* The family whose library has this name, with or without a version; STI_FAMILY_COUNT: none. */
+enum sti_family sti_family_of_library(const char *soname);
+/*
+ * Is it a library of NVIDIA's that comes with CUDA, whether its family is known or not? By its name: libcu…, libnv…,
+ * libnccl…, libnpp… .
+ */
+bool sti_library_is_cuda(const char *soname);
+
+#endif

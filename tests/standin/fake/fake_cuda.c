@@ -1,0 +1,43 @@
+/*
+ * tests/standin/fake/fake_cuda.c - libraries that the fake of PyTorch is linked with, in the place of CUDA's.
+ *
+ * Compiled once for each library, with its functions alone: FAKE_CUDART, FAKE_NCCL, FAKE_PLAIN.
+ */
+int cudaGetDeviceCount(int *count);
+int cudaMalloc(void **out, unsigned long size);
+int cudaFoo(int a);
+int ncclGetVersion(int *version);
+int plain_function(void);
+
+#ifdef FAKE_CUDART
+int cudaGetDeviceCount(int *count)
+{
+    *count = -1;
+    return -1;
+}
+
+int cudaMalloc(void **out, unsigned long size)
+{
+    *out = 0;
+    return (int)size;
+}
+
+int cudaFoo(int a)
+{
+    return a;
+}
+#endif
+
+#ifdef FAKE_NCCL
+int ncclGetVersion(int *version)
+{
+    return *version;
+}
+#endif
+
+#ifdef FAKE_PLAIN
+int plain_function(void)
+{
+    return 1;
+}
+#endif

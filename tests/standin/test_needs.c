@@ -1,0 +1,99 @@
+/*
+ * tests/standin/test_needs.c - each function is in the library it was imported from, once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "standin/needs.h"
+#include "tests/standin/shared.h"
+
+static const struct sti_need *library(const struct sti_needs *needs, const char *soname)
+{
+    for (size_t i = 0; i < needs->count; i++)
+        if (strcmp(needs->libraries[i].soname, soname) == 0)
+            return &needs->libraries[i];
+    return NULL;
+}
+
+/* How often a function is in a library, and its last version. */
+static int times(const struct sti_need *need, const char *name, const char **version)
+{
+    int n = 0;
+
+    assert_non_null(need);
+    for (size_t i = 0; i < need->count; i++)
+        if (strcmp(need->symbols[i].name, name) == 0) {
+            *version = need->symbols[i].version;
+            n++;
+        }
+    return n;
+}
+
+static void a_library_s_needs_of_cuda_are_collected(void **state)
+{
+    struct sti_needs needs = {NULL};
+    struct vs_error err = VS_ERROR_INIT;
+    const char *version = NULL;
+
+    (void)state;
+    if (sti_needs_file(&needs, shared_fake_torch(), &err) ||
+        sti_needs_file(&needs, shared_fake_torch(), &err)) /* twice is as once */
+        fail_msg("%s", err.text);
+    sti_needs_settle(&needs);
+    assert_int_equal(needs.count, 2);
+    assert_int_equal(times(library(&needs, "libcudart.so.13"), "cudaMalloc", &version), 1);
+    assert_string_equal(version, "libcudart.so.13");
+    assert_int_equal(times(library(&needs, "libnccl.so.2"), "ncclGetVersion", &version), 1);
+    assert_null(version);
+    assert_null(library(&needs, "libplain.so.1"));
+    sti_needs_release(&needs);
+}
+
+static void a_function_found_by_name_gets_the_version_of_its_library(void **state)
+{
+    struct sti_needs needs = {NULL};
+    const char *version = NULL;
+
+    (void)state;
+    sti_needs_symbol(&needs, "libcudart.so.12", "cudaFree", "libcudart.so.12");
+    sti_needs_function(&needs, "cudaMalloc");
+    sti_needs_function(&needs, "cudaFree");
+    sti_needs_function(&needs, "nvmlInit_v2"); /* whose library nobody needs */
+    sti_needs_settle(&needs);
+    assert_int_equal(times(library(&needs, "libcudart.so.12"), "cudaMalloc", &version), 1);
+    assert_string_equal(version, "libcudart.so.12");
+    assert_int_equal(times(library(&needs, "libcudart.so.12"), "cudaFree", &version), 1);
+    assert_int_equal(needs.count, 1);
+    sti_needs_release(&needs);
+}
+
+static void a_function_of_two_versions_is_there_twice(void **state)
+{
+    struct sti_needs needs = {NULL};
+    const char *version = NULL;
+
+    (void)state;
+    sti_needs_symbol(&needs, "libx.so", "f", "V1");
+    sti_needs_symbol(&needs, "libx.so", "f", NULL);
+    sti_needs_symbol(&needs, "libx.so", "f", "V2");
+    sti_needs_symbol(&needs, "libx.so", "f", "V1");
+    sti_needs_settle(&needs);
+    assert_int_equal(times(library(&needs, "libx.so"), "f", &version), 2);
+    sti_needs_release(&needs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_library_s_needs_of_cuda_are_collected),
+        cmocka_unit_test(a_function_found_by_name_gets_the_version_of_its_library),
+        cmocka_unit_test(a_function_of_two_versions_is_there_twice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, shared_cleanup);
+}
