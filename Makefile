@@ -57,7 +57,8 @@ FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' 
 SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
-        docs-check words-check globals-check bench benches everything everything-but-the-check golden golden-counts techniques \
+        docs-check words-check files-check globals-check bench benches everything everything-but-the-check \
+        golden golden-counts techniques \
         fuzz fuzzers print-tests test-everywhere test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
@@ -402,6 +403,9 @@ docs-check: ## links, paths and form of the pages
 
 words-check: ## words of docs/glossary.md that are not used; V=1 prints each place
 	@V=$(V) sh tools/words-check.sh
+
+files-check: ## first comments of sources
+	@sh tools/files-check.sh
 
 globals-check: $(B)/libvramscope.a $(CLI_OBJ) ## no writable globals but the known ones
 	@sh tools/globals-check.sh $^

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The peer of bench_step.c: PyTorch on the CPU, a net file, the loop of tests/oracle.
+"""bench/step_peer.py - the peer of bench_step.c: PyTorch on the CPU, a net file, the loop of tests/oracle.
 
     python3 bench/step_peer.py NET.py THREADS STEPS keep|flush [--TOGGLE VALUE ...]
 

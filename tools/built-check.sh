@@ -1,7 +1,7 @@
 #!/bin/sh
-# built-check.sh MAKE OUT: is every C, C++ and CUDA source of the repository compiled by `make everything`? Asks make
-# for the commands it would run if nothing were built yet, and names the sources that none of them mentions. Where there
-# is no CUDA toolkit, the ones that need its headers are listed as not built, and that is no failure.
+# tools/built-check.sh MAKE OUT - is every C, C++ and CUDA source of the repository compiled by `make everything`? Asks
+# make for the commands it would run if nothing were built yet, and names the sources that none of them mentions. Where
+# there is no CUDA toolkit, the ones that need its headers are listed as not built, and that is no failure.
 set -eu
 make=$1
 out=$2

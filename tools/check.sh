@@ -1,6 +1,6 @@
 #!/bin/sh
-# check.sh MAKE OUT: everything that must hold before a commit. Stops at the first thing that does not. Says at the end
-# what was skipped and why, and how long each part took.
+# tools/check.sh MAKE OUT - everything that must hold before a commit. Stops at the first thing that does not. Says at
+# the end what was skipped and why, and how long each part took.
 set -eu
 make=$1
 out=$2
@@ -23,7 +23,7 @@ step() { # step NAME: the part before is over, this one begins
     [ -z "$name" ] || echo "== $name"
 }
 step layers, headers, layout, pages
-$make "$jobs" B="$out" layer-check hdr-check format-check docs-check words-check
+$make "$jobs" B="$out" layer-check hdr-check format-check docs-check words-check files-check
 step gcc: all that is in the tree
 $make "$jobs" B="$out" CUDA_ARCH="${CUDA_ARCH:-90}" everything globals-check
 step tests

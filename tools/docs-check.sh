@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs-check.sh: checks links, paths and the form of the pages. Exit status 1 if something is wrong.
+# tools/docs-check.sh - checks links, paths and the form of the pages. Exit status 1 if something is wrong.
 #
 # - A link names a file of the repository or a heading of a page (#words-of-it). Addresses with a scheme are not opened.
 # - A line has at most 120 characters, except what a program prints (indented, or between ``` marks); README.md has at

@@ -1,6 +1,6 @@
 #!/bin/sh
-# globals-check.sh FILE…: every writable global and function static in these objects and archives must be on the list.
-# The list is the one of docs/internals/conventions.md: object file, symbol.
+# tools/globals-check.sh FILE… - every writable global and function static in these objects and archives must be on the
+# list. The list is the one of docs/internals/conventions.md: object file, symbol.
 set -u
 allowed='
 error.o die_hook

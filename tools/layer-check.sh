@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares every #include of the program with the folders in docs/internals/architecture.md. Fails, naming the line,
-# where a folder includes what its row does not list, where a folder with sources has no row, where the rows have a
-# cycle, and where a folder has more than 40 source files. PAGE=FILE reads another page.
+# tools/layer-check.sh - compares every #include of the program with the folders in docs/internals/architecture.md.
+# Fails, naming the line, where a folder includes what its row does not list, where a folder with sources has no row,
+# where the rows have a cycle, and where a folder has more than 40 source files. PAGE=FILE reads another page.
 set -u
 page=${PAGE:-docs/internals/architecture.md}
 folders="base engine lang recording standin store tracer import export replay whatif tui cli tools"

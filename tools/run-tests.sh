@@ -1,8 +1,8 @@
 #!/bin/sh
-# run-tests.sh OUT PROGRAM…: runs the test programs, as many at a time as there are processors. Prints a line a program
-# when it is done, with the processor time it took, the whole of what a failing one said, and at the end the tests that
-# were skipped with their reasons and the sums over all of them, in words and as cmocka's closing lines. Exit status 1
-# if anything failed.
+# tools/run-tests.sh OUT PROGRAM… - runs the test programs, as many at a time as there are processors. Prints a line a
+# program when it is done, with the processor time it took, the whole of what a failing one said, and at the end the
+# tests that were skipped with their reasons and the sums over all of them, in words and as cmocka's closing lines. Exit
+# status 1 if anything failed.
 #
 # Each program has a folder of its own for TMPDIR and HOME, and TEST_TIMEOUT seconds (1200). The order is random within
 # the long programs, which go first, and within the others: it is that of SHUFFLE, a number, which is printed. The same

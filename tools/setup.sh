@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what building, testing and checking need, on Debian and its relatives. Says what it will do, does nothing
-# where nothing is missing, and where it may not install prints the command to run instead.
+# tools/setup.sh - installs what building, testing and checking need, on Debian and its relatives. Says what it will do,
+# does nothing where nothing is missing, and where it may not install prints the command to run instead.
 set -eu
 
 missing=

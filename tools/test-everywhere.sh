@@ -1,8 +1,8 @@
 #!/bin/sh
-# test-everywhere.sh MAKE OUT [WORD…]: the tests in surroundings that must not matter: as another user, with other
-# kernels of OpenBLAS, just after boot, in other locales, without HOME or TERM, in two orders, and beside a second copy.
-# WORD: only the surroundings whose name has it. Prints a line for each, goes on after a failure, and exits with status
-# 1 if there was one. Needs root, unshare and localedef; what cannot be tried here is listed with the reason.
+# tools/test-everywhere.sh MAKE OUT [WORD…] - the tests in surroundings that must not matter: as another user, with
+# other kernels of OpenBLAS, just after boot, in other locales, without HOME or TERM, in two orders, and beside a second
+# copy. WORD: only the surroundings whose name has it. Prints a line for each, goes on after a failure, and exits with
+# status 1 if there was one. Needs root, unshare and localedef; what cannot be tried here is listed with the reason.
 set -u
 make=$1
 out=$2

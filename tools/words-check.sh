@@ -1,6 +1,6 @@
 #!/bin/sh
-# words-check.sh: counts uses of the words that docs/glossary.md lists under "Words that are not used". Exit status 1 if
-# there is one, 2 if the page has no such table.
+# tools/words-check.sh - counts uses of the words that docs/glossary.md lists under "Words that are not used". Exit
+# status 1 if there is one, 2 if the page has no such table.
 #
 # The table of exceptions of that page lists what may stay. V=1 prints each place; PAGE=FILE reads another page.
 set -eu

@@ -1,4 +1,4 @@
-# torch.amp: GradScaler (autocast is native).
+# lang/prelude/amp.py - torch.amp: GradScaler (autocast is native).
 #
 # For:       net files and the built-in loop.
 # Invariant: the scaler's small device tensors are created, copied and freed where PyTorch's are: scale and growth tracker

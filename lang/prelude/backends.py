@@ -1,4 +1,4 @@
-# torch.backends: switches of the libraries, and torch's own of that kind.
+# lang/prelude/backends.py - torch.backends: switches of the libraries, and torch's own of that kind.
 #
 # For:       net files.
 # Invariant: a switch that changes no tensor is kept and has no other effect; one that would is refused with the reason.

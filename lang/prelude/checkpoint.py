@@ -1,4 +1,4 @@
-# torch.utils.checkpoint: both forms of activation checkpointing.
+# lang/prelude/checkpoint.py - torch.utils.checkpoint: both forms of activation checkpointing.
 #
 # For:       net files, toggles.py.
 # Invariant: a checkpointed call holds the same objects for as long as PyTorch's. The reentrant form is an

@@ -1,4 +1,4 @@
-# copy: copy() and deepcopy(), as CPython's module and PyTorch's tensors and modules do them.
+# lang/prelude/copy.py - copy: copy() and deepcopy(), as CPython's module and PyTorch's tensors and modules do them.
 #
 # For:       net files; nn_transformer.py.
 # Invariant: a tensor is copied where and when PyTorch copies it: a parameter is cloned, of any other leaf the whole memory

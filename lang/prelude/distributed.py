@@ -1,4 +1,4 @@
-# One process of several: DistributedDataParallel and ZeroRedundancyOptimizer, as rank 0 of `world` sees them.
+# lang/prelude/distributed.py - DistributedDataParallel and ZeroRedundancyOptimizer in one of `world` processes: rank 0.
 #
 # For:       train.py and toggles.py; docs/internals/distributed.md says which PyTorch API each value of the toggle `shard` stands for.
 # Invariant: device memory at every point is that of PyTorch 2.15 with NCCL, measured by tests/oracle/distributed.py. No data

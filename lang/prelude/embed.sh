@@ -1,5 +1,6 @@
 #!/bin/sh
-# The files given as arguments as C: one array of bytes each, then the table `embedded` of name, bytes and length.
+# lang/prelude/embed.sh FILE… - prints the files as C: one array of bytes each, then the table `embedded` of name, bytes
+# and length.
 for path in "$@"; do
     name=$(basename "$path" .py)
     printf 'static const char text_%s[] = {\n' "$name"

@@ -1,4 +1,4 @@
-# torch.nn.functional: functions that run Python code before the op, or several ops.
+# lang/prelude/functional.py - torch.nn.functional: functions that run Python code before the op, or several ops.
 #
 # For:       net files and the modules of nn_*.py. Everything else of torch.nn.functional is a row of the
 #            op table, bound here under its own name.

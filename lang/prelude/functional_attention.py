@@ -1,4 +1,4 @@
-# torch.nn.functional: multi_head_attention_forward, which nn.MultiheadAttention runs while gradients are enabled.
+# lang/prelude/functional_attention.py - F.multi_head_attention_forward: what nn.MultiheadAttention runs with gradients.
 #
 # For:       nn_attention.py.
 # Invariant: as functional.py, whose module this file extends. The `del`s below are PyTorch's: they decide

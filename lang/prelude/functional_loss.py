@@ -1,4 +1,4 @@
-# torch.nn.functional: losses.
+# lang/prelude/functional_loss.py - torch.nn.functional: losses.
 #
 # For:       net files and nn_loss.py.
 # Invariant: as functional.py, whose module this file extends.

@@ -1,4 +1,4 @@
-# torch.nn.init: fill tensors in place, without history.
+# lang/prelude/init.py - torch.nn.init: fill tensors in place, without history.
 #
 # For:      the modules of nn_*.py, net files.
 # Must not: allocate on the device: parameters are created and initialised on the host.

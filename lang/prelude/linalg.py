@@ -1,4 +1,4 @@
-# torch.linalg: the functions that are rows of the op table.
+# lang/prelude/linalg.py - torch.linalg: the functions that are rows of the op table.
 #
 # For:       net files.
 # Invariant: as functional.py.

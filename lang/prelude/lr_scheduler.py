@@ -1,4 +1,4 @@
-# torch.optim.lr_scheduler: learning rate schedules.
+# lang/prelude/lr_scheduler.py - torch.optim.lr_scheduler: learning rate schedules.
 #
 # For:       net files with a train_step or an optimizer; nothing here creates a tensor.
 # Invariant: a scheduler sets every group's "lr" in its constructor and in step(), to the number that PyTorch computes, in

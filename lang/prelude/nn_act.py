@@ -1,4 +1,4 @@
-# torch.nn: activations.
+# lang/prelude/nn_act.py - torch.nn: activations.
 #
 # For:       net files; the toggle `inplace` sets the attribute `inplace` of the ones that have it.
 # Invariant: as nn_layers.py. An attribute `inplace` is read at every call.

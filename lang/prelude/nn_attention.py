@@ -1,4 +1,4 @@
-# torch.nn: multi-head attention.
+# lang/prelude/nn_attention.py - torch.nn: multi-head attention.
 #
 # For:       net files.
 # Invariant: as nn_layers.py, along PyTorch's default path. Its fused inference kernels (used in eval mode without

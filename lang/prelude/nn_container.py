@@ -1,4 +1,4 @@
-# torch.nn: containers. Module, Parameter and Buffer are native.
+# lang/prelude/nn_container.py - torch.nn: containers. Module, Parameter and Buffer are native.
 #
 # For:       net files, the other nn_*.py, toggles.py (which searches Sequential and ModuleList for blocks).
 # Invariant: children are called and counted in the order of registration; Sequential.forward rebinds one local.

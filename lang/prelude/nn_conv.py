@@ -1,4 +1,4 @@
-# torch.nn: convolutions.
+# lang/prelude/nn_conv.py - torch.nn: convolutions.
 #
 # For:       net files.
 # Invariant: as nn_layers.py. Weight shapes: (out, in / groups, *kernel), transposed (in, out / groups, *kernel).

@@ -1,4 +1,4 @@
-# torch.nn: linear layers, embeddings, dropout, and layers that only rearrange elements.
+# lang/prelude/nn_layers.py - torch.nn: linear layers, embeddings, dropout, and layers that only rearrange elements.
 #
 # For:       net files.
 # Invariant: attributes, argument names, order and defaults are PyTorch's; forward is one call of torch.nn.functional.

@@ -1,4 +1,4 @@
-# torch.nn: losses as modules.
+# lang/prelude/nn_loss.py - torch.nn: losses as modules.
 #
 # For:       net files.
 # Invariant: as nn_layers.py. A class weight is a buffer, so it moves with the module.

@@ -1,4 +1,4 @@
-# torch.nn: normalisation layers.
+# lang/prelude/nn_norm.py - torch.nn: normalisation layers.
 #
 # For:       net files.
 # Invariant: as nn_layers.py. A training forward of a BatchNorm counts its batch before the op runs; the count is also

@@ -1,4 +1,4 @@
-# torch.nn: pooling.
+# lang/prelude/nn_pool.py - torch.nn: pooling.
 #
 # For:       net files.
 # Invariant: as nn_layers.py.

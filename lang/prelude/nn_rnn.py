@@ -1,4 +1,4 @@
-# torch.nn: cells of recurrent networks, for one time step.
+# lang/prelude/nn_rnn.py - torch.nn: cells of recurrent networks, for one time step.
 #
 # For:       net files.
 # Invariant: as nn_layers.py. Whole layers (LSTM, GRU, RNN) are refused: only cuDNN knows the size of its reserve buffer.

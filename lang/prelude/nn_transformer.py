@@ -1,4 +1,4 @@
-# torch.nn: transformer layers, encoder and decoder stacks, and the whole transformer.
+# lang/prelude/nn_transformer.py - torch.nn: transformer layers, encoder and decoder stacks, and the whole transformer.
 #
 # For:       net files.
 # Invariant: as nn_attention.py. A stack holds deep copies of the given layer.

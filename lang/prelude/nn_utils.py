@@ -1,4 +1,4 @@
-# torch.nn.utils: clipping gradients.
+# lang/prelude/nn_utils.py - torch.nn.utils: clipping gradients.
 #
 # For:       net files with a train_step.
 # Invariant: a norm is one small tensor per gradient, then one stacked vector, then the total; gradients are

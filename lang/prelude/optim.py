@@ -1,4 +1,4 @@
-# torch.optim: SGD, Adam, AdamW, RMSprop, Adagrad.
+# lang/prelude/optim.py - torch.optim: SGD, Adam, AdamW, RMSprop, Adagrad.
 #
 # For:       net files and the built-in loop.
 # Invariant: state is created in the first step() that sees a gradient (Adagrad's in the constructor), in the order of the

@@ -1,4 +1,4 @@
-# The changes that each toggle makes to a model on the host, before it moves to the device.
+# lang/prelude/toggles.py - the changes that each toggle makes to a model on the host, before it moves to the device.
 #
 # For:       train.py.
 # Invariant: the rules are those of the net language page ("Toggles, exactly"). A combination that PyTorch refuses is

@@ -1,4 +1,4 @@
-# torch: functions that PyTorch also implements in Python.
+# lang/prelude/torch_functions.py - torch: functions that PyTorch also implements in Python.
 #
 # For:       net files. Everything else of torch is native or a row of the op table.
 # Invariant: as functional.py.

@@ -1,4 +1,4 @@
-# The built-in training loop.
+# lang/prelude/train.py - the built-in training loop.
 #
 # For:       lang/run/run.c, which calls run() for a recording or a what-if and check_inplace() for an in-place check.
 # Invariant: the names in train() are those of the net language page, with the same lifetimes: `output` and `l`

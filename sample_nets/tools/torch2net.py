@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# sample_nets/tools/torch2net.py - the command: its options, the model it makes, the net file it writes.
 """Writes a net file of vramscope from a PyTorch model and example inputs.
 
     python torch2net.py torchvision.models:resnet18 --input 8,3,224,224 -o net.py

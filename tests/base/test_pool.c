@@ -1,4 +1,6 @@
-/* base/pool.h: small blocks that are used again. */
+/*
+ * tests/base/test_pool.c - small blocks that are used again.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

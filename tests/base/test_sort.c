@@ -1,4 +1,6 @@
-/* base/sort.h: sorting by a number. */
+/*
+ * tests/base/test_sort.c - sorting by a number.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* base/table.h: beside a plain list of pairs that is searched from its start. */
+/*
+ * tests/base/test_table.c - the hash table beside a plain list of pairs that is searched from its start.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""make_seeds.py - small seeds for the fuzzers, cut out of PyTorch's memory snapshots and of the pickle cases.
+"""tests/fuzz/make_seeds.py - small seeds for the fuzzers, cut out of PyTorch's memory snapshots and of the pickle
+cases.
 
     python3 tests/fuzz/make_seeds.py FOLDER_OF_SNAPSHOTS
 

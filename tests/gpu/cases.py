@@ -1,4 +1,5 @@
-"""What is measured on a GPU: nets and toggles, the telling ones first, since time may end before the list does."""
+"""tests/gpu/cases.py - what is measured on a GPU: nets and toggles, the most informative ones first, since time may run
+out before the end of the list."""
 
 # net, the program's own variables set otherwise, toggles
 CASES = (

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds vramscope against what measure.py wrote, figure by figure and event by event.
+"""tests/gpu/compare.py - compares vramscope with what measure.py wrote, figure by figure and event by event.
 
     python3 tests/gpu/compare.py OUT VRAMSCOPE
 

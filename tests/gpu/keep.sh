@@ -1,5 +1,5 @@
 #!/bin/sh
-# keep.sh OUT: puts what run.sh measured on a GPU under tests/golden/gpu/<GPU>/, where it is committed.
+# tests/gpu/keep.sh OUT - puts what run.sh measured on a GPU under tests/golden/gpu/<GPU>/, where it is committed.
 set -eu
 cd "$(dirname "$0")/../.."
 out=${1:?"keep.sh OUT: the folder that tests/gpu/run.sh wrote"}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints one JSON object: GPU, driver, CUDA, PyTorch and the libraries beside it, as the golden files of a GPU name them."""
+"""tests/gpu/machine.py - prints one JSON object: GPU, driver, CUDA, PyTorch and the libraries beside it, as the golden
+files of a GPU name them."""
 import json
 import os
 import platform

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the cases of cases.py under real PyTorch on this machine's GPU.
+"""tests/gpu/measure.py - measures the cases of cases.py under real PyTorch on this machine's GPU.
 
     python3 tests/gpu/measure.py OUT [--seconds N] [--only REGEX] [--stand-in]
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# pack.sh [CARRY]: puts what tests/gpu/run.sh needs on a machine without compilers into CARRY (build/carry): programs without their symbols,
-# the plug-in, and the libraries they are linked with that another machine may lack. Run after `make all cuda gpu-tests`.
+# tests/gpu/pack.sh [CARRY] - puts what tests/gpu/run.sh needs on a machine without compilers into CARRY (build/carry):
+# programs without their symbols, the plug-in, and the libraries they are linked with that another machine may lack. Run
+# after `make all cuda gpu-tests`.
 set -eu
 cd "$(dirname "$0")/../.."
 carry=${1:-build/carry}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The time of a training step under PyTorch eager on the GPU: one JSON line.
+"""tests/gpu/time_torch.py - the time of a training step under PyTorch eager on the GPU: one JSON line.
 
     python3 tests/gpu/time_torch.py NET.py
 

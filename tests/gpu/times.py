@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Ratios of step times: OUT/steps_ours.jsonl, steps_again.jsonl and steps_torch.jsonl to OUT/steps.jsonl, and in words.
+"""tests/gpu/times.py - ratios of step times: OUT/steps_ours.jsonl, steps_again.jsonl and steps_torch.jsonl to
+OUT/steps.jsonl, and in words.
 
 Exit status 1 where ours is slower than PyTorch in the same arithmetic, or recording costs more than a hundredth.
 """

@@ -1,4 +1,5 @@
-# A net whose activations outgrow any GPU at a batch that the host hardly notices: for running out of memory on purpose.
+# tests/gpu/too_large.py - a net whose activations outgrow any GPU at a batch that the host hardly notices: for running
+# out of memory on purpose.
 import torch
 import torch.nn as nn
 

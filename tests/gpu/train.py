@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A training script as users write them, for `vramscope record -- python3 train.py [--oom]`. Prints one JSON line: what PyTorch counted."""
+"""tests/gpu/train.py - a training script as users write them, for `vramscope record -- python3 train.py [--oom]`.
+Prints one JSON line: what PyTorch counted."""
 import json
 import sys
 

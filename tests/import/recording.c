@@ -1,3 +1,6 @@
+/*
+ * tests/import/recording.c - see recording.h.
+ */
 #include "tests/import/recording.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* import/backward.h: nodes of backward, brought back to the modules whose ops made them. */
+/*
+ * tests/import/test_backward.c - nodes of backward are matched to the modules whose ops made them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* import/categories.h: one test a rule of docs/formats/import.md. */
+/*
+ * tests/import/test_categories.c - categories of blocks: one test for each rule of docs/formats/import.md.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* import/modules.h: paths of modules from files and lines, and the numbers of calls. */
+/*
+ * tests/import/test_modules.c - paths of modules from files and lines, and the numbers of calls.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /*
- * import/phases.h, import/steps.h: phases from what runs, before and after; steps from phases, notes, calls,
- * repetition.
+ * tests/import/test_phases.c - phases from what runs, before and after; steps from phases, notes, calls, repetition.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* import/roles.h: what stacks say was running. One line a rule of roles.def, and how they go together. */
+/*
+ * tests/import/test_roles.c - what stacks say was running: one line for each rule of roles.def, and how they combine.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

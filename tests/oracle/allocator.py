@@ -1,4 +1,4 @@
-"""The rules of PyTorch's CUDA caching allocator, in little Python.
+"""tests/oracle/allocator.py - the rules of PyTorch's CUDA caching allocator, in a few lines of Python.
 
 Fed with one stream's requests and frees in order, it gives the block sizes and segments that
 `torch.cuda.memory_allocated` and `memory_reserved` count. Default settings only: no expandable

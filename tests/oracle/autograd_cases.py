@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The memory of small programs around autograd, on CUDA or its stand-in.
+"""tests/oracle/autograd_cases.py - the memory of small programs around autograd, on CUDA or its stand-in.
 
     python3 tests/oracle/autograd_cases.py [--print]
 

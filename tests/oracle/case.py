@@ -1,4 +1,4 @@
-"""One case in a process of its own: an empty allocator, and no case disturbs the next."""
+"""tests/oracle/case.py - one case in a process of its own: it begins with an empty allocator."""
 import json
 import os
 import signal

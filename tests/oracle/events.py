@@ -1,4 +1,4 @@
-"""From the allocator's memory history to a list of tensor allocations and frees.
+"""tests/oracle/events.py - from the allocator's memory history to a list of tensor allocations and frees.
 
 A library's workspace or a kernel's scratch is an allocation no tensor was made for; it is recognized
 apart by its C++ frames and left out unless asked for. What remains is what the net itself needs.

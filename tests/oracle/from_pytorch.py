@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Models of torchvision, timm and transformers against the net files that torch2net.py writes from them.
+"""tests/oracle/from_pytorch.py - models of torchvision, timm and transformers against the net files that torch2net.py
+writes from them.
 
     python3 tests/oracle/from_pytorch.py list
     python3 tests/oracle/from_pytorch.py convert FOLDER [NAME ...]

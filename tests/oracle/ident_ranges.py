@@ -1,4 +1,5 @@
-"""Write lang/syntax/ident.def: the characters beyond ASCII that an identifier may hold."""
+"""tests/oracle/ident_ranges.py - write lang/syntax/ident.def: the characters beyond ASCII that an identifier may
+hold."""
 import sys
 import unicodedata
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What CPython's own parser makes of a source, in the text of tests/lang/dump.h.
+"""tests/oracle/lang_ast.py - what CPython's own parser makes of a source, in the text of tests/lang/dump.h.
 
     python3.12 tests/oracle/lang_ast.py FILE...     # writes FILE with .ast instead of .py
 

@@ -1,4 +1,6 @@
-"""Expected output of the language's test programs: python3.12 tests/oracle/lang_cases.py
+"""tests/oracle/lang_cases.py - expected output of the language's test programs.
+
+    python3.12 tests/oracle/lang_cases.py
 
 Reads tests/oracle/lang_semantics.txt and lang_lifetimes.txt ("=== name", then the program), runs each program under CPython and
 writes tests/golden/lang/cases.txt: each program with what it printed. `_probe(name)` is an object whose death prints its name.

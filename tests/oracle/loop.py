@@ -1,4 +1,4 @@
-"""The built-in training loop of the net language, on any device.
+"""tests/oracle/loop.py - the built-in training loop of the net language, on any device.
 
 One function, so that names live and die as the page says; `observer.phase(name)` is called at
 the end of every phase, `observer.loss(l)` after every loss. Both must keep no tensor.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/oracle/ from real PyTorch.
+"""tests/oracle/make_golden.py - writes tests/golden/oracle/ from real PyTorch.
 
     python3 tests/oracle/make_golden.py PART ... [--only REGEX] [--with TOGGLE]
 

@@ -1,4 +1,4 @@
-"""Net files under real PyTorch: load one, read its settings, run the hooks it defines."""
+"""tests/oracle/netfile.py - net files under real PyTorch: load one, read its settings, run the hooks it defines."""
 import importlib.util
 
 import torch

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch does with each row of tests/engine/op_cases.def: results, gradients, memory.
+"""tests/oracle/op_cases.py - what PyTorch does with each row of tests/engine/op_cases.def: results, gradients, memory.
 
     python3 tests/oracle/op_cases.py [--only WORD] [--print]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What torch.utils.flop_counter counts for each row of tests/engine/op_cases.def: forward and backward.
+"""tests/oracle/op_flops.py - what torch.utils.flop_counter counts for each row of tests/engine/op_cases.def: forward
+and backward.
 
     python3 tests/oracle/op_flops.py [--print]
 

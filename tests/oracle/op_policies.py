@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What autocast and autograd do with each row of tests/engine/op_cases.def: dtypes of results, and what is saved.
+"""tests/oracle/op_policies.py - what autocast and autograd do with each row of tests/engine/op_cases.def: dtypes of
+results, and what is saved.
 
     python3 tests/oracle/op_policies.py [--only WORD] [--print]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pickle_cases.py - pickles as CPython writes them, with what they hold.
+"""tests/oracle/pickle_cases.py - pickles as CPython writes them, with what they hold.
 
     python3 tests/oracle/pickle_cases.py > tests/golden/pickle/cases.txt
     python3 tests/oracle/pickle_cases.py opcodes > tests/golden/pickle/opcodes.txt

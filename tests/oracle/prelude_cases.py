@@ -1,4 +1,5 @@
-"""The cases of prelude_ops.py: what is run with torch and with the prelude in its place."""
+"""tests/oracle/prelude_cases.py - the cases of prelude_ops.py: what is run with torch and with the prelude in its
+place."""
 import torch
 
 

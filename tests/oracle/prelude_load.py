@@ -1,4 +1,4 @@
-"""Runs the files of lang/prelude under real PyTorch, each in a module of its own.
+"""tests/oracle/prelude_load.py - runs the files of lang/prelude under real PyTorch, each in a module of its own.
 
 `load()` gives a stand-in for `torch` whose nn, nn.functional, optim, amp and utils.checkpoint are the
 prelude's, and whose `_op` is the op table spelled with PyTorch's own functions. What else the

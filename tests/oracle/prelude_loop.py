@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shows that the prelude's loop, toggles, modules and optimizers together train a net file with the very
-memory events that tests/oracle/loop.py has, which is plain PyTorch.
+"""tests/oracle/prelude_loop.py - shows that the prelude's loop, toggles, modules and optimizers together train a net
+file with the very memory events that tests/oracle/loop.py has, which is plain PyTorch.
 
     python3 tests/oracle/prelude_loop.py NET.py ... [--grid] [--without TOGGLE]
 

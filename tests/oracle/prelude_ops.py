@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shows that the prelude does what PyTorch does: every memory event of its modules, optimizers,
-GradScaler and checkpoint against those of PyTorch's own Python, and their numbers on the CPU.
+"""tests/oracle/prelude_ops.py - shows that the prelude does what PyTorch does: every memory event of its modules,
+optimizers, GradScaler and checkpoint against those of PyTorch's own Python, and their numbers on the CPU.
 
     python3 tests/oracle/prelude_ops.py [NAME ...]     cases whose name contains one of the words
 

@@ -1,4 +1,4 @@
-"""Counts the ops a checkpoint runs again in backward.
+"""tests/oracle/recompute.py - counts the ops that a checkpoint runs again in backward.
 
 Done in a run of its own: the dispatch mode that counts keeps tensors alive, so memory figures of
 such a run mean nothing.

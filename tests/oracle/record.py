@@ -1,4 +1,4 @@
-"""One case on CUDA (a GPU, or the stand-in): events, phases, peaks, saved tensors."""
+"""tests/oracle/record.py - one case on CUDA (a GPU, or the stand-in): events, phases, peaks, saved tensors."""
 import contextlib
 import weakref
 

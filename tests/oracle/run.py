@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one net file under real PyTorch and prints its figures as one JSON object.
+"""tests/oracle/run.py - runs one net file under real PyTorch and prints its figures as one JSON object.
 
     python3 tests/oracle/run.py NET.py [--setting cuda|cpu] [--batch N --TOGGLE VALUE ...]
                                 [--events] [--scratch] [--json OUT | --csv OUT]

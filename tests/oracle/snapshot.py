@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A net file's training run as PyTorch's own memory snapshot.
+"""tests/oracle/snapshot.py - a net file's training run as PyTorch's own memory snapshot.
 
     python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--notes on] [--last N] [--TOGGLE VALUE ...]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""snapshot_lists.py - PyTorch CUDA memory snapshots as compact lists for the allocator's tests.
+"""tests/oracle/snapshot_lists.py - PyTorch CUDA memory snapshots as compact lists for the allocator's tests.
 
     python3 tests/oracle/snapshot_lists.py OUTDIR SNAPSHOT.pickle[.gz]...
 

@@ -1,4 +1,5 @@
-"""What each toggle does to a model, as the net language page defines it ("Toggles, exactly")."""
+"""tests/oracle/toggles.py - what each toggle does to a model, as the net language page defines it ("Toggles,
+exactly")."""
 import torch
 import torch.nn as nn
 from torch.utils import checkpoint as ckpt

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What torch2net.py says and writes for small models; needs PyTorch.
+"""tests/oracle/torch2net_cases.py - what torch2net.py says and writes for small models; needs PyTorch.
 
     python3 tests/oracle/torch2net_cases.py
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the oracle against figures that real GPUs gave.
+"""tests/oracle/validate.py - checks the oracle against figures that real GPUs gave.
 
     python3 tests/oracle/validate.py SNAPSHOT_DIR
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The slots that CPython 3.12 gives to the variables of every code of a source, in the text of tests/lang/dump.h.
+"""tests/oracle/varnames.py - the slots that CPython 3.12 gives to the variables of every code of a source, in the text
+of tests/lang/dump.h.
 
     python3.12 tests/oracle/varnames.py FILE... > tests/golden/lang/varnames.txt
 

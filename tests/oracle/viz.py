@@ -1,4 +1,5 @@
-"""Reads an exported snapshot as PyTorch's own tools do, and holds what they say against `vramscope report --json`.
+"""tests/oracle/viz.py - reads an exported snapshot as PyTorch's own tools do, and compares what they say with
+`vramscope report --json`.
 
     python viz.py MEMORY_VIZ SNAPSHOT REPORT
 

@@ -1,4 +1,5 @@
-"""Watches for the first `import torch` of a Python program that `vramscope record` runs.
+"""tracer/python/sitecustomize.py - watches for the first `import torch` of a Python program that `vramscope record`
+runs.
 
 The recorder puts the folder of this file first on PYTHONPATH, and Python imports `sitecustomize` before the program
 begins. This file removes the folder from sys.path again and imports the `sitecustomize` that Python would have imported

@@ -1,4 +1,5 @@
-"""Enables PyTorch's memory history in a program that `vramscope record` runs, and saves it.
+"""tracer/python/vramscope_torch.py - enables PyTorch's memory history in a program that `vramscope record` runs, and
+saves it.
 
 Recording begins when CUDA is initialised: a program that imports torch without using a GPU is not affected. Each
 process writes two files into the recorder's folder: NAME.status, with one fact per line, and NAME.pickle, the snapshot,

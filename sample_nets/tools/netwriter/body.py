@@ -1,4 +1,5 @@
-"""A recorded graph as the lines of a function, in which every name ends where the value died when it was recorded."""
+"""sample_nets/tools/netwriter/body.py - a recorded graph as the lines of a function, in which every name ends where the
+value died when it was recorded."""
 import keyword
 import operator
 import os

@@ -1,4 +1,5 @@
-"""Modules become classes: those of one type that differ in numbers alone share one, with the numbers as parameters."""
+"""sample_nets/tools/netwriter/classes.py - modules become classes: those of one type that differ in numbers alone share
+one, with the numbers as parameters."""
 import keyword
 import re
 

@@ -1,4 +1,4 @@
-"""One node of a graph as an expression of the net language."""
+"""sample_nets/tools/netwriter/expr.py - one node of a graph as an expression of the net language."""
 import inspect
 import operator
 

@@ -1,4 +1,5 @@
-"""What the running frames show: the name that a result is bound to, and the line that called for it."""
+"""sample_nets/tools/netwriter/frames.py - what the running frames show: the name that a result is bound to, and the
+line that called for it."""
 import dis
 import os
 import sys

@@ -1,4 +1,5 @@
-"""What the net language has, by PyTorch's names: read from known.txt, which the tests hold against the language."""
+"""sample_nets/tools/netwriter/known.py - what the net language has, by PyTorch's names: read from known.txt, which the
+tests compare with the language."""
 import os
 
 _FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.txt")

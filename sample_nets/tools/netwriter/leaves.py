@@ -1,4 +1,5 @@
-"""torch.nn modules that the net language has, and how each is constructed again."""
+"""sample_nets/tools/netwriter/leaves.py - torch.nn modules that the net language has, and how each is constructed
+again."""
 import inspect
 
 import torch

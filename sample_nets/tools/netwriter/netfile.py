@@ -1,4 +1,5 @@
-"""The net file as a whole: classes, model(), batch(), loss(), optimizer() and defaults."""
+"""sample_nets/tools/netwriter/netfile.py - the net file as a whole: classes, model(), batch(), loss(), optimizer() and
+defaults."""
 import torch
 
 from .body import Body, path_text

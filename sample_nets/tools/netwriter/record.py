@@ -1,4 +1,5 @@
-"""Runs a model once, without data, and records every module's forward into a torch.fx graph of its own.
+"""sample_nets/tools/netwriter/record.py - runs a model once, without data, and records every module's forward into a
+torch.fx graph of its own.
 
 The model's own Python runs, with the real objects: so conditions, loops and lifetimes are those of the model, and
 where the last reference to a tensor goes away is seen, not guessed. The copy it runs on is on the device `meta`

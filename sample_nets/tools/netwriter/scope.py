@@ -1,4 +1,5 @@
-"""One call of one module as a torch.fx graph: its ops, and the points at which its tensors are freed."""
+"""sample_nets/tools/netwriter/scope.py - one call of one module as a torch.fx graph: its ops, and the points at which
+its tensors are freed."""
 import dataclasses
 import operator
 import weakref

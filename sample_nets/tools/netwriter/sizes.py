@@ -1,4 +1,4 @@
-"""Sizes of tensors that remember where they come from.
+"""sample_nets/tools/netwriter/sizes.py - sizes of tensors that remember where they come from.
 
 A `Size` is an int to the model's own code, so its conditions and loops take the way they take with the example; but
 it knows the node that computed it, so that what is written into the net file is `x.shape[0]` and not 8.

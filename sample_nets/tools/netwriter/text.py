@@ -1,4 +1,5 @@
-"""Pieces of the text of a net file: literals, holes for numbers that may become parameters of a class, long lines."""
+"""sample_nets/tools/netwriter/text.py - pieces of the text of a net file: literals, holes for numbers that may become
+parameters of a class, long lines."""
 import math
 import re
 

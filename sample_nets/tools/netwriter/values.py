@@ -1,4 +1,5 @@
-"""Arguments and results of ops: without their device, with known values, as objects of their own."""
+"""sample_nets/tools/netwriter/values.py - arguments and results of ops: without their device, with known values, as
+objects of their own."""
 import torch
 from torch import nn
 

@@ -1,4 +1,6 @@
-/* base/recorded/callstack.h: equal frames and stacks are kept once. */
+/*
+ * tests/base/recorded/test_callstack.c - equal frames and stacks are kept once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,11 @@
-# common.sh - what run.sh and its parts share. A part is a script of this folder; it is run by `sh`, in the project's folder, with
+# tests/gpu/parts/common.sh - what run.sh and its parts share. A part is a script of this folder; it is run by `sh`, in
+# the project's folder, with
 #
 #     OUT PYTHON BUILD VRAMSCOPE VRAMSCOPE_PLUGINS FEW STAND_IN SECONDS_LEFT
 #
-# prints what it finds, the last line in short, and ends with 0: nothing differs, 1: something does or failed, 3: skipped, for the reason in
-# the last line. Its first lines name its time: "# seconds: N".
+# in its environment. It prints what it finds, the last line in short, and its exit status is 0: nothing differs, 1:
+# something does or failed, 3: skipped, for the reason in the last line. Its first lines give its time:
+# "# seconds: N".
 
 # Where the built files are; makes what is missing where that can be done.
 find_files() {

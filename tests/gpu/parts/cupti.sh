@@ -1,4 +1,5 @@
-# cupti.sh - CUPTI on runs of our own: its records kept as text (docs/internals/cuda.md), to be golden files, and what the report says of them.
+# tests/gpu/parts/cupti.sh - CUPTI on runs of our own: its records kept as text (docs/internals/cuda.md), to be golden
+# files, and what the report says of them.
 # seconds: 40
 #
 # On a stand-in CUPTI is the one that tests/tracer/cupti/twin plays.

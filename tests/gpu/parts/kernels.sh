@@ -1,4 +1,4 @@
-# kernels.sh - the tests of the CPU's kernels, their operands moved to the device.
+# tests/gpu/parts/kernels.sh - the tests of the CPU's kernels, their operands moved to the device.
 # seconds: 60
 ran=0
 end=$(($(date +%s) + SECONDS_LEFT))

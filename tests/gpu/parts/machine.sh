@@ -1,4 +1,4 @@
-# machine.sh - which GPU, driver, CUDA and PyTorch; and what else uses the GPU.
+# tests/gpu/parts/machine.sh - which GPU, driver, CUDA and PyTorch; and what else uses the GPU.
 # seconds: 40
 "$PYTHON" tests/gpu/machine.py >"$OUT/machine.json" 2>"$OUT/machine.err" || {
     # no Python: what nvidia-smi and we say

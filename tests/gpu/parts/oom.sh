@@ -1,4 +1,5 @@
-# oom.sh - runs that must end out of memory: by a limit of ours, by the allocator's limit, and by the GPU's. Each leaves a whole trace.
+# tests/gpu/parts/oom.sh - runs that must end out of memory: by a limit of ours, by the allocator's limit, and by the
+# GPU's. Each leaves a whole trace.
 # seconds: 45
 bad=0
 folder=$OUT/oom

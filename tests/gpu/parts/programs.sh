@@ -1,4 +1,5 @@
-# programs.sh - `vramscope record --` on a training script under PyTorch and on a plain CUDA program: to the end, out of memory, killed.
+# tests/gpu/parts/programs.sh - `vramscope record --` on a training script under PyTorch and on a plain CUDA program:
+# to the end, out of memory, killed.
 # seconds: 75
 #
 # On a stand-in the plain program and its driver are those of tests/tracer/inject/fake, and PyTorch runs on what tests/oracle preloads.

@@ -1,4 +1,5 @@
-# sanitizer.sh - compute-sanitizer over the tests of kernels: accesses outside of allocations, races in shared memory, reads of what nobody wrote.
+# tests/gpu/parts/sanitizer.sh - compute-sanitizer over the tests of kernels: accesses outside of allocations, races in
+# shared memory, reads of what nobody wrote.
 # seconds: 70
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer /usr/local/cuda/compute-sanitizer/compute-sanitizer 2>/dev/null | head -n 1)
 if [ -z "$sanitizer" ]; then

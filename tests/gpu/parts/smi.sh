@@ -1,4 +1,4 @@
-# smi.sh - the number of nvidia-smi beside ours, while nothing runs and as a run on the GPU kept it.
+# tests/gpu/parts/smi.sh - the number of nvidia-smi beside ours, while nothing runs and as a run on the GPU kept it.
 # seconds: 25
 folder=$OUT/smi
 mkdir -p "$folder"

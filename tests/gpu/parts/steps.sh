@@ -1,4 +1,5 @@
-# steps.sh - how long a training step takes: ours and PyTorch eager in turn, ours recorded and not; in float32 and under amp.
+# tests/gpu/parts/steps.sh - how long a training step takes: ours and PyTorch eager in turn, ours recorded and not; in
+# float32 and under amp.
 # seconds: 120
 end=$(($(date +%s) + SECONDS_LEFT))
 rm -f "$OUT"/steps_*.jsonl

@@ -1,4 +1,5 @@
-# torch.sh - what PyTorch's memory does on this GPU, and whether ours is the same: figures at the ends of phases, and events.
+# tests/gpu/parts/torch.sh - what PyTorch's memory does on this GPU, and whether ours is the same: figures at the ends
+# of phases, and events.
 # seconds: 150
 seconds=$((SECONDS_LEFT * 2 / 3))
 only=

@@ -1,4 +1,4 @@
-"""Run a CUDA build of PyTorch where there is no GPU.
+"""tests/oracle/nogpu/__init__.py - run a CUDA build of PyTorch where there is no GPU.
 
 `enter()` builds a small library that stands in for the CUDA runtime and every CUDA library
 PyTorch links (cuBLAS, cuDNN, ...), and starts this Python program again with it preloaded.

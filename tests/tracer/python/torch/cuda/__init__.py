@@ -1,4 +1,5 @@
-"""See torch/__init__.py. A process that was forked after CUDA began has none, as in PyTorch."""
+"""tests/tracer/python/torch/cuda/__init__.py - see torch/__init__.py. A process that was forked after CUDA began has
+none, as in PyTorch."""
 import os
 
 _initialized = False

@@ -1,4 +1,5 @@
-"""See torch/__init__.py. FAKE_TORCH_OLD: the function that turns the history on is that of PyTorch 2.0."""
+"""tests/tracer/python/torch/cuda/memory.py - see torch/__init__.py. FAKE_TORCH_OLD: the function that turns the history
+on is that of PyTorch 2.0."""
 import gzip
 import os
 import pickle
