@@ -231,8 +231,8 @@ static enum vs_status item_use(struct parser *p, const struct item *item)
         return case_key(p, item);
     if (strcmp(key, "claim") == 0)
         lesson->claim = item->text;
-    else if (strcmp(key, "look") == 0)
-        lesson->look = item->text;
+    else if (strcmp(key, "keys") == 0)
+        lesson->keys = item->text;
     else if (strcmp(key, "picture") == 0)
         lesson->is_whole = strcmp(item->text, "all") == 0;
     else
@@ -268,7 +268,7 @@ enum vs_status cli_lesson_parse(const char *name, const char *text, size_t len,
     out->name = vs_arena_strndup(out->arena, name, strlen(name));
     out->text = vs_arena_strndup(out->arena, text, len);
     out->len = len;
-    out->look = "gp";
+    out->keys = "gp";
     p.at = out->text;
     while (*p.at == '#' && !st) {
         struct item item = {.key = NULL};

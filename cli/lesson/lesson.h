@@ -55,14 +55,14 @@ struct cli_lesson_case {
 
 /*
  * number  from 1; name: of the file, for messages; text, len: the whole file, from its arena
- * look    keys for the TUI; is_whole: the picture shows all steps
+ * keys    for the TUI; is_whole: the picture shows all steps
  */
 struct cli_lesson {
     unsigned number;
     const char *name;
     const char *title;
     const char *claim;
-    const char *look;
+    const char *keys;
     bool is_whole;
     struct cli_lesson_run runs[CLI_LESSON_RUNS_MAX];
     size_t run_count;

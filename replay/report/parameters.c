@@ -9,21 +9,23 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/dtype.h"
 #include "base/mem.h"
 #include "replay/state/live.h"
 
-/* The row of a module, added if there is none. Parameters of one module follow each other. */
-static struct rpl_parameters_row *row_of(struct rpl_parameters *out, const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    const size_t len = dot ? (size_t)(dot - name) : 0;
+/* Rows of each list of the text. */
+#define ROWS_SHOWN 6
 
+/* The row of a module, added if there is none. Parameters of one module follow each other. */
+static struct rpl_parameters_row *row_find(struct rpl_parameters *out, const char *module,
+                                           size_t len)
+{
     for (size_t i = out->row_count; i-- > 0;)
-        if (strncmp(out->rows[i].module, name, len) == 0 && out->rows[i].module[len] == '\0')
+        if (strncmp(out->rows[i].module, module, len) == 0 && out->rows[i].module[len] == '\0')
             return &out->rows[i];
     out->rows = vs_grow(out->rows, out->row_count, &out->row_cap, sizeof(*out->rows));
-    out->rows[out->row_count] = (struct rpl_parameters_row){.module = vs_strndup(name, len)};
+    out->rows[out->row_count] = (struct rpl_parameters_row){.module = vs_strndup(module, len)};
     return &out->rows[out->row_count++];
 }
 
@@ -31,7 +33,8 @@ static void block_add(struct rpl_parameters *out, const struct rpl_block *block,
                       const char *name)
 {
     const uint64_t count = block->requested / vs_dtype_bytes((enum vs_dtype)dtype);
-    struct rpl_parameters_row *row = row_of(out, name);
+    const char *dot = strrchr(name, '.');
+    struct rpl_parameters_row *row = row_find(out, name, dot ? (size_t)(dot - name) : 0);
 
     row->count += count;
     row->bytes += block->requested;
@@ -126,4 +129,79 @@ uint64_t rpl_parameters_below(const struct rpl_parameters *parameters, const cha
             count += parameters->rows[i].count;
     }
     return count;
+}
+
+/* ---- as text and JSON ---- */
+
+static void row_text(const struct rpl_parameters_row *row, uint64_t all, int width,
+                     struct vs_text *out)
+{
+    char count[VS_BYTES_TEXT_MAX];
+    char bytes[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "  %-*s  %14s  %5.1f %%  %10s\n", width,
+                 *row->module ? row->module : "(the model itself)",
+                 vs_bytes_exact_text(row->count, count), 100.0 * (double)row->count / (double)all,
+                 vs_bytes_text(row->bytes, bytes));
+}
+
+static void rows_text(const struct rpl_parameters *list, uint64_t all, struct vs_text *out)
+{
+    const size_t shown = list->row_count <= ROWS_SHOWN ? list->row_count : ROWS_SHOWN - 1;
+    int width = 12;
+
+    for (size_t i = 0; i < shown; i++)
+        if ((int)strlen(list->rows[i].module) > width)
+            width = (int)strlen(list->rows[i].module);
+    for (size_t i = 0; i < shown; i++)
+        row_text(&list->rows[i], all, width, out);
+    if (shown < list->row_count)
+        vs_text_addf(out, "  and %zu more\n", list->row_count - shown);
+}
+
+/* The rows added up by the first name of their paths. */
+static void parts_fill(const struct rpl_parameters *parameters, struct rpl_parameters *out)
+{
+    for (size_t i = 0; i < parameters->row_count; i++) {
+        const struct rpl_parameters_row *from = &parameters->rows[i];
+        const size_t len = strcspn(from->module, ".");
+        struct rpl_parameters_row *to = row_find(out, from->module, len);
+
+        to->count += from->count;
+        to->bytes += from->bytes;
+    }
+    rows_sort(out);
+}
+
+void rpl_parameters_text(const struct rpl_parameters *parameters, struct vs_text *out)
+{
+    struct rpl_parameters parts = {.row_count = 0};
+    char count[VS_BYTES_TEXT_MAX];
+    char bytes[VS_BYTES_TEXT_MAX];
+
+    if (!parameters->count)
+        return;
+    vs_text_addf(out, "\nParameters: %s, %s\n", vs_bytes_exact_text(parameters->count, count),
+                 vs_bytes_text(parameters->bytes, bytes));
+    parts_fill(parameters, &parts);
+    if (parts.row_count > 1 && parts.row_count < parameters->row_count) {
+        rows_text(&parts, parameters->count, out);
+        vs_text_add(out, "the modules with the most\n");
+    }
+    rows_text(parameters, parameters->count, out);
+    rpl_parameters_release(&parts);
+}
+
+void rpl_parameters_json(const struct rpl_parameters *parameters, struct vs_json *json)
+{
+    vs_json_key(json, "parameters_by_module");
+    vs_json_array(json);
+    for (size_t i = 0; i < parameters->row_count; i++) {
+        vs_json_object_flat(json);
+        vs_json_put_string(json, "module", parameters->rows[i].module);
+        vs_json_put_uint(json, "parameters", parameters->rows[i].count);
+        vs_json_put_uint(json, "bytes", parameters->rows[i].bytes);
+        vs_json_end(json);
+    }
+    vs_json_end(json);
 }

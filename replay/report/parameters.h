@@ -14,6 +14,8 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "replay/trace/trace.h"
 
 /* module: path, "" is the model itself; owned. count: elements; bytes: requested for them. */
@@ -39,6 +41,13 @@ struct rpl_parameters {
 VS_MUST_USE enum vs_status rpl_parameters_fill(struct rpl_parameters *out, struct rpl_trace *trace,
                                                struct vs_error *err);
 void rpl_parameters_release(struct rpl_parameters *parameters);
+
+/*
+ * Append the parts of the model (its direct children) and the modules with the most parameters; nothing where there are
+ * none. Append the JSON member "parameters_by_module": an array with all rows.
+ */
+void rpl_parameters_text(const struct rpl_parameters *parameters, struct vs_text *out);
+void rpl_parameters_json(const struct rpl_parameters *parameters, struct vs_json *json);
 
 /* The parameters of the module at `path` (as in PyTorch: "layer1.0"; "" is the whole model) and of all below it. */
 uint64_t rpl_parameters_below(const struct rpl_parameters *parameters, const char *path);

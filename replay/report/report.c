@@ -137,6 +137,8 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
         return VS_OK;
     st = blocks_fill(out, top, err);
     if (!st)
+        st = rpl_parameters_fill(&out->parameters, trace, err);
+    if (!st)
         st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
     return st;
 }
@@ -156,6 +158,7 @@ void rpl_report_release(struct rpl_report *report)
     rpl_alloc_sites_release(&report->modules);
     rpl_alloc_sites_release(&report->layers);
     rpl_work_release(&report->work);
+    rpl_parameters_release(&report->parameters);
     rpl_summary_release(&report->sum);
     memset(report, 0, sizeof(*report));
 }

@@ -20,6 +20,7 @@
 #include "replay/inspect/alloc_sites.h"
 #include "replay/report/account.h"
 #include "replay/report/non_pytorch.h"
+#include "replay/report/parameters.h"
 #include "replay/report/summary.h"
 #include "replay/trace/trace.h"
 #include "replay/trace/work.h"
@@ -37,6 +38,7 @@
  * kept      the unused blocks at `at`; kept_why has one for each of kept.items
  * leak      what the training steps leak; leak_why has one for each of leak.blocks, at leak.at
  * work      what a GPU executed, where that was measured (replay/trace/work.h)
+ * parameters  of each module when the first step begins
  * account   the parts of the figure that nvidia-smi prints
  * outside   memory not from PyTorch, of a program that was also recorded at the driver; NULL: not known. Borrowed; the
  *           caller sets it after rpl_report_fill
@@ -57,6 +59,7 @@ struct rpl_report {
     struct rpl_leak leak;
     struct rpl_why *leak_why;
     struct rpl_work work;
+    struct rpl_parameters parameters;
     struct rpl_account account;
     const struct rpl_non_pytorch *outside;
 };

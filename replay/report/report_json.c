@@ -479,6 +479,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     rpl_report_work_json(report, json);
     devices_json(report, json);
     alloc_sites_json(report, json);
+    rpl_parameters_json(&report->parameters, json);
     vs_json_key(json, "largest");
     vs_json_array(json);
     for (size_t i = 0; i < report->largest_count; i++)

@@ -446,5 +446,6 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         rpl_non_pytorch_text(report->outside, report->top, out);
     if (!rpl_trace_is_imported(report->trace))
         add_tail(&report->sum, out);
+    rpl_parameters_text(&report->parameters, out);
     rpl_report_work_text(report, out);
 }

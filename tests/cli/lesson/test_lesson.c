@@ -33,7 +33,7 @@ static void a_head_is_read_up_to_the_first_line_of_code(void **state)
     assert_int_equal(lesson.runs[1].define_count, 1);
     assert_string_equal(vs_toggles_get(&lesson.runs[1].toggles, VS_TOGGLE_BATCH), "4");
     assert_string_equal(lesson.cases[0].text, "It is.");
-    assert_string_equal(lesson.look, "gp");
+    assert_string_equal(lesson.keys, "gp");
     assert_int_equal(cli_lesson_run_find(&lesson, "afterwards", 5), 1);
     assert_int_equal(cli_lesson_run_find(&lesson, "aft", 3), 2);
     cli_lesson_release(&lesson);

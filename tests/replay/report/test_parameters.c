@@ -20,6 +20,7 @@ static void most_parameters_of_vgg16_are_in_its_linear_layers(void **state)
     struct rpl_trace *trace = net_trace("sample_nets/vgg16.py", "steps=1 batch=1");
     struct rpl_parameters p = {.row_count = 0};
     struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
 
     (void)state;
     if (rpl_parameters_fill(&p, trace, &err))
@@ -34,6 +35,14 @@ static void most_parameters_of_vgg16_are_in_its_linear_layers(void **state)
     assert_int_equal(rpl_parameters_below(&p, "classifier"), 123642856);
     assert_int_equal(rpl_parameters_below(&p, "classif"), 0);
     assert_int_equal(rpl_parameters_below(&p, ""), 138357544);
+    rpl_parameters_text(&p, &text);
+    assert_non_null(strstr(vs_text_get(&text),
+                           "\nParameters: 138,357,544, 527.8 MiB\n"
+                           "  classifier       123,642,856   89.4 %   471.7 MiB\n"
+                           "  features          14,714,688   10.6 %    56.1 MiB\n"));
+    assert_non_null(strstr(vs_text_get(&text), "classifier.0     102,764,544   74.3 %"));
+    assert_non_null(strstr(vs_text_get(&text), "and 11 more\n"));
+    vs_text_release(&text);
     rpl_parameters_release(&p);
     rpl_trace_free(trace);
 }
