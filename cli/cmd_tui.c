@@ -12,10 +12,8 @@
 
 #include "base/mem.h"
 #include "cli/cmds.h"
+#include "cli/screen.h"
 #include "tui/change.h"
-#include "tui/loop.h"
-
-#define SIZE_MAX_CELLS 1000
 
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "open with this what-if; may be given more than once"},
@@ -30,39 +28,6 @@ static const struct cli_option OPTIONS[] = {
     {"follow", 'f', NULL, false, "watch a recording that is still running"},
     {NULL, 0, NULL, false, NULL},
 };
-
-/* "80x24" */
-static enum vs_status size_get(const struct cli_args *args, int *w, int *h, struct vs_error *err)
-{
-    const char *text = cli_args_value(args, "size");
-    char *end;
-    long x = 80;
-    long y = 24;
-
-    if (text) {
-        x = strtol(text, &end, 10);
-        y = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
-        if (*end || x < 1 || y < 1 || x > SIZE_MAX_CELLS || y > SIZE_MAX_CELLS)
-            return vs_fail(err, VS_E_USAGE, "tui: --size cannot be `%s`; 80x24 would be one", text);
-    }
-    *w = (int)x;
-    *h = (int)y;
-    return VS_OK;
-}
-
-static enum vs_status theme_get(const struct cli_args *args, enum tui_theme *out,
-                                struct vs_error *err)
-{
-    const char *name = cli_args_value(args, "theme");
-
-    *out = tui_theme_pick(getenv("NO_COLOR"), getenv("COLORFGBG"));
-    if (name && tui_theme_find(name, out, err)) {
-        vs_error_prefix(err, "tui");
-        err->status = VS_E_USAGE;
-        return VS_E_USAGE;
-    }
-    return VS_OK;
-}
 
 /* Runs the what-if of --set and shows it. An illegal value is wrong usage; if the run fails, the screen shows why. */
 static enum vs_status changes_set(const struct cli_args *args, struct tui_app *app,
@@ -92,47 +57,10 @@ static enum vs_status changes_set(const struct cli_args *args, struct tui_app *a
 /* Messages that the screen would hide are printed before it is drawn. */
 static enum vs_status args_check(const struct cli_args *args, struct vs_error *err)
 {
-    const char *keys = cli_args_value(args, "keys");
-    const char *at = keys ? tui_keys_unknown(keys) : NULL;
-
-    if (at)
-        return vs_fail(err, VS_E_USAGE,
-                       "tui: there is no key `%.*s`; <enter>, <esc>, <tab>, <left>, <pgdn>, <f1>, "
-                       "<C-d> are some, and <lt> is `<`",
-                       (int)strcspn(at, ">") + 1, at);
     if (args->positional_count > 1 && cli_args_has(args, "set"))
         return vs_fail(err, VS_E_USAGE,
                        "tui: a second trace or --set, not both: each is the other run");
     return VS_OK;
-}
-
-static int dump(const struct cli_args *args, struct tui_app *app, int w, int h)
-{
-    struct vs_text text = {NULL, 0, 0};
-    const char *keys = cli_args_value(args, "keys");
-    int status;
-
-    /* text has no colours to tell categories apart by */
-    app->is_letters = !cli_args_has(args, "styles") && !cli_args_has(args, "theme");
-    tui_app_resize(app, w, h);
-    tui_app_sync(app);
-    /* the last screen before they quit */
-    (void)tui_type(app, keys ? keys : "");
-    tui_dump(app, cli_args_has(args, "styles"), &text);
-    status = cli_print(&text);
-    vs_text_release(&text);
-    return status;
-}
-
-static int on_terminal(const struct cli_args *args, struct tui_app *app)
-{
-    struct vs_error err = VS_ERROR_INIT;
-    const char *keys = cli_args_value(args, "keys");
-    int signal;
-
-    if (tui_loop(app, keys ? keys : "", &signal, &err))
-        return cli_fail(&err);
-    return signal ? 128 + signal : 0;
 }
 
 /* A trace without a stored index is read once completely. */
@@ -152,16 +80,14 @@ static int run(const struct cli_args *args)
     int shown = 0;
     struct tui_app *app = vs_calloc(1, sizeof(*app));
     struct vs_error err = VS_ERROR_INIT;
-    enum tui_theme theme;
+    struct cli_screen screen;
     int status;
-    int w = 0;
-    int h = 0;
 
     vs_mem_keep();
     if (isatty(STDERR_FILENO))
         app->opening = opening_show;
     app->opening_user = &shown;
-    if (args_check(args, &err) || size_get(args, &w, &h, &err) || theme_get(args, &theme, &err) ||
+    if (cli_screen_read(args, &screen, &err) || args_check(args, &err) ||
         tui_app_open(app, args->positionals[0], &err) ||
         (args->positional_count > 1 && tui_app_open_other(app, args->positionals[1], &err))) {
         if (shown)
@@ -171,17 +97,12 @@ static int run(const struct cli_args *args)
     }
     if (shown)
         fputs("\r\033[K", stderr);
-    app->theme = theme;
-    app->is_ascii = cli_args_has(args, "ascii");
-    app->has_mouse = !cli_args_has(args, "no-mouse");
     app->is_lazy = cli_args_has(args, "no-precompute");
     app->is_following = cli_args_has(args, "follow");
     if (changes_set(args, app, &err))
         status = cli_fail(&err);
-    else if (cli_args_has(args, "dump"))
-        status = dump(args, app, w, h);
     else
-        status = on_terminal(args, app);
+        status = cli_screen_run(&screen, app, "");
 out:
     tui_app_release(app);
     vs_free(app);

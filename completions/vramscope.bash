@@ -61,7 +61,7 @@ _vramscope_options()
     toggles) echo "--json --help" ;;
     ops) echo "--json --help" ;;
     smi) echo "--json --help" ;;
-    lesson) echo "--all --page --code --from --json --help" ;;
+    lesson) echo "--all --page --tui --dump --size --keys --code --from --json --help" ;;
     esac
 }
 

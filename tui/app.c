@@ -68,15 +68,12 @@ static void views_release(struct tui_app *app)
     }
 }
 
-enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_error *err)
+/* Everything that follows from app->base.trace, which has been opened. */
+static enum vs_status begin(struct tui_app *app, struct vs_error *err)
 {
     enum vs_status st;
 
-    app->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    views_init(app);
-    st = rpl_trace_open(path, &app->base.trace, err);
-    if (!st)
-        st = tui_run_open(&app->base, app->opening, app->opening_user, err);
+    st = tui_run_open(&app->base, app->opening, app->opening_user, err);
     if (!st)
         st = rpl_marks_open(app->base.trace, &app->marks, err);
     if (st)
@@ -100,6 +97,36 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
         tui_app_say(
             app, "out of memory here: gk shows what fills the device, gW what helps, gs what fits");
     return VS_OK;
+}
+
+enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_error *err)
+{
+    enum vs_status st;
+
+    app->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    views_init(app);
+    st = rpl_trace_open(path, &app->base.trace, err);
+    return st ? st : begin(app, err);
+}
+
+enum vs_status tui_app_take(struct tui_app *app, const char *name, struct rpl_trace *trace,
+                            struct vs_error *err)
+{
+    app->name = name;
+    views_init(app);
+    app->base.trace = trace;
+    return begin(app, err);
+}
+
+enum vs_status tui_app_take_other(struct tui_app *app, const char *name, struct rpl_trace *trace,
+                                  struct vs_error *err)
+{
+    enum vs_status st = tui_change_take(app, name, trace, err);
+
+    if (!st)
+        panes_set(app, PAIR_PANES);
+    app->moves++;
+    return st;
 }
 
 enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct vs_error *err)

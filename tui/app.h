@@ -191,11 +191,20 @@ struct tui_app {
 VS_MUST_USE enum vs_status tui_app_open(struct tui_app *app, const char *path,
                                         struct vs_error *err);
 /*
+ * The same with a trace in memory, which belongs to the app from now on, also after a failure. `name` (borrowed) names
+ * it.
+ */
+VS_MUST_USE enum vs_status tui_app_take(struct tui_app *app, const char *name,
+                                        struct rpl_trace *trace, struct vs_error *err);
+/*
  * Open the trace at `path` as the other run, which it is until a toggle is changed, and show the diff views. Errors as
  * tui_app_open.
  */
 VS_MUST_USE enum vs_status tui_app_open_other(struct tui_app *app, const char *path,
                                               struct vs_error *err);
+/* The same with a trace in memory, as tui_app_take. */
+VS_MUST_USE enum vs_status tui_app_take_other(struct tui_app *app, const char *name,
+                                              struct rpl_trace *trace, struct vs_error *err);
 void tui_app_release(struct tui_app *app);
 /* Set the size of the screen, in cells. */
 void tui_app_resize(struct tui_app *app, int w, int h);

@@ -282,21 +282,35 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     return st;
 }
 
-enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_error *err)
+/* Everything that follows from the other run's trace, which has been opened. */
+static enum vs_status other_begin(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
-    enum vs_status st;
+    enum vs_status st = tui_run_open(&change->run, app->opening, app->opening_user, err);
 
-    change->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    st = rpl_trace_open(path, &change->run.trace, err);
-    if (!st)
-        st = tui_run_open(&change->run, app->opening, app->opening_user, err);
     if (!st)
         st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
     if (st)
         return st;
     change->is_run = true;
     return tui_diff_open(app, app->opening, app->opening_user, err);
+}
+
+enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_error *err)
+{
+    enum vs_status st;
+
+    app->change.name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    st = rpl_trace_open(path, &app->change.run.trace, err);
+    return st ? st : other_begin(app, err);
+}
+
+enum vs_status tui_change_take(struct tui_app *app, const char *name, struct rpl_trace *trace,
+                               struct vs_error *err)
+{
+    app->change.name = name;
+    app->change.run.trace = trace;
+    return other_begin(app, err);
 }
 
 void tui_app_change(struct tui_app *app)

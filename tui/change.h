@@ -28,6 +28,9 @@ void tui_run_release(struct tui_run *run);
 /* Open the trace at `path` as the other run. Errors as tui_app_open. */
 VS_MUST_USE enum vs_status tui_change_open(struct tui_app *app, const char *path,
                                            struct vs_error *err);
+/* The same with a trace in memory, which belongs to the app, also after a failure. */
+VS_MUST_USE enum vs_status tui_change_take(struct tui_app *app, const char *name,
+                                           struct rpl_trace *trace, struct vs_error *err);
 /* Release the other run and the state of the what-if. */
 void tui_change_release(struct tui_app *app);
 

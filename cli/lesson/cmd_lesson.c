@@ -12,10 +12,16 @@
 #include "cli/cmds.h"
 #include "cli/lesson/answer.h"
 #include "cli/lesson/folder.h"
+#include "cli/lesson/tui.h"
+#include "cli/screen.h"
 
 static const struct cli_option OPTIONS[] = {
     {"all", 'a', NULL, false, "run every lesson and print a line for each"},
     {"page", 0, NULL, false, "run every lesson and print docs/guide/techniques.md"},
+    {"tui", 0, NULL, false, "open the runs before and after side by side in the TUI"},
+    {"dump", 0, NULL, false, "with --tui: print the screen as text instead of taking the terminal"},
+    {"size", 0, "WxH", false, "with --tui: size of the screen that --dump prints (default 80x24)"},
+    {"keys", 'k', "KEYS", false, "with --tui: keys to type first"},
     {"code", 0, NULL, false, "print the file of the lesson"},
     {"from", 0, "DIR", false, "another folder of lessons (docs/internals/lessons.md)"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
@@ -186,6 +192,21 @@ static enum vs_status answer(const struct cli_args *args, const struct cli_lesso
     return st;
 }
 
+/* --tui: returns the exit status. */
+static int tui_run(const struct cli_args *args, const struct cli_lesson_folder *folder)
+{
+    const struct cli_lesson *lesson = NULL;
+    struct cli_screen screen;
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (!args->positional_count)
+        (void)vs_fail(&err, VS_E_USAGE, "lesson: --tui opens one lesson; say which");
+    else if (!lesson_find(folder, args->positionals[0], &lesson, &err) &&
+             !cli_screen_read(args, &screen, &err))
+        return cli_lesson_tui(lesson, folder, &screen);
+    return cli_fail(&err);
+}
+
 static int run(const struct cli_args *args)
 {
     struct cli_lesson_folder folder = {.path = NULL};
@@ -194,8 +215,11 @@ static int run(const struct cli_args *args)
     bool is_good = true;
     int status;
 
-    if (cli_lesson_folder_read(cli_args_value(args, "from"), &folder, &err) ||
-        answer(args, &folder, &text, &is_good, &err))
+    if (cli_lesson_folder_read(cli_args_value(args, "from"), &folder, &err))
+        status = cli_fail(&err);
+    else if (cli_args_has(args, "tui"))
+        status = tui_run(args, &folder);
+    else if (answer(args, &folder, &text, &is_good, &err))
         status = cli_fail(&err);
     else
         status = cli_print(&text);
@@ -208,7 +232,7 @@ static int run(const struct cli_args *args)
 
 const struct cli_cmd cli_cmd_lesson = {
     .name = "lesson",
-    .usage = "[N] [--all] [--json]",
+    .usage = "[N] [--all] [--json] | N --tui",
     .summary = "Run what articles advise for saving GPU memory, and say whether it helps",
     .help =
         "Without N: the list of lessons. A lesson has the advice, nets with and without it, and "
@@ -218,7 +242,7 @@ const struct cli_cmd cli_cmd_lesson = {
         "not reached.\n\n"
         "  vramscope lesson 10\n"
         "  vramscope lesson --all\n"
-        "  vramscope lesson 10 --code\n",
+        "  vramscope lesson 10 --tui\n",
     .options = OPTIONS,
     .positionals_max = 1,
     .run = run,

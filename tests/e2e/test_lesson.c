@@ -115,6 +115,23 @@ static void the_code_of_a_lesson_is_its_file(void **state)
     program_release(&p);
 }
 
+/* Both runs, at the peak; the same figures as in the table. */
+static void a_lesson_opens_both_runs_in_the_tui(void **state)
+{
+    struct program p =
+        program_run("lesson", "13", "--tui", "--dump", "--size", "120x40", "--keys", "gp", NULL);
+    struct program which = program_run("lesson", "--tui", "--dump", NULL);
+
+    (void)state;
+    if (p.status)
+        fail_msg("lesson 13 --tui: %s", p.err);
+    assert_non_null(strstr(p.out, "-222.2 MiB (-49.2 %)  at the peak of each run"));
+    assert_non_null(strstr(p.out, "peak 451.6 MiB"));
+    assert_int_equal(which.status, 2);
+    program_release(&p);
+    program_release(&which);
+}
+
 /* A folder with one lesson, whose head ends with `rest`; returns its path. */
 static const char *folder_make(const char *name, const char *rest)
 {
@@ -199,6 +216,7 @@ int main(void)
         cmocka_unit_test(the_table_has_a_line_for_each_lesson_of_the_list),
         cmocka_unit_test(a_lesson_says_its_figures_as_json),
         cmocka_unit_test(the_code_of_a_lesson_is_its_file),
+        cmocka_unit_test(a_lesson_opens_both_runs_in_the_tui),
         cmocka_unit_test(figures_that_support_no_verdict_are_a_failure),
         cmocka_unit_test(a_known_figure_that_is_not_reached_is_a_failure),
         cmocka_unit_test(an_expression_that_is_wrong_is_refused_with_its_line),
