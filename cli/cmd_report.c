@@ -68,15 +68,15 @@ static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *
     return driver;
 }
 
-static enum vs_status outside_fill(struct rpl_report *report, const char *path,
-                                   struct rpl_non_pytorch *out, struct vs_error *err)
+static enum vs_status non_pytorch_fill(struct rpl_report *report, const char *path,
+                                       struct rpl_non_pytorch *out, struct vs_error *err)
 {
     struct rpl_trace *driver = driver_open(report->trace, path);
     enum vs_status st = VS_OK;
 
     if (driver) {
         st = rpl_non_pytorch_fill(out, report->trace, driver, err);
-        report->outside = out;
+        report->non_pytorch = out;
     }
     rpl_trace_free(driver);
     return st;
@@ -111,7 +111,7 @@ static void add_json(const struct rpl_report *report, struct rpl_trace *trace, s
 
 static int run(const struct cli_args *args)
 {
-    struct rpl_non_pytorch outside = {.at = 0};
+    struct rpl_non_pytorch other = {.at = 0};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct rpl_report report = {.trace = NULL};
@@ -122,7 +122,7 @@ static int run(const struct cli_args *args)
     if (cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err) ||
         rpl_trace_open(args->positionals[0], &trace, &err) ||
         rpl_report_fill(&report, trace, top, &err) ||
-        outside_fill(&report, args->positionals[0], &outside, &err)) {
+        non_pytorch_fill(&report, args->positionals[0], &other, &err)) {
         status = cli_fail(&err);
         goto out;
     }
@@ -133,7 +133,7 @@ static int run(const struct cli_args *args)
     status = cli_print(&text);
 out:
     vs_text_release(&text);
-    rpl_non_pytorch_release(&outside);
+    rpl_non_pytorch_release(&other);
     rpl_report_release(&report);
     rpl_trace_free(trace);
     return status;

@@ -284,8 +284,8 @@ static void add_answer(const struct session *s, const char *label, const struct 
     add_where(s->memory, after, "peak after", out);
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
-    if (!answer->sum.bound.is_tensors_only)
-        rpl_uncertainty_text(s->memory, &answer->sum.bound, answer->sum.peak.allocated, out);
+    if (!answer->sum.uncertainty.is_tensors_only)
+        rpl_uncertainty_text(s->memory, &answer->sum.uncertainty, answer->sum.peak.allocated, out);
     rpl_by_values_text(s->memory, out);
     vs_text_add(out, "\n");
     if (!rpl_trace_is_imported(s->trace))

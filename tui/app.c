@@ -516,8 +516,8 @@ bool tui_app_refresh(struct tui_app *app)
     if (!added)
         return false;
     tui_diff_forget(app); /* it knows nothing of what came */
-    if (app->change.answers)
-        wif_cache_forget(app->change.answers);
+    if (app->change.cache)
+        wif_cache_forget(app->change.cache);
     if (tui_run_update(&app->base, &err))
         tui_app_fail(app, "%s", err.text);
     app->moves++;

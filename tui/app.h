@@ -67,9 +67,9 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * set       toggles whose values differ from the recorded ones
  * is_run    `run` and `compare` belong to `set`; if false and something is set, `failure` says why there is no run
  * is_shown  the views show this run instead of the recorded one
- * answers   cache of what-ifs, NULL until the first; `run`, `bound`, `cost` and `refused` belong to the latest
+ * cache     results of what-ifs, NULL until the first; `run`, `uncertainty`, `cost` and `refused` belong to the latest
  * toggle    the chosen row of the panel
- * bound     uncertainty of its peak; cost: time of its recomputed ops
+ * uncertainty   whether its peak is exact; cost: time of its recomputed ops
  * name      name of the second trace, owned; NULL: `run` is a what-if
  * diff      comparison of the two runs (tui/diff.h); NULL until it is needed. diff_serial: number of the latest one
  */
@@ -78,9 +78,9 @@ struct tui_change {
     struct vs_toggles recorded;
     struct tui_run run;
     struct rpl_compare compare;
-    struct wif_cache *answers;
+    struct wif_cache *cache;
     enum vs_toggle toggle;
-    struct rpl_uncertainty bound;
+    struct rpl_uncertainty uncertainty;
     struct wif_cost cost;
     bool is_run;
     bool is_shown;

@@ -66,14 +66,14 @@ void tui_run_release(struct tui_run *run)
     *run = (struct tui_run){.trace = NULL};
 }
 
-/* Another trace is closed; a what-if stays with the answers. */
+/* Another trace is closed; a what-if stays in the cache. */
 static void run_leave(struct tui_change *change)
 {
     if (change->name)
         tui_run_release(&change->run);
     rpl_breakpoints_free(change->run.breaks);
     change->run = (struct tui_run){.trace = NULL};
-    change->bound = (struct rpl_uncertainty){.allocs = 0};
+    change->uncertainty = (struct rpl_uncertainty){.allocs = 0};
     change->name = NULL;
 }
 
@@ -83,7 +83,7 @@ void tui_change_release(struct tui_app *app)
 
     tui_diff_forget(app);
     run_leave(change);
-    wif_cache_free(change->answers);
+    wif_cache_free(change->cache);
     vs_toggles_release(&change->set);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
@@ -248,9 +248,9 @@ static void failure_set(struct tui_change *change, const char *text)
 
 struct wif_cache *tui_change_cache(struct tui_app *app)
 {
-    if (!app->change.answers)
-        app->change.answers = wif_cache_new(app->base.trace, TUI_ANSWERS_BYTES);
-    return app->change.answers;
+    if (!app->change.cache)
+        app->change.cache = wif_cache_new(app->base.trace, TUI_WHATIF_CACHE_BYTES);
+    return app->change.cache;
 }
 
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
@@ -271,7 +271,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
                                    .index = answer->index,
                                    .cursor = answer->cursor,
                                    .number = answer->number};
-    change->bound = answer->uncertainty;
+    change->uncertainty = answer->uncertainty;
     change->cost = answer->cost;
     change->refused = *answer->refused ? answer->refused : NULL;
     st = run_begin(&change->run, err);

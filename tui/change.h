@@ -11,7 +11,7 @@
 #include "tui/app.h"
 
 /* Host memory of the what-if cache. */
-#define TUI_ANSWERS_BYTES (UINT64_C(256) << 20)
+#define TUI_WHATIF_CACHE_BYTES (UINT64_C(256) << 20)
 /* Message while a what-if runs. */
 #define TUI_RUNNING "running the net again"
 

@@ -192,7 +192,7 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     /* one too large to be kept, or that cannot be read */
     if (precompute->is_made)
         return false;
-    if (precompute->bytes + precompute->largest > TUI_ANSWERS_BYTES) {
+    if (precompute->bytes + precompute->largest > TUI_WHATIF_CACHE_BYTES) {
         precompute->next = CANDIDATES;
         return false;
     }
@@ -215,7 +215,7 @@ static bool is_wanted(const struct tui_app *app)
     return !app->is_lazy && is_asked(app) &&
            (rpl_trace_source_text(app->base.trace) || !rpl_trace_is_program(app->base.trace)) &&
            (!app->is_following || rpl_trace_is_complete(app->base.trace)) &&
-           app->base.events < TUI_ANSWERS_BYTES / EVENT_BYTES / RUNS_MIN;
+           app->base.events < TUI_WHATIF_CACHE_BYTES / EVENT_BYTES / RUNS_MIN;
 }
 
 /* Count from what is set now. */

@@ -89,12 +89,12 @@ struct eng_event_queue {
     uint64_t stream;
     struct eng_block **blocks;
     size_t first;
-    size_t count; /* blocks[first .. count) are pending */
-    size_t
-        reached_count; /* of these, blocks[first .. reached_count) are completed at the next allocation */
+    size_t count;         /* blocks[first .. count) are pending */
+    size_t reached_count; /* the next allocation completes blocks[first .. reached_count) */
     size_t cap;
 };
 
+/* While it is open, requests on `stream` are served from `pool`. */
 struct eng_pool_region {
     struct eng_private_pool *pool;
     uint64_t stream;
@@ -143,9 +143,15 @@ struct eng_request {
 
 /* ---- block.c: blocks, areas, free sets ---- */
 
+/*
+ * A block structure, mapped and in no set, with these bytes of `area`, whose pool it belongs to. The caller splices it
+ * into the area and gives it back with eng_block_recycle.
+ */
 struct eng_block *eng_block_take(struct eng_alloc *alloc, struct eng_area *area, uint64_t address,
                                  uint64_t bytes, uint64_t stream);
+/* Gives the structure back for reuse; the block must be in no set. */
 void eng_block_recycle(struct eng_alloc *alloc, struct eng_block *block);
+/* An area at an address that no other area contains, added to alloc->areas; it has no blocks yet. */
 struct eng_area *eng_area_new(struct eng_alloc *alloc, struct eng_pool *pool, uint64_t address,
                               uint64_t bytes);
 /* Removes an area; the caller has recycled its blocks. */
@@ -154,11 +160,13 @@ void eng_area_free(struct eng_alloc *alloc, struct eng_area *area);
 void eng_block_splice(struct eng_block *block, struct eng_block *prev, struct eng_block *next);
 /* Merges `src`, a neighbour of `dst` or NULL, into `dst` if both are available and alike; returns the bytes gained. */
 uint64_t eng_block_merge(struct eng_alloc *alloc, struct eng_block *dst, struct eng_block *src);
+/* Put a block into a set of its pool, or take it out. Insert it after its bytes and address have their final values. */
 void eng_pool_insert_free(struct eng_block *block);
 void eng_pool_remove_free(struct eng_block *block);
 void eng_pool_insert_unmapped(struct eng_block *block);
 void eng_pool_remove_unmapped(struct eng_block *block);
 
+/* Whether it is a part of its area and not the whole. */
 static inline bool eng_block_is_split(const struct eng_block *block)
 {
     return block->prev || block->next;
@@ -177,26 +185,24 @@ static inline struct eng_block *eng_block_of(struct eng_set_node *node)
 
 /* ---- stats.c ---- */
 
+/* Add n to a statistic of its pool and to that of all pools, or subtract it: at most what is there. */
 void eng_stat_up(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint64_t n);
 void eng_stat_down(struct eng_alloc_stat stat[ENG_STAT_POOLS], bool is_small, uint64_t n);
+/* The same by one, for a statistic that is not kept by pool. */
 void eng_stat_one_up(struct eng_alloc_stat *stat);
 void eng_stat_one_down(struct eng_alloc_stat *stat);
-/*
- * Pending block `i` in the order in which a synchronisation completes them; NULL past the last. A block that waits for
- * several streams appears once per stream.
- */
-const struct eng_block *eng_events_waiting(const struct eng_alloc *alloc, size_t i);
-
 /* Recomputes the oversize statistics after max_split_size has changed. O(blocks). */
 void eng_stats_recount_oversize(struct eng_alloc *alloc);
 
 /* ---- alloc.c ---- */
 
+/* Reports an event to the listener, if there is one. block: the one concerned; NULL: a segment's event. */
 void eng_alloc_publish(const struct eng_alloc *alloc, enum eng_alloc_event_kind kind,
                        const struct eng_pool *pool, uint64_t address, uint64_t bytes,
                        uint64_t stream, const struct eng_block *block);
 /* The final part of a put: the block becomes free and is merged. No stream uses it any more. */
 void eng_alloc_complete_put(struct eng_alloc *alloc, struct eng_block *block);
+/* Whether garbage collection is on: it needs a threshold and a limit. */
 static inline bool eng_alloc_collects_garbage(const struct eng_alloc *alloc)
 {
     return alloc->limit_bytes != ENG_NO_LIMIT && alloc->conf.gc_threshold > 0;
@@ -214,12 +220,31 @@ void eng_events_synchronize(struct eng_alloc *alloc);
 void eng_events_forget(struct eng_alloc *alloc, struct eng_block *block);
 /* Adds an event on `stream` for `block`. */
 void eng_events_expect(struct eng_alloc *alloc, struct eng_block *block, uint64_t stream);
+/*
+ * Pending block `i` in the order in which a synchronisation completes them; NULL past the last. A block that waits for
+ * several streams appears once per stream.
+ */
+const struct eng_block *eng_events_waiting(const struct eng_alloc *alloc, size_t i);
+/* Frees the queues and the uses of all blocks, when the allocator is freed. */
 void eng_events_release(struct eng_alloc *alloc);
 
 /* ---- cache.c ---- */
 
+/*
+ * Returns unsplit free segments of the large pool to the driver, those of at least average age first, until the reserved
+ * bytes are at most gc_threshold times the limit. Does nothing where they are already.
+ */
 void eng_cache_collect_garbage(struct eng_alloc *alloc);
+/*
+ * Returns enough oversize segments of the request's pool and stream to the driver to make room for it: the smallest that
+ * is large enough, otherwise the largest ones until their sum is. Only with max_split_size set. False: there are not
+ * that many bytes; some may have been returned all the same.
+ */
 bool eng_cache_release_available(struct eng_alloc *alloc, const struct eng_request *req);
+/*
+ * Completes all events, then returns every free segment and every free granule to the driver, except those of private
+ * pools in use.
+ */
 void eng_cache_release_all(struct eng_alloc *alloc);
 
 /* ---- expandable.c ---- */
@@ -242,9 +267,11 @@ struct eng_area *eng_expandable_area_new(struct eng_alloc *alloc, struct eng_poo
 struct eng_pool *eng_pool_for(struct eng_alloc *alloc, uint64_t rounded, uint64_t stream);
 /* The private pool with this id, created if it does not exist. */
 struct eng_private_pool *eng_private_pool_get(struct eng_alloc *alloc, struct eng_pool_id id);
+/* Frees the structures of all private pools, when the allocator is freed. */
 void eng_private_pools_release(struct eng_alloc *alloc);
 /* Deletes the private pools that have no users and own no area. */
 void eng_private_pools_prune(struct eng_alloc *alloc);
+/* Bytes of the free, mapped blocks of all private pools: reserved, and of no use to requests outside of them. */
 uint64_t eng_private_pools_free_bytes(const struct eng_alloc *alloc);
 
 #endif

@@ -327,9 +327,14 @@ void lang_builtins_register(struct lang_vm *vm)
         {"issubclass", b_issubclass},
     };
 
+    lang_types_register(vm);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         lang_native(vm, "builtins", table[i].name, table[i].fn, NULL);
     lang_iter_builtins_register(vm);
     if (vm->options.probes)
         lang_native(vm, "builtins", "_probe", b_probe, NULL);
+    lang_str_methods_register(vm);
+    lang_list_methods_register(vm);
+    lang_dict_methods_register(vm);
+    lang_math_register(vm);
 }

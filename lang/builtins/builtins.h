@@ -26,10 +26,11 @@ VS_MUST_USE bool lang_dict_update(struct lang_vm *vm, struct lang_dict *dict,
 
 /* Creates the classes of all kinds of values (vm->cls). Must be called before the functions below. */
 void lang_classes_make(struct lang_vm *vm);
+/* Adds everything that this folder has: print(), len() … and what the functions below add. */
+void lang_builtins_register(struct lang_vm *vm);
 /* Adds the callable classes: int(), list(), super(), ValueError() … */
 void lang_types_register(struct lang_vm *vm);
-/* Add print(), len(), sum() … */
-void lang_builtins_register(struct lang_vm *vm);
+/* Adds sum(), sorted(), zip() … */
 void lang_iter_builtins_register(struct lang_vm *vm);
 /* Add the methods of str, list, tuple, dict and set, and the module math. */
 void lang_str_methods_register(struct lang_vm *vm);

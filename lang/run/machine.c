@@ -184,20 +184,8 @@ static void vm_init(struct lang_vm *vm)
     lang_classes_make(vm);
     for (size_t i = 0; i < sizeof(SPACES) / sizeof(SPACES[0]); i++)
         space_add(vm, SPACES[i]);
-    lang_types_register(vm);
     lang_builtins_register(vm);
-    lang_str_methods_register(vm);
-    lang_list_methods_register(vm);
-    lang_dict_methods_register(vm);
-    lang_math_register(vm);
     lang_torch_register(vm);
-    lang_bind_register(vm);
-    lang_tensor_methods_register(vm);
-    lang_hooks_register(vm);
-    lang_modes_register(vm);
-    lang_module_register(vm);
-    lang_autograd_function_register(vm);
-    lang_checkpoint_register(vm);
 }
 
 enum vs_status lang_vm_new(struct eng *e, const struct lang_options *options, struct lang_vm **out,

@@ -204,33 +204,32 @@ static bool try_overload(struct lang_vm *vm, const struct lang_op_set *set, enum
 
 /* ---- results ---- */
 
-/* Converts the results of an op to a value, which takes over the tensors' references. */
-static struct lang_value value_of(struct lang_vm *vm, enum eng_op_id id, struct eng_ret *ret)
+/* The tensors of `ret`, which are handed over, as a tuple; one with the names `values` and `indices` for such ops. */
+static struct lang_tuple *tuple_of(struct lang_vm *vm, const char *op, const struct eng_ret *ret)
 {
-    const char *name = eng_op_get(id)->name;
-    struct lang_tuple *t;
-    struct lang_value v;
+    struct lang_tuple *t = lang_tuple_new(vm, ret->count);
 
-    if (ret->count == 1 && !ret->is_list) {
-        v = lang_tensor(ret->tensors[0]);
-        ret->count = 0;
-        eng_ret_release(ret);
-        return v;
-    }
-    if (ret->count == 0 && !ret->is_list) {
-        eng_ret_release(ret);
-        return lang_none();
-    }
-    t = lang_tuple_new(vm, ret->count);
     for (uint32_t i = 0; i < ret->count; i++)
         t->items[i] = lang_tensor(ret->tensors[i]);
     if (!ret->is_list && ret->count == 2 &&
-        (strncmp(name, "max", 3) == 0 || strncmp(name, "min", 3) == 0 ||
-         strncmp(name, "topk", 4) == 0 || strncmp(name, "sort", 4) == 0))
+        (strncmp(op, "max", 3) == 0 || strncmp(op, "min", 3) == 0 || strncmp(op, "topk", 4) == 0 ||
+         strncmp(op, "sort", 4) == 0))
         t->head.flags = LANG_TUPLE_VALUES;
-    ret->count = 0;
+    return t;
+}
+
+/* Converts the results of an op to a value, which takes over the tensors' references. */
+static struct lang_value value_of(struct lang_vm *vm, enum eng_op_id id, struct eng_ret *ret)
+{
+    struct lang_value v;
+
+    if (ret->is_list || ret->count > 1)
+        v = lang_object(tuple_of(vm, eng_op_get(id)->name, ret));
+    else
+        v = ret->count ? lang_tensor(ret->tensors[0]) : lang_none();
+    ret->count = 0; /* handed over */
     eng_ret_release(ret);
-    return lang_object(t);
+    return v;
 }
 
 bool lang_op_run(struct lang_vm *vm, enum eng_op_id id, bool in_place, const struct eng_arg *args,

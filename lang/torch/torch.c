@@ -15,8 +15,10 @@
 #include "engine/autograd/autograd.h"
 #include "lang/builtins/builtins.h"
 #include "lang/interp/interp.h"
+#include "lang/torch/autograd_function.h"
 #include "lang/torch/bind.h"
-#include "lang/torch/buckets.h"
+#include "lang/torch/hooks.h"
+#include "lang/torch/nn_module.h"
 #include "lang/torch/tensor_methods.h"
 
 #define NATIVE(name)                                                                               \
@@ -443,78 +445,6 @@ NATIVE(f_default_dtype)
     return true;
 }
 
-/* ---- for the prelude ---- */
-
-NATIVE(f_set_category)
-{
-    *out = lang_none();
-    if (!lang_args_exact(vm, call, "_set_category", 2) || call->args[0].kind != LANG_TENSOR ||
-        call->args[1].kind != LANG_STR)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_category() takes a tensor and a word");
-    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
-        if (strcmp(vs_category_name((enum vs_category)i), call->args[1].as.str->text) == 0) {
-            eng_set_category(call->args[0].as.tensor, (enum vs_category)i);
-            return true;
-        }
-    }
-    return lang_fail(vm, VS_E_VALUE, "_set_category(): no such category");
-}
-
-NATIVE(f_has_data)
-{
-    (void)call;
-    *out = lang_bool(eng_has_data(vm->eng));
-    return true;
-}
-
-NATIVE(f_set_name)
-{
-    *out = lang_none();
-    if (!lang_args_exact(vm, call, "_set_name", 2) || call->args[0].kind != LANG_TENSOR ||
-        call->args[1].kind != LANG_STR)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_name() takes a tensor and a name");
-    eng_set_name(call->args[0].as.tensor, lang_intern_str(vm, call->args[1].as.str)->text);
-    return true;
-}
-
-/* An instance of a class of a net or of the library; not a number, a text, a function. */
-NATIVE(f_is_instance)
-{
-    if (!lang_args_exact(vm, call, "_is_instance", 1))
-        return false;
-    *out = lang_bool(call->args[0].kind == LANG_INSTANCE);
-    return true;
-}
-
-/* An instance on which __init__ has not run. */
-NATIVE(f_new)
-{
-    if (!lang_args_exact(vm, call, "_new", 1) || call->args[0].kind != LANG_CLASS)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_new() takes a class");
-    *out = lang_object(lang_instance_new(vm, call->args[0].as.cls));
-    return true;
-}
-
-NATIVE(f_storage_numel)
-{
-    const struct eng_tensor *t;
-
-    if (!lang_args_exact(vm, call, "_storage_numel", 1) || call->args[0].kind != LANG_TENSOR)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_storage_numel() takes a tensor");
-    t = call->args[0].as.tensor;
-    *out = lang_int((int64_t)(t->storage->bytes / vs_dtype_bytes((enum vs_dtype)t->dtype)));
-    return true;
-}
-
-NATIVE(f_warn)
-{
-    *out = lang_none();
-    if (!lang_args_exact(vm, call, "_warn", 1) || call->args[0].kind != LANG_STR)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_warn() takes a text");
-    lang_warn(vm, call->args[0].as.str->text);
-    return true;
-}
-
 /* ---- the table ---- */
 
 static struct lang_dict *names_of(struct lang_vm *vm, const char *space)
@@ -543,7 +473,7 @@ static void dtypes_register(struct lang_vm *vm)
     }
 }
 
-void lang_torch_register(struct lang_vm *vm)
+static void names_register(struct lang_vm *vm)
 {
     static const struct figure allocated = {false, false}, allocated_peak = {false, true},
                                reserved = {true, false}, reserved_peak = {true, true};
@@ -560,14 +490,6 @@ void lang_torch_register(struct lang_vm *vm)
         {"torch", "finfo", f_finfo, NULL},
         {"torch", "manual_seed", f_manual_seed, NULL},
         {"torch", "get_default_dtype", f_default_dtype, NULL},
-        {"torch", "_set_category", f_set_category, NULL},
-        {"torch", "_set_name", f_set_name, NULL},
-        {"torch", "_has_data", f_has_data, NULL},
-        {"torch", "_deal", lang_native_deal, NULL},
-        {"torch", "_is_instance", f_is_instance, NULL},
-        {"torch", "_new", f_new, NULL},
-        {"torch", "_storage_numel", f_storage_numel, NULL},
-        {"torch", "_warn", f_warn, NULL},
         {"gc", "collect", f_collect, NULL},
         {"gc", "enable", f_nothing, NULL},
         {"gc", "disable", f_nothing, NULL},
@@ -608,4 +530,17 @@ void lang_torch_register(struct lang_vm *vm)
     lang_dict_put(vm, names_of(vm, "torch"), lang_intern_text(vm, "nan"), lang_float((double)NAN));
     lang_dict_put(vm, names_of(vm, "torch"), lang_intern_text(vm, "pi"),
                   lang_float(3.141592653589793));
+}
+
+void lang_torch_register(struct lang_vm *vm)
+{
+    names_register(vm);
+    lang_prelude_functions_register(vm);
+    lang_bind_register(vm);
+    lang_tensor_methods_register(vm);
+    lang_hooks_register(vm);
+    lang_modes_register(vm);
+    lang_module_register(vm);
+    lang_autograd_function_register(vm);
+    lang_checkpoint_register(vm);
 }

@@ -11,8 +11,14 @@
 
 struct lang_vm;
 
-/* Adds tensor(), dtypes, torch.cuda … */
+/*
+ * Adds everything that this folder has: tensor(), dtypes and torch.cuda, the names of the op table, methods and
+ * attributes of tensors, nn.Module, and what the functions below and those of the other headers add. After
+ * lang_builtins_register.
+ */
 void lang_torch_register(struct lang_vm *vm);
+/* Adds _set_category, _has_data, _deal … */
+void lang_prelude_functions_register(struct lang_vm *vm);
 /* Adds no_grad, enable_grad, inference_mode, set_grad_enabled, detect_anomaly, autocast … */
 void lang_modes_register(struct lang_vm *vm);
 

@@ -172,6 +172,43 @@ static void free_instance(struct lang_vm *vm, struct lang_instance *in)
     lang_drop_obj(vm, cls);
 }
 
+static void free_slice(struct lang_vm *vm, struct lang_slice *s)
+{
+    lang_drop(vm, s->step);
+    lang_drop(vm, s->start);
+    lang_drop(vm, s->stop);
+    lang_obj_release_memory(vm, &s->head, sizeof(*s));
+}
+
+static void free_method(struct lang_vm *vm, struct lang_method *m)
+{
+    lang_drop(vm, m->func);
+    lang_drop(vm, m->self);
+    lang_obj_release_memory(vm, &m->head, sizeof(*m));
+}
+
+static void free_super(struct lang_vm *vm, struct lang_super *s)
+{
+    lang_drop_obj(vm, s->after);
+    lang_drop(vm, s->self);
+    lang_obj_release_memory(vm, &s->head, sizeof(*s));
+}
+
+static void free_descriptor(struct lang_vm *vm, struct lang_descriptor *d)
+{
+    lang_drop(vm, d->func);
+    lang_drop(vm, d->setter);
+    lang_obj_release_memory(vm, &d->head, sizeof(*d));
+}
+
+static void free_opaque(struct lang_vm *vm, struct lang_opaque *o)
+{
+    if (o->release != NULL)
+        o->release(vm, o->data);
+    lang_obj_release_memory(vm, &o->head, sizeof(*o));
+}
+
+/* The kinds that free_object does not have. */
 static void free_small(struct lang_vm *vm, struct lang_obj *obj)
 {
     switch ((enum lang_kind)obj->kind) {
@@ -179,26 +216,15 @@ static void free_small(struct lang_vm *vm, struct lang_obj *obj)
         lang_drop_obj(vm, ((struct lang_set *)obj)->keys);
         lang_obj_release_memory(vm, obj, sizeof(struct lang_set));
         break;
-    case LANG_SLICE: {
-        struct lang_slice *s = (struct lang_slice *)obj;
-
-        lang_drop(vm, s->step);
-        lang_drop(vm, s->start);
-        lang_drop(vm, s->stop);
-        lang_obj_release_memory(vm, obj, sizeof(*s));
+    case LANG_SLICE:
+        free_slice(vm, (struct lang_slice *)obj);
         break;
-    }
     case LANG_RANGE:
         lang_obj_release_memory(vm, obj, sizeof(struct lang_range));
         break;
-    case LANG_METHOD: {
-        struct lang_method *m = (struct lang_method *)obj;
-
-        lang_drop(vm, m->func);
-        lang_drop(vm, m->self);
-        lang_obj_release_memory(vm, obj, sizeof(*m));
+    case LANG_METHOD:
+        free_method(vm, (struct lang_method *)obj);
         break;
-    }
     case LANG_BUILTIN:
         lang_drop(vm, ((struct lang_builtin *)obj)->closure);
         lang_obj_release_memory(vm, obj, sizeof(struct lang_builtin));
@@ -207,30 +233,15 @@ static void free_small(struct lang_vm *vm, struct lang_obj *obj)
         lang_drop_obj(vm, ((struct lang_namespace *)obj)->names);
         lang_obj_release_memory(vm, obj, sizeof(struct lang_namespace));
         break;
-    case LANG_SUPER: {
-        struct lang_super *s = (struct lang_super *)obj;
-
-        lang_drop_obj(vm, s->after);
-        lang_drop(vm, s->self);
-        lang_obj_release_memory(vm, obj, sizeof(*s));
+    case LANG_SUPER:
+        free_super(vm, (struct lang_super *)obj);
         break;
-    }
-    case LANG_DESCRIPTOR: {
-        struct lang_descriptor *d = (struct lang_descriptor *)obj;
-
-        lang_drop(vm, d->func);
-        lang_drop(vm, d->setter);
-        lang_obj_release_memory(vm, obj, sizeof(*d));
+    case LANG_DESCRIPTOR:
+        free_descriptor(vm, (struct lang_descriptor *)obj);
         break;
-    }
-    case LANG_OPAQUE: {
-        struct lang_opaque *o = (struct lang_opaque *)obj;
-
-        if (o->release != NULL)
-            o->release(vm, o->data);
-        lang_obj_release_memory(vm, obj, sizeof(*o));
+    case LANG_OPAQUE:
+        free_opaque(vm, (struct lang_opaque *)obj);
         break;
-    }
     case LANG_UNBOUND:
     case LANG_NONE:
     case LANG_BOOL:
@@ -253,7 +264,7 @@ static void free_small(struct lang_vm *vm, struct lang_obj *obj)
     case LANG_GENERATOR:
     case LANG_CONTEXT:
     case LANG_KIND_COUNT:
-        vs_die("an object of kind %d cannot die here", (int)obj->kind);
+        vs_die("an object of kind %d is not freed here", (int)obj->kind);
     }
 }
 

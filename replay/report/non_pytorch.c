@@ -117,7 +117,7 @@ static enum vs_status peak_find(struct rpl_non_pytorch *out, const struct segmen
         out->peak = now.all;
         out->pytorch = of_pytorch(segments, &now);
     }
-    out->outside = out->peak - out->pytorch;
+    out->rest = out->peak - out->pytorch;
     st = scan->status;
     vs_free(scan);
     return st;
@@ -163,12 +163,12 @@ enum vs_status rpl_non_pytorch_fill(struct rpl_non_pytorch *out, struct rpl_trac
     return st;
 }
 
-void rpl_non_pytorch_release(struct rpl_non_pytorch *outside)
+void rpl_non_pytorch_release(struct rpl_non_pytorch *memory)
 {
-    rpl_alloc_sites_release(&outside->sites);
+    rpl_alloc_sites_release(&memory->sites);
 }
 
-void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, struct vs_text *out)
+void rpl_non_pytorch_text(const struct rpl_non_pytorch *memory, size_t top, struct vs_text *out)
 {
     char peak[VS_BYTES_TEXT_MAX];
     char pytorch[VS_BYTES_TEXT_MAX];
@@ -178,23 +178,23 @@ void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, str
         out,
         "\nMemory not from PyTorch: at the peak of %s from the driver, %s were PyTorch's segments, "
         "%s others; excludes CUDA contexts\n",
-        vs_bytes_text(outside->peak, peak), vs_bytes_text(outside->pytorch, pytorch),
-        vs_bytes_text(outside->outside, rest));
-    rpl_alloc_sites_text(&outside->sites, top, out);
+        vs_bytes_text(memory->peak, peak), vs_bytes_text(memory->pytorch, pytorch),
+        vs_bytes_text(memory->rest, rest));
+    rpl_alloc_sites_text(&memory->sites, top, out);
 }
 
-void rpl_non_pytorch_json(const struct rpl_non_pytorch *outside, size_t top, struct vs_json *json)
+void rpl_non_pytorch_json(const struct rpl_non_pytorch *memory, size_t top, struct vs_json *json)
 {
-    if (!outside) {
+    if (!memory) {
         vs_json_null(json);
         return;
     }
     vs_json_object(json);
-    vs_json_put_uint(json, "event", outside->at);
-    vs_json_put_uint(json, "peak", outside->peak);
-    vs_json_put_uint(json, "pytorch", outside->pytorch);
-    vs_json_put_uint(json, "outside", outside->outside);
+    vs_json_put_uint(json, "event", memory->at);
+    vs_json_put_uint(json, "peak", memory->peak);
+    vs_json_put_uint(json, "pytorch", memory->pytorch);
+    vs_json_put_uint(json, "outside", memory->rest);
     vs_json_key(json, "by_line");
-    rpl_alloc_sites_json(&outside->sites, RPL_ALLOC_SITES_BY_LINE, top, json);
+    rpl_alloc_sites_json(&memory->sites, RPL_ALLOC_SITES_BY_LINE, top, json);
     vs_json_end(json);
 }

@@ -24,14 +24,14 @@
 
 /*
  * at       event of the driver's trace with the most allocated bytes; 0: the driver allocated nothing
- * peak     bytes allocated then; pytorch: those of PyTorch's segments; outside: the rest
+ * peak     bytes allocated then; pytorch: those of PyTorch's segments; rest: of other blocks (JSON: outside)
  * sites    allocation sites of the blocks that are not PyTorch's, by function and line
  */
 struct rpl_non_pytorch {
     uint64_t at;
     uint64_t peak;
     uint64_t pytorch;
-    uint64_t outside;
+    uint64_t rest;
     struct rpl_alloc_sites sites;
 };
 
@@ -42,11 +42,11 @@ struct rpl_non_pytorch {
 VS_MUST_USE enum vs_status rpl_non_pytorch_fill(struct rpl_non_pytorch *out,
                                                 struct rpl_trace *pytorch, struct rpl_trace *driver,
                                                 struct vs_error *err);
-void rpl_non_pytorch_release(struct rpl_non_pytorch *outside);
+void rpl_non_pytorch_release(struct rpl_non_pytorch *memory);
 
 /* Append a sentence, and a line for each of the first `top` sites. */
-void rpl_non_pytorch_text(const struct rpl_non_pytorch *outside, size_t top, struct vs_text *out);
-/* Write the object {"event", "peak", "pytorch", "outside", "by_line"}; null where `outside` is NULL. */
-void rpl_non_pytorch_json(const struct rpl_non_pytorch *outside, size_t top, struct vs_json *json);
+void rpl_non_pytorch_text(const struct rpl_non_pytorch *memory, size_t top, struct vs_text *out);
+/* Write the object {"event", "peak", "pytorch", "outside", "by_line"}; null where `memory` is NULL. */
+void rpl_non_pytorch_json(const struct rpl_non_pytorch *memory, size_t top, struct vs_json *json);
 
 #endif

@@ -40,8 +40,9 @@
  * work      what a GPU executed, where that was measured (replay/trace/work.h)
  * parameters  of each module when the first step begins
  * account   the parts of the figure that nvidia-smi prints
- * outside   memory not from PyTorch, of a program that was also recorded at the driver; NULL: not known. Borrowed; the
- *           caller sets it after rpl_report_fill
+ * non_pytorch  the device memory that other libraries and the program itself took beside PyTorch's allocator, for a
+ *           program that was also recorded at the driver; NULL: not known. Borrowed; the caller sets it after
+ *           rpl_report_fill
  */
 struct rpl_report {
     struct rpl_trace *trace;
@@ -61,7 +62,7 @@ struct rpl_report {
     struct rpl_work work;
     struct rpl_parameters parameters;
     struct rpl_account account;
-    const struct rpl_non_pytorch *outside;
+    const struct rpl_non_pytorch *non_pytorch;
 };
 
 /*
@@ -98,8 +99,11 @@ void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json)
 /* Write the JSON object of a peak: {"allocated": …, "by_category": {…}}. */
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
                    struct vs_json *json);
-/* Whether the peak is a lower bound: a line of text, nothing where the peak is exact; and the JSON member `bound`. */
-void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *bound,
+/*
+ * Whether `peak`, in allocated bytes, is exact or a lower bound: a line of text, nothing where it is exact; and the JSON
+ * member `bound`. `uncertainty` was filled from `trace`.
+ */
+void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *uncertainty,
                           uint64_t peak, struct vs_text *out);
 void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
                           struct vs_json *json);

@@ -105,20 +105,20 @@ static void by_values_json(const struct rpl_trace *trace, struct vs_json *json)
 void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
                           struct vs_json *json)
 {
-    const struct rpl_uncertainty *bound = &sum->bound;
+    const struct rpl_uncertainty *uncertainty = &sum->uncertainty;
 
     vs_json_key(json, "bound");
     vs_json_object(json);
-    vs_json_put_bool(json, "tensors_only", bound->is_tensors_only);
-    vs_json_put_bool(json, "is_lower", bound->is_tensors_only || bound->allocs);
-    vs_json_put_uint(json, "unmodelled_allocations", bound->allocs);
+    vs_json_put_bool(json, "tensors_only", uncertainty->is_tensors_only);
+    vs_json_put_bool(json, "is_lower", uncertainty->is_tensors_only || uncertainty->allocs);
+    vs_json_put_uint(json, "unmodelled_allocations", uncertainty->allocs);
     vs_json_key(json, "unmodelled");
-    if (bound->allocs) {
+    if (uncertainty->allocs) {
         vs_json_object(json);
-        vs_json_put_string(json, "what", bound->what);
-        vs_json_put_uint(json, "margin", sum->peak.allocated - bound->highest);
-        vs_json_put_uint(json, "event", bound->event);
-        location_json(trace, bound->location, json);
+        vs_json_put_string(json, "what", uncertainty->what);
+        vs_json_put_uint(json, "margin", sum->peak.allocated - uncertainty->highest);
+        vs_json_put_uint(json, "event", uncertainty->event);
+        location_json(trace, uncertainty->location, json);
         vs_json_end(json);
     } else {
         vs_json_null(json);
@@ -488,7 +488,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     kept_json(report, json);
     leak_json(report, json);
     vs_json_key(json, "driver");
-    rpl_non_pytorch_json(report->outside, report->top, json);
+    rpl_non_pytorch_json(report->non_pytorch, report->top, json);
 }
 
 void rpl_report_json(const struct rpl_report *report, struct vs_text *out)

@@ -173,21 +173,21 @@ static void add_location(const struct rpl_trace *trace, uint32_t id, struct vs_t
     }
 }
 
-void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *bound,
+void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *uncertainty,
                           uint64_t peak, struct vs_text *out)
 {
-    const struct vs_location *location = rpl_trace_location(trace, bound->location);
-    uint64_t margin = peak - bound->highest;
+    const struct vs_location *location = rpl_trace_location(trace, uncertainty->location);
+    uint64_t margin = peak - uncertainty->highest;
 
-    if (bound->is_tensors_only) {
+    if (uncertainty->is_tensors_only) {
         vs_text_add(out,
                     "  excludes library workspaces and scratch memory of kernels (use --target "
                     "GPU)\n");
         return;
     }
-    if (!bound->allocs)
+    if (!uncertainty->allocs)
         return;
-    vs_text_addf(out, "  lower bound: %s in %s", bound->what,
+    vs_text_addf(out, "  lower bound: %s in %s", uncertainty->what,
                  rpl_trace_string(trace, location->op));
     if (location->line)
         vs_text_addf(out, " of line %" PRIu32, location->line);
@@ -241,7 +241,7 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
     vs_text_add(out, ": ");
     rpl_report_add_bytes(out, 0, peak->reserved_there - peak->allocated);
     vs_text_add(out, " of the segments not in use\n");
-    rpl_uncertainty_text(report->trace, &report->sum.bound, report->sum.peak.allocated, out);
+    rpl_uncertainty_text(report->trace, &report->sum.uncertainty, report->sum.peak.allocated, out);
     rpl_by_values_text(report->trace, out);
     add_shortages(report, out);
 }
@@ -442,8 +442,8 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     rpl_report_kept_text(report, out);
     rpl_report_leak_text(report, out);
     add_steps(&report->sum, out);
-    if (report->outside && report->outside->at)
-        rpl_non_pytorch_text(report->outside, report->top, out);
+    if (report->non_pytorch && report->non_pytorch->at)
+        rpl_non_pytorch_text(report->non_pytorch, report->top, out);
     if (!rpl_trace_is_imported(report->trace))
         add_tail(&report->sum, out);
     rpl_parameters_text(&report->parameters, out);

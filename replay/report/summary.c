@@ -28,7 +28,7 @@ struct pass {
     struct rpl_live live;
     struct rpl_state space;
     struct rpl_phase *phase;
-    struct rpl_uncertainty_ops bound_ops;
+    struct rpl_uncertainty_ops uncertainty_ops;
     bool has_parameters;
     bool is_ours;
 };
@@ -198,7 +198,7 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
         if (pass->is_ours)
-            rpl_uncertainty_note(&pass->out->bound, &pass->bound_ops, pass->trace, seq,
+            rpl_uncertainty_note(&pass->out->uncertainty, &pass->uncertainty_ops, pass->trace, seq,
                                  event->location, pass->live.allocated);
         /* fall through */
     case VS_EV_FREE:
@@ -310,7 +310,8 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     out->steps = steps;
     out->step_cap = step_cap;
     out->events = rpl_trace_event_count(trace);
-    out->bound.is_tensors_only = pass.is_ours && !rpl_target(trace) && !rpl_is_measured(trace);
+    out->uncertainty.is_tensors_only =
+        pass.is_ours && !rpl_target(trace) && !rpl_is_measured(trace);
     rpl_live_init(&pass.live);
     rpl_state_init(&pass.space);
     if (out->events)
@@ -334,7 +335,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     losses_fill(out, trace);
     notes_take(out, trace);
 out:
-    rpl_uncertainty_ops_release(&pass.bound_ops);
+    rpl_uncertainty_ops_release(&pass.uncertainty_ops);
     rpl_live_release(&pass.live);
     rpl_state_release(&pass.space);
     vs_free(scan);

@@ -99,7 +99,7 @@ struct rpl_oom {
 
 /*
  * steps         step_count of them; the set-up is step -1
- * bound         whether the peak is a lower bound
+ * uncertainty   whether the peak is exact or a lower bound
  * end_…         state after the last event
  * alloc_events  number of allocator events: alloc, free, segment_*, oom; of an imported trace as the recording has them
  * device        number of the device, of an imported trace; otherwise 0
@@ -108,7 +108,7 @@ struct rpl_oom {
  */
 struct rpl_summary {
     struct rpl_peak peak;
-    struct rpl_uncertainty bound;
+    struct rpl_uncertainty uncertainty;
     struct rpl_step_figures *steps;
     size_t step_count;
     size_t step_cap;

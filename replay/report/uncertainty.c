@@ -110,7 +110,7 @@ static const char *what_of(struct rpl_uncertainty_ops *ops, const struct rpl_tra
     return ops->what[op];
 }
 
-void rpl_uncertainty_note(struct rpl_uncertainty *bound, struct rpl_uncertainty_ops *ops,
+void rpl_uncertainty_note(struct rpl_uncertainty *uncertainty, struct rpl_uncertainty_ops *ops,
                           const struct rpl_trace *trace, uint64_t seq, uint32_t location,
                           uint64_t allocated)
 {
@@ -125,13 +125,13 @@ void rpl_uncertainty_note(struct rpl_uncertainty *bound, struct rpl_uncertainty_
         what = "cuDNN's workspace, not measured for these shapes,";
     if (!what)
         return;
-    bound->allocs++;
-    if (allocated <= bound->highest)
+    uncertainty->allocs++;
+    if (allocated <= uncertainty->highest)
         return;
-    bound->highest = allocated;
-    bound->event = seq;
-    bound->location = location;
-    bound->what = what;
+    uncertainty->highest = allocated;
+    uncertainty->event = seq;
+    uncertainty->location = location;
+    uncertainty->what = what;
 }
 
 void rpl_uncertainty_ops_release(struct rpl_uncertainty_ops *ops)

@@ -68,8 +68,18 @@ struct rpl_uncertainty_ops {
     bool *is_unmeasured;
     size_t locations;
 };
-/* Take note of an allocation at event `seq`, after which `allocated` bytes are allocated. O(1), amortised. */
-void rpl_uncertainty_note(struct rpl_uncertainty *bound, struct rpl_uncertainty_ops *ops,
+/*
+ * Take note of an allocation: where its op is in base/unmodelled.def it is counted in `uncertainty`, and replaces
+ * `highest` if it is higher. For readers that pass over all events anyway; zero-initialise `uncertainty` before the
+ * first.
+ *
+ * seq        event number of the allocation
+ * location   source location of the event, which has the op
+ * allocated  allocated bytes right after it
+ *
+ * O(1), amortised.
+ */
+void rpl_uncertainty_note(struct rpl_uncertainty *uncertainty, struct rpl_uncertainty_ops *ops,
                           const struct rpl_trace *trace, uint64_t seq, uint32_t location,
                           uint64_t allocated);
 void rpl_uncertainty_ops_release(struct rpl_uncertainty_ops *ops);

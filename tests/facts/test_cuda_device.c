@@ -250,16 +250,16 @@ static void what_was_not_measured_is_said_to_be_so(void **state)
     (void)state;
     what_if("zero-grad=zeros", 0, out); /* the same convolutions */
     sum = summary_of(out);
-    assert_int_equal(sum.bound.allocs, 0);
-    assert_false(sum.bound.is_tensors_only);
+    assert_int_equal(sum.uncertainty.allocs, 0);
+    assert_false(sum.uncertainty.is_tensors_only);
     rpl_summary_release(&sum);
 
     what_if("batch=3", 0, out);
     assert_non_null(rpl_trace_meta(out, "unmeasured"));
     sum = summary_of(out);
-    assert_true(sum.bound.allocs > 0);
-    assert_false(sum.bound.is_tensors_only);
-    assert_non_null(strstr(sum.bound.what, "not measured"));
+    assert_true(sum.uncertainty.allocs > 0);
+    assert_false(sum.uncertainty.is_tensors_only);
+    assert_non_null(strstr(sum.uncertainty.what, "not measured"));
     assert_true(facts_workspaces(out) > 0);
     rpl_summary_release(&sum);
 

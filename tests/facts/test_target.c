@@ -190,9 +190,9 @@ static void a_peak_says_what_it_leaves_out(void **state)
 
         if (!strstr(vs_text_get(&text), CASES[i].said))
             fail_msg("\"%s\" is not in:\n%s", CASES[i].said, vs_text_get(&text));
-        assert_int_equal(report.sum.bound.is_tensors_only, i == 0);
-        assert_int_equal(report.sum.bound.allocs > 0, i < 2);
-        assert_true(report.sum.bound.highest <= report.sum.peak.allocated);
+        assert_int_equal(report.sum.uncertainty.is_tensors_only, i == 0);
+        assert_int_equal(report.sum.uncertainty.allocs > 0, i < 2);
+        assert_true(report.sum.uncertainty.highest <= report.sum.peak.allocated);
         vs_text_release(&text);
         rpl_report_release(&report);
         rpl_trace_free(trace);

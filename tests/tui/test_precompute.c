@@ -96,7 +96,7 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
     }
     assert_false(tui_app_background(&app)); /* the last row again, from which everything is known */
     assert_int_equal(runs(&app), made);
-    assert_true(wif_cache_bytes(tui_change_cache(&app)) <= TUI_ANSWERS_BYTES);
+    assert_true(wif_cache_bytes(tui_change_cache(&app)) <= TUI_WHATIF_CACHE_BYTES);
     tui_app_release(&app);
 }
 

@@ -168,8 +168,9 @@ static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
     const struct tui_change *change = &app->change;
     struct vs_text text = {NULL, 0, 0};
 
-    if (change->bound.allocs)
-        rpl_uncertainty_text(change->run.trace, &change->bound, change->compare.after.peak, &text);
+    if (change->uncertainty.allocs)
+        rpl_uncertainty_text(change->run.trace, &change->uncertainty, change->compare.after.peak,
+                             &text);
     if (change->run.trace)
         rpl_by_values_text(change->run.trace, &text);
     tui_page_wrap(page, w, 0, TUI_PLAIN, vs_text_get(&text));
@@ -232,7 +233,7 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
     } else if (change->is_run) {
         add_fit(page, app);
-        add_peaks(page, &change->compare, change->bound.allocs != 0);
+        add_peaks(page, &change->compare, change->uncertainty.allocs != 0);
         if (change->refused)
             add_refused(page, change->refused, s->w - 2);
         add_categories(page, &change->compare);

@@ -138,27 +138,22 @@ void eng_f_getitem(struct eng_op_call *c)
     struct eng_tensor *x = eng_c_tensor(c, ARG_getitem_input);
     struct indexed part;
 
-    if (!take_apart(c->e, x, c->a[ARG_getitem_index].v.index, c->a[ARG_getitem_index].count,
-                    &part)) {
-        eng_unref(part.t);
-        return;
-    }
+    if (!take_apart(c->e, x, c->a[ARG_getitem_index].v.index, c->a[ARG_getitem_index].count, &part))
+        goto out;
     if (part.count) {
         struct eng_arg args[] = {eng_at(part.t), eng_atensors(part.at, part.count)};
 
         eng_c_give(c, eng_call1(c->e, ENG_OP_index, args));
-        eng_unref(part.t);
-        return;
-    }
-    if (part.t == x) { /* x[...], x[:]: a separate tensor object with the same memory */
+    } else if (part.t == x) { /* x[...], x[:]: a separate tensor object with the same memory */
         struct eng_arg args[] = {eng_at(x), eng_aints(x->sizes, x->ndim)};
-        struct eng_tensor *alias = eng_call1(c->e, ENG_OP_alias, args);
 
-        eng_unref(part.t);
-        eng_c_give(c, alias);
-        return;
+        eng_c_give(c, eng_call1(c->e, ENG_OP_alias, args));
+    } else {
+        eng_c_give(c, part.t);
+        part.t = NULL; /* handed over */
     }
-    eng_c_give(c, part.t);
+out:
+    eng_unref(part.t);
 }
 
 void eng_f_alias(struct eng_op_call *c)

@@ -49,19 +49,19 @@ static void taken(struct make *m, uint64_t block, uint64_t address, uint64_t byt
 static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uint64_t of_pytorch,
                    const char *who, uint64_t bytes)
 {
-    struct rpl_non_pytorch outside = {.at = 0};
+    struct rpl_non_pytorch memory = {.at = 0};
     struct vs_error err = VS_ERROR_INIT;
 
-    assert_int_equal(rpl_non_pytorch_fill(&outside, pytorch->trace, driver->trace, &err), VS_OK);
-    assert_int_equal(outside.peak, peak);
-    assert_int_equal(outside.pytorch, of_pytorch);
-    assert_int_equal(outside.outside, peak - of_pytorch);
-    assert_int_equal(outside.sites.count, who ? 1 : 0);
+    assert_int_equal(rpl_non_pytorch_fill(&memory, pytorch->trace, driver->trace, &err), VS_OK);
+    assert_int_equal(memory.peak, peak);
+    assert_int_equal(memory.pytorch, of_pytorch);
+    assert_int_equal(memory.rest, peak - of_pytorch);
+    assert_int_equal(memory.sites.count, who ? 1 : 0);
     if (who) {
-        assert_string_equal(outside.sites.items[0].key, who);
-        assert_int_equal(outside.sites.items[0].bytes, bytes);
+        assert_string_equal(memory.sites.items[0].key, who);
+        assert_int_equal(memory.sites.items[0].bytes, bytes);
     }
-    rpl_non_pytorch_release(&outside);
+    rpl_non_pytorch_release(&memory);
     rpl_trace_free(pytorch->trace);
     rpl_trace_free(driver->trace);
 }
