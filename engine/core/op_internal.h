@@ -125,8 +125,8 @@ struct eng_view eng_v_operand(const struct eng_arg *arg, const struct eng_tensor
 /* Whether kernels can run: tensors have values (not meta), and no failure is recorded. */
 bool eng_c_computes(const struct eng_op_call *c);
 
-/* Strides of a channels-last image; and a 4-D image in that layout: t itself or a copy, a new reference. */
-void eng_channels_last_strides(const int64_t *sizes, int64_t *strides);
+/* Strides of a channels-last image of 4 or 5 dims; and an image in that layout: t itself or a copy, a new reference. */
+void eng_channels_last_strides(const int64_t *sizes, int ndim, int64_t *strides);
 struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t);
 
 /*

@@ -93,15 +93,20 @@ bool eng_is_contiguous(const struct eng_tensor *t)
     return true;
 }
 
+/* The k-th dim of a channels-last image from the innermost: channels, the image's dims from the last one, batch. */
+static int channels_last_dim(const struct eng_tensor *t, int k)
+{
+    return k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
+}
+
 bool eng_is_channels_last(const struct eng_tensor *t)
 {
-    static const int ORDER[] = {1, 3, 2, 0};
     int64_t expect = 1;
 
-    if (t->ndim != 4)
+    if (t->ndim != 4 && t->ndim != 5)
         return false;
-    for (int k = 0; k < 4; k++) {
-        int i = ORDER[k];
+    for (int k = 0; k < t->ndim; k++) {
+        int i = channels_last_dim(t, k);
 
         if (t->sizes[i] != 1 && t->strides[i] != expect)
             return false;
@@ -110,16 +115,15 @@ bool eng_is_channels_last(const struct eng_tensor *t)
     return true;
 }
 
-/* c10/core/MemoryFormat.h, is_channels_last_strides_2d: ambiguous strides count as row-major. */
+/* c10/core/MemoryFormat.h, is_channels_last_strides_2d and _3d: ambiguous strides count as row-major. */
 bool eng_suggests_channels_last(const struct eng_tensor *t)
 {
-    static const int ORDER[] = {1, 3, 2, 0};
     int64_t least = 0;
 
-    if (t->ndim != 4 || t->strides[1] == 0)
+    if ((t->ndim != 4 && t->ndim != 5) || t->strides[1] == 0)
         return false;
-    for (int k = 0; k < 4; k++) {
-        int i = ORDER[k];
+    for (int k = 0; k < t->ndim; k++) {
+        int i = channels_last_dim(t, k);
 
         if (t->sizes[i] == 0 || t->strides[i] < least || (i == 0 && least == t->strides[1]))
             return false;

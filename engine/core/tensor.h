@@ -124,8 +124,8 @@ int64_t eng_numel(const struct eng_tensor *t);
 uint64_t eng_nbytes(const struct eng_tensor *t);
 bool eng_requires_grad(const struct eng_tensor *t);
 bool eng_is_contiguous(const struct eng_tensor *t);    /* row-major, dims of size 1 ignored */
-bool eng_is_channels_last(const struct eng_tensor *t); /* 4-D, NHWC strides */
-/* PyTorch's suggest_memory_format(): 4-D, with strides in NHWC order, dense or not. */
+bool eng_is_channels_last(const struct eng_tensor *t); /* 4-D or 5-D, NHWC or NDHWC strides */
+/* PyTorch's suggest_memory_format(): 4-D or 5-D, with strides in NHWC or NDHWC order, dense or not. */
 bool eng_suggests_channels_last(const struct eng_tensor *t);
 bool eng_is_non_overlapping_and_dense(const struct eng_tensor *t); /* a permutation of row-major */
 bool eng_same_sizes(const struct eng_tensor *a, const struct eng_tensor *b);

@@ -34,12 +34,12 @@ struct eng_tensor *eng_c_empty_like(struct eng_op_call *c, const struct eng_tens
 struct eng_tensor *eng_c_empty_suggested(struct eng_op_call *c, const struct eng_tensor *like,
                                          const int64_t *sizes, enum vs_dtype dtype)
 {
-    int64_t strides[4];
+    int64_t strides[VS_MAX_DIMS];
 
     if (!eng_suggests_channels_last(like))
         return eng_c_empty(c, sizes, like->ndim, dtype, like);
-    eng_channels_last_strides(sizes, strides);
-    return eng_empty_strided(c->e, sizes, strides, 4, dtype, like->storage->on_host);
+    eng_channels_last_strides(sizes, like->ndim, strides);
+    return eng_empty_strided(c->e, sizes, strides, like->ndim, dtype, like->storage->on_host);
 }
 
 /* Sizes of the broadcast of all inputs; false (and failed) where two do not fit. */
@@ -232,23 +232,28 @@ struct eng_tensor *eng_c_elementwise_out(struct eng_op_call *c, struct eng_tenso
 
 /* ---- images ---- */
 
-void eng_channels_last_strides(const int64_t *sizes, int64_t *strides)
+void eng_channels_last_strides(const int64_t *sizes, int ndim, int64_t *strides)
 {
+    int64_t step = sizes[1];
+
     strides[1] = 1;
-    strides[3] = sizes[1];
-    strides[2] = sizes[1] * sizes[3];
-    strides[0] = sizes[1] * sizes[3] * sizes[2];
+    for (int d = ndim - 1; d >= 2; d--) {
+        strides[d] = step;
+        step *= sizes[d];
+    }
+    strides[0] = step;
 }
 
 struct eng_tensor *eng_to_channels_last(struct eng *e, struct eng_tensor *t)
 {
-    int64_t strides[4];
+    int64_t strides[VS_MAX_DIMS];
     struct eng_tensor *copy;
 
     if (!t || eng_is_channels_last(t))
         return eng_ref(t);
-    eng_channels_last_strides(t->sizes, strides);
-    copy = eng_empty_strided(e, t->sizes, strides, 4, (enum vs_dtype)t->dtype, t->storage->on_host);
+    eng_channels_last_strides(t->sizes, t->ndim, strides);
+    copy = eng_empty_strided(e, t->sizes, strides, t->ndim, (enum vs_dtype)t->dtype,
+                             t->storage->on_host);
     if (copy && e->kernels) {
         struct eng_view from = eng_v(t), to = eng_v(copy);
 

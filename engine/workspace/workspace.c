@@ -110,6 +110,12 @@ static void note_unmeasured(struct eng *e)
     r->unmeasured[r->unmeasured_count++] = location;
 }
 
+void eng_workspace_unmeasured(struct eng *e)
+{
+    if (eng_workspaces_in_force(e))
+        note_unmeasured(e);
+}
+
 /* Notes a shortage, once per location and algorithm. */
 static void note_shortage(struct eng *e, const struct eng_measured *m, int way)
 {

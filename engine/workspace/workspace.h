@@ -50,6 +50,9 @@ struct eng_workspace eng_workspace_open_product(struct eng *e, bool on_host, boo
                                                 uint64_t bytes);
 void eng_workspace_close(struct eng_workspace *workspace);
 
+/* Notes the current location as one at which a library's workspace is missing; nothing where none are allocated. */
+void eng_workspace_unmeasured(struct eng *e);
+
 /* Whether a kernel has to be called, or a workspace allocated for it. */
 static inline bool eng_runs(const struct eng *e)
 {

@@ -37,6 +37,10 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return _conv(torch._op.conv2d, input, weight, bias, stride, padding, dilation, groups)
 
 
+def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    return _conv(torch._op.conv3d, input, weight, bias, stride, padding, dilation, groups)
+
+
 def pad(input, pad, mode="constant", value=None):
     if mode == "constant":
         return torch._op._constant_pad_nd(input, pad, 0.0 if value is None else value)
@@ -53,8 +57,13 @@ def pad(input, pad, mode="constant", value=None):
             return torch._op._reflection_pad2d(input, pad)
         if mode == "replicate":
             return torch._op._replication_pad2d(input, pad)
+    if len(pad) == 6 and (dims == 4 or dims == 5):
+        if mode == "reflect":
+            return torch._op._reflection_pad3d(input, pad)
+        if mode == "replicate":
+            return torch._op._replication_pad3d(input, pad)
     raise NotImplementedError(f"F.pad: mode={mode} with {len(pad)} paddings of a {dims}D input is not supported here; "
-                              "use 'constant', or 'reflect' or 'replicate' on the last one or two dimensions")
+                              "use 'constant', or 'reflect' or 'replicate' on the last one, two or three dimensions")
 
 
 def _check_p(p):
@@ -341,6 +350,15 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return torch._op._max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+               return_indices=False):
+    if stride is None:
+        stride = kernel_size
+    if return_indices:
+        return torch._op._max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return torch._op._max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
 def _sizes_with_default(given, sizes, count):
     # None stands for the input's own size, one number for all of them
     if isinstance(given, int):
@@ -354,9 +372,20 @@ def adaptive_avg_pool2d(input, output_size):
     return torch._op._adaptive_avg_pool2d_any(input, _output_size)
 
 
+def adaptive_avg_pool3d(input, output_size):
+    _output_size = _sizes_with_default(output_size, input.shape, 3)
+    return torch._op._adaptive_avg_pool3d_any(input, _output_size)
+
+
 def adaptive_max_pool2d(input, output_size, return_indices=False):
     output_size = _sizes_with_default(output_size, input.shape, 2)
     both = torch._op._adaptive_max_pool2d(input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    output_size = _sizes_with_default(output_size, input.shape, 3)
+    both = torch._op._adaptive_max_pool3d(input, output_size)
     return both if return_indices else both[0]
 
 
@@ -399,6 +428,13 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         return torch._op._upsample_bicubic2d(input, output_size, bool(align_corners), scale_h, scale_w)
     if mode == "area" and dims == 2:
         return adaptive_avg_pool2d(input, output_size)
+    scale_d, scale_h, scale_w = scale_factors if scale_factors is not None and dims == 3 else (None, None, None)
+    if mode == "nearest" and dims == 3:
+        return torch._op._upsample_nearest3d(input, output_size, scale_d, scale_h, scale_w)
+    if mode == "trilinear" and dims == 3:
+        return torch._op._upsample_trilinear3d(input, output_size, bool(align_corners), scale_d, scale_h, scale_w)
+    if mode == "area" and dims == 3:
+        return adaptive_avg_pool3d(input, output_size)
     raise NotImplementedError(f"F.interpolate: mode {mode} of a {input.dim()}D input is not supported here")
 
 

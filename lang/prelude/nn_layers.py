@@ -179,6 +179,11 @@ class ConstantPad2d(_PadNd):
         super().__init__(padding, 4, value)
 
 
+class ConstantPad3d(_PadNd):
+    def __init__(self, padding, value):
+        super().__init__(padding, 6, value)
+
+
 class ZeroPad1d(_PadNd):
     def __init__(self, padding):
         super().__init__(padding, 2)
@@ -187,6 +192,11 @@ class ZeroPad1d(_PadNd):
 class ZeroPad2d(_PadNd):
     def __init__(self, padding):
         super().__init__(padding, 4)
+
+
+class ZeroPad3d(_PadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 6)
 
 
 class _EdgePadNd(Module):
@@ -209,6 +219,11 @@ class ReflectionPad2d(_EdgePadNd):
         super().__init__(padding, 4, "reflect")
 
 
+class ReflectionPad3d(_EdgePadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 6, "reflect")
+
+
 class ReplicationPad1d(_EdgePadNd):
     def __init__(self, padding):
         super().__init__(padding, 2, "replicate")
@@ -217,6 +232,11 @@ class ReplicationPad1d(_EdgePadNd):
 class ReplicationPad2d(_EdgePadNd):
     def __init__(self, padding):
         super().__init__(padding, 4, "replicate")
+
+
+class ReplicationPad3d(_EdgePadNd):
+    def __init__(self, padding):
+        super().__init__(padding, 6, "replicate")
 
 
 class Unfold(Module):

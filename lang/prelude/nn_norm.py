@@ -84,6 +84,12 @@ class BatchNorm2d(_BatchNorm):
             raise ValueError(f"expected 4D input (got {input.dim()}D input)")
 
 
+class BatchNorm3d(_BatchNorm):
+    def _check_input_dim(self, input):
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
 class _InstanceNorm(_NormBase):
     def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False,
                  device=None, dtype=None, *, bias=True):
@@ -114,6 +120,11 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     def forward(self, input):
         return self._forward(input, 3)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    def forward(self, input):
+        return self._forward(input, 4)
 
 
 class LayerNorm(Module):

@@ -63,12 +63,16 @@ static int64_t flag_number(const char *flags, char flag, int64_t otherwise)
     return otherwise;
 }
 
-static void channels_last(const int64_t *sizes, int64_t *strides)
+static void channels_last(const int64_t *sizes, int ndim, int64_t *strides)
 {
+    int64_t step = sizes[1];
+
     strides[1] = 1;
-    strides[3] = sizes[1];
-    strides[2] = sizes[1] * sizes[3];
-    strides[0] = sizes[1] * sizes[3] * sizes[2];
+    for (int d = ndim - 1; d > 1; d--) {
+        strides[d] = step;
+        step *= sizes[d];
+    }
+    strides[0] = step;
 }
 
 static bool has_any(const char *flags, const char *any)
@@ -90,8 +94,8 @@ static struct eng_tensor *laid_out(struct op_run *run, const int64_t *sizes, int
 
     memcpy(behind, sizes, sizeof(behind));
     if (has_flag(flags, 'l')) {
-        VS_ASSERT(ndim == 4);
-        channels_last(sizes, strides);
+        VS_ASSERT(ndim == 4 || ndim == 5);
+        channels_last(sizes, ndim, strides);
         return eng_empty_strided(run->e, sizes, strides, ndim, dtype, on_host);
     }
     if (has_flag(flags, 't')) {
@@ -464,7 +468,7 @@ void op_run_make_weights(struct op_run *run, bool turned)
                 stride *= out->sizes[d] > 1 ? out->sizes[d] : 1;
             }
         } else if (op_case_has(run->oc, "last")) {
-            channels_last(out->sizes, strides);
+            channels_last(out->sizes, out->ndim, strides);
         } else {
             eng_contiguous_strides(out->sizes, out->ndim, strides);
         }

@@ -31,6 +31,7 @@ VISION = ("resnet18 resnet50 resnext50_32x4d wide_resnet50_2 vgg16_bn vgg11 alex
           "mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 efficientnet_v2_s convnext_tiny vit_b_16 "
           "swin_t swin_v2_t regnet_y_400mf regnet_x_400mf shufflenet_v2_x1_0 mnasnet1_0 googlenet inception_v3 "
           "maxvit_t").split()
+VIDEO = "r3d_18 mc3_18 r2plus1d_18 s3d mvit_v2_s swin3d_t".split()
 TIMM = ("resnet18 resnet50d resnetv2_50 vit_tiny_patch16_224 deit_tiny_distilled_patch16_224 convnext_atto mixer_s16_224 "
         "mobilenetv3_small_050 efficientnet_b0 densenet121 regnety_002 levit_128s swin_tiny_patch4_window7_224 "
         "gmlp_ti16_224 poolformer_s12 convmixer_768_32 resmlp_12_224 cait_xxs24_224 xcit_nano_12_p16_224 "
@@ -96,6 +97,15 @@ def _vision(name):
     extra = {"aux_logits": True, "init_weights": False} if name in ("googlenet", "inception_v3") else {}
     return image_case(lambda: getattr(torchvision.models, name)(**extra), size,
                       loss=with_helpers if extra else None)
+
+
+def _video(name):
+    """[N, C, D, H, W]: 16 frames; s3d takes no smaller pictures than these."""
+    import torch
+    import torchvision
+    size = 224 if name in ("s3d", "mvit_v2_s", "swin3d_t") else 112
+    return Case(lambda: getattr(torchvision.models.video, name)(), lambda n: torch.zeros(n, 3, 16, size, size),
+                lambda n: torch.arange(n) * 0 + 399, classes, 2)
 
 
 def _timm(name):
@@ -180,7 +190,7 @@ def _transformers():
 def names():
     found = []
     if importlib.util.find_spec("torchvision"):
-        found += ["torchvision." + n for n in VISION]
+        found += ["torchvision." + n for n in VISION + ["video." + n for n in VIDEO]]
     if importlib.util.find_spec("timm"):
         found += ["timm." + n for n in TIMM]
     if importlib.util.find_spec("transformers"):
@@ -190,6 +200,8 @@ def names():
 
 def case_of(name):
     library, _, model = name.partition(".")
+    if model.startswith("video."):
+        return _video(model[len("video."):])
     return _vision(model) if library == "torchvision" else _timm(model) if library == "timm" else _transformers()[model]
 
 

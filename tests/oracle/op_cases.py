@@ -117,7 +117,7 @@ class Row:
         device = "cpu" if "h" in flags else self.device
         behind = list(sizes)
         if "l" in flags:
-            return torch.empty(sizes, dtype=dtype, device=device, memory_format=torch.channels_last)
+            return torch.empty(sizes, dtype=dtype, device=device, memory_format=channels_last(torch, sizes))
         if "t" in flags:
             behind[-2:] = [sizes[-1], sizes[-2]]
         if "s" in flags:
@@ -156,6 +156,10 @@ class Row:
         if "r" in flags:
             v = (v + 1) / (v + 1).sum(1, keepdim=True)
         return v
+
+
+def channels_last(torch, sizes):
+    return torch.channels_last_3d if len(sizes) == 5 else torch.channels_last
 
 
 def number(text):
@@ -228,6 +232,14 @@ def special(torch):
         "max_pool1d": torch.max_pool1d, "max_pool2d": torch.max_pool2d,
         "max_pool2d_indices": nn.max_pool2d_with_indices, "avg_pool2d": nn.avg_pool2d,
         "adaptive_avg_pool2d": nn.adaptive_avg_pool2d,
+        "max_pool3d": torch.max_pool3d, "max_pool3d_indices": nn.max_pool3d_with_indices, "avg_pool3d": nn.avg_pool3d,
+        "adaptive_avg_pool3d": nn.adaptive_avg_pool3d, "adaptive_max_pool3d": nn.adaptive_max_pool3d,
+        "adaptive_avg_pool3d_leaf": lambda input, output_size:
+            aten._adaptive_avg_pool3d(input, output_size),
+        "upsample_nearest3d": lambda input, output_size, scales_d=None, scales_h=None, scales_w=None:
+            nn.upsample_nearest3d(input, output_size, scales_d, scales_h, scales_w),
+        "upsample_trilinear3d": lambda input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None:
+            nn.upsample_trilinear3d(input, output_size, align_corners, scales_d, scales_h, scales_w),
         "adaptive_avg_pool2d_leaf": lambda input, output_size:
             aten._adaptive_avg_pool2d(input, output_size),
         "adaptive_max_pool2d": nn.adaptive_max_pool2d,
@@ -243,8 +255,8 @@ def special(torch):
             nn.upsample_bicubic2d(input, output_size, align_corners, scales_h, scales_w),
         "unfold": lambda input, **w: input.unfold(**w),
         **{name: lambda input, name=name, **w: getattr(aten, name)(input, *[pair(v) for v in w.values()])
-           for name in ("im2col", "col2im", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
-                        "replication_pad2d")},
+           for name in ("im2col", "col2im", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
+                        "replication_pad1d", "replication_pad2d", "replication_pad3d")},
         "batch_norm": lambda **w: torch.batch_norm(*w.values(), True),
         "cudnn_batch_norm": batch_norm,
         "native_batch_norm": lambda **w: torch.native_batch_norm(*w.values()),
@@ -365,7 +377,7 @@ def weight(torch, out, options):
         t = torch.empty(shape[::-1], **words)
         return t.permute(*range(len(shape) - 1, -1, -1))
     if "last" in options:
-        return torch.empty(shape, memory_format=torch.channels_last, **words)
+        return torch.empty(shape, memory_format=channels_last(torch, shape), **words)
     return torch.empty(shape, **words)
 
 

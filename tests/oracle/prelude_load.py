@@ -25,8 +25,8 @@ FILES = (
 )
 NATIVE_NN = ("Module", "Parameter", "Buffer")
 NATIVE_F = ("linear", "gelu", "softplus", "logsigmoid", "prelu", "glu", "layer_norm",
-            "rms_norm", "avg_pool1d", "avg_pool2d", "adaptive_avg_pool1d", "conv_transpose1d",
-            "conv_transpose2d", "pixel_shuffle", "one_hot", "tanh", "sigmoid",
+            "rms_norm", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "conv_transpose1d",
+            "conv_transpose2d", "conv_transpose3d", "pixel_shuffle", "one_hot", "tanh", "sigmoid",
             "scaled_dot_product_attention")
 
 
@@ -59,7 +59,10 @@ def _op():
         embedding=torch.embedding, _max_pool1d=torch.max_pool1d, _max_pool2d=torch.max_pool2d,
         _max_pool2d_with_indices=nn.max_pool2d_with_indices,
         _adaptive_avg_pool2d_any=nn.adaptive_avg_pool2d, _adaptive_max_pool2d=nn.adaptive_max_pool2d,
-        conv1d=torch.conv1d, conv2d=torch.conv2d, group_norm=torch.group_norm,
+        _max_pool3d=torch.max_pool3d, _max_pool3d_with_indices=nn.max_pool3d_with_indices,
+        _adaptive_avg_pool3d_any=nn.adaptive_avg_pool3d, _adaptive_max_pool3d=nn.adaptive_max_pool3d,
+        _reflection_pad3d=nn.reflection_pad3d, _replication_pad3d=nn.replication_pad3d,
+        conv1d=torch.conv1d, conv2d=torch.conv2d, conv3d=torch.conv3d, group_norm=torch.group_norm,
         batch_norm=lambda *args: torch.batch_norm(*args, torch.backends.cudnn.enabled),
         _vector_norm=lambda x, dim=(), keepdim=False, dtype=None: torch.linalg.vector_norm(
             x, 2.0, None if not isinstance(dim, int) and len(dim) == 0 else dim, keepdim,
@@ -70,6 +73,10 @@ def _op():
             x, size if w is None else None, corners, None if w is None else [w]),
         _upsample_bilinear2d=lambda x, size, corners, h, w: a.upsample_bilinear2d.vec(
             x, size if h is None else None, corners, None if h is None else [h, w]),
+        _upsample_nearest3d=lambda x, size, d, h, w: a.upsample_nearest3d.vec(
+            x, size if d is None else None, None if d is None else [d, h, w]),
+        _upsample_trilinear3d=lambda x, size, corners, d, h, w: a.upsample_trilinear3d.vec(
+            x, size if d is None else None, corners, None if d is None else [d, h, w]),
     )
     for name in ("relu", "selu", "celu", "rrelu", "threshold", "hardtanh", "relu6", "elu", "leaky_relu",
                  "hardsigmoid", "silu", "mish", "hardswish"):

@@ -1,7 +1,7 @@
 /*
- * engine/ops/conv/conv.c - convolutions, plain and transposed, in one and two dimensions.
+ * engine/ops/conv/conv.c - convolutions, plain and transposed, in one, two and three dimensions.
  *
- * Must not know:  models, algorithms of cuDNN.
+ * Must not know:  models, algorithms of cuDNN, how a convolution in three dimensions is computed (conv3d.c).
  * Invariant:      input and weight are always saved; the bias is added in place on the result; gradients come in the
  *                 order input, weight, bias (weight, input, bias for a depthwise convolution that PyTorch runs with
  *                 its native kernel).
@@ -10,18 +10,26 @@
 #include <string.h>
 
 #include "engine/core/op_internal.h"
+#include "engine/ops/conv/conv3d.h"
 #include "engine/ops/functions.h"
 #include "engine/workspace/scratch.h"
 #include "engine/workspace/workspace.h"
 
 /* ---- the entries: lists brought to one length, then the leaf ---- */
 
+static int spatial_dims(enum eng_op_id id)
+{
+    if (id == ENG_OP_conv3d || id == ENG_OP_conv_transpose3d)
+        return 3;
+    return id == ENG_OP_conv1d || id == ENG_OP_conv_transpose1d ? 1 : 2;
+}
+
 /* args: of ENG_OP_convolution, the input as it was given: one without a batch becomes a batch of one. */
 static void convolve(struct eng_op_call *c, struct eng_arg *args)
 {
     struct eng_tensor *x = args[ARG_convolution_input].v.tensor,
                       *w = args[ARG_convolution_weight].v.tensor;
-    int spatial = c->id == ENG_OP_conv1d || c->id == ENG_OP_conv_transpose1d ? 1 : 2;
+    int spatial = spatial_dims(c->id);
     struct eng_tensor *batch, *out;
 
     if ((x->ndim != spatial + 2 && x->ndim != spatial + 1) || w->ndim != spatial + 2) {
@@ -45,7 +53,7 @@ static void convolve(struct eng_op_call *c, struct eng_arg *args)
 
 void eng_f_conv(struct eng_op_call *c)
 {
-    static const int64_t ZEROS[2] = {0, 0};
+    static const int64_t ZEROS[3] = {0, 0, 0};
     struct eng_arg args[] = {
         [ARG_convolution_input] = c->a[ARG_conv_input],
         [ARG_convolution_weight] = c->a[ARG_conv_weight],
@@ -54,7 +62,7 @@ void eng_f_conv(struct eng_op_call *c)
         [ARG_convolution_padding] = c->a[ARG_conv_padding],
         [ARG_convolution_dilation] = c->a[ARG_conv_dilation],
         [ARG_convolution_transposed] = eng_ab(false),
-        [ARG_convolution_output_padding] = eng_aints(ZEROS, c->id == ENG_OP_conv1d ? 1 : 2),
+        [ARG_convolution_output_padding] = eng_aints(ZEROS, spatial_dims(c->id)),
         [ARG_convolution_groups] = eng_ai(eng_c_int(c, ARG_conv_groups)),
     };
 
@@ -80,30 +88,34 @@ void eng_f_conv_transpose(struct eng_op_call *c)
 
 /* ---- geometry ---- */
 
-/* a: the arguments of ENG_OP_convolution. */
-static void conv_params(const struct eng_arg *a, int spatial, struct eng_conv2d *p)
+/* Element k of a list of ints, or its only one. */
+static int64_t at(const struct eng_arg *a, int k)
 {
-    memset(p, 0, sizeof(*p));
-    p->stride[0] = p->dilation[0] = 1;
-    for (int k = 0; k < spatial; k++) {
-        int at = 2 - spatial + k;
-
-        p->stride[at] =
-            a[ARG_convolution_stride].v.ints[a[ARG_convolution_stride].count > 1 ? k : 0];
-        p->padding[at] =
-            a[ARG_convolution_padding].v.ints[a[ARG_convolution_padding].count > 1 ? k : 0];
-        p->dilation[at] =
-            a[ARG_convolution_dilation].v.ints[a[ARG_convolution_dilation].count > 1 ? k : 0];
-    }
-    p->groups = a[ARG_convolution_groups].v.scalar.i;
+    return a->v.ints[a->count > 1 ? k : 0];
 }
 
-/* A 1-D image [N,C,L] (or weight) as [N,C,1,L]. */
-static struct eng_view as_2d(const struct eng_tensor *t)
+/* a: the arguments of ENG_OP_convolution. */
+static void conv_params(const struct eng_arg *a, int spatial, struct eng_conv3d *p)
+{
+    memset(p, 0, sizeof(*p));
+    p->stride = p->dilation = 1;
+    p->plane.stride[0] = p->plane.dilation[0] = 1;
+    for (int k = 0; k < spatial; k++) {
+        int d = 2 - spatial + k;
+
+        *(d < 0 ? &p->stride : &p->plane.stride[d]) = at(&a[ARG_convolution_stride], k);
+        *(d < 0 ? &p->padding : &p->plane.padding[d]) = at(&a[ARG_convolution_padding], k);
+        *(d < 0 ? &p->dilation : &p->plane.dilation[d]) = at(&a[ARG_convolution_dilation], k);
+    }
+    p->plane.groups = a[ARG_convolution_groups].v.scalar.i;
+}
+
+/* A 1-D image [N,C,L] (or weight) as [N,C,1,L]; other images as they are. */
+static struct eng_view as_image(const struct eng_tensor *t)
 {
     struct eng_view v = eng_v(t);
 
-    if (t->ndim == 4)
+    if (t->ndim >= 4)
         return v;
     v.ndim = 4;
     v.sizes[3] = v.sizes[2];
@@ -147,23 +159,24 @@ static bool check_shapes(struct eng_op_call *c, const struct eng_tensor *x,
 static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_tensor *x,
                        const struct eng_tensor *w, bool transposed, int64_t *sizes)
 {
-    int spatial = x->ndim - 2;
-    struct eng_conv2d p;
+    const struct eng_arg *more = &a[ARG_convolution_output_padding];
 
-    conv_params(a, spatial, &p);
     sizes[0] = x->sizes[0];
-    sizes[1] = transposed ? w->sizes[1] * p.groups : w->sizes[0];
-    for (int k = 0; k < spatial; k++) {
-        int at = 2 - spatial + k;
-        int64_t reach = p.dilation[at] * (w->sizes[2 + k] - 1) + 1;
-        int64_t extra = a[7].count ? a[7].v.ints[a[7].count > 1 ? k : 0] : 0;
+    sizes[1] = transposed ? w->sizes[1] * a[ARG_convolution_groups].v.scalar.i : w->sizes[0];
+    for (int k = 0; k < x->ndim - 2; k++) {
+        int64_t stride = at(&a[ARG_convolution_stride], k);
+        int64_t dilation = at(&a[ARG_convolution_dilation], k);
+        int64_t padded = x->sizes[2 + k] + 2 * at(&a[ARG_convolution_padding], k);
+        int64_t reach = dilation * (w->sizes[2 + k] - 1) + 1;
 
-        if (transposed)
-            sizes[2 + k] = (x->sizes[2 + k] - 1) * p.stride[at] - 2 * p.padding[at] + reach + extra;
+        if (stride < 1)
+            sizes[2 + k] = 0;
+        else if (transposed)
+            sizes[2 + k] = (x->sizes[2 + k] - 1) * stride - (padded - x->sizes[2 + k]) + reach +
+                           (more->count ? at(more, k) : 0);
         else
-            sizes[2 + k] = (x->sizes[2 + k] + 2 * p.padding[at] - reach) / p.stride[at] + 1;
-        if (p.stride[at] < 1 || p.dilation[at] < 1 ||
-            (!transposed && x->sizes[2 + k] + 2 * p.padding[at] < reach) || sizes[2 + k] < 1) {
+            sizes[2 + k] = (padded - reach) / stride + 1;
+        if (stride < 1 || dilation < 1 || (!transposed && padded < reach) || sizes[2 + k] < 1) {
             char tx[ENG_SHAPE_TEXT_MAX], tw[ENG_SHAPE_TEXT_MAX];
 
             eng_fail(e, VS_E_SHAPE,
@@ -177,7 +190,7 @@ static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_
 
 static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w, int64_t groups)
 {
-    return x->ndim == 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
+    return x->ndim >= 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
 }
 
 /* For which half-precision images cuDNN is faster, as PyTorch has it (aten/src/ATen/native/Convolution.cpp). */
@@ -207,8 +220,9 @@ static bool runs_depthwise(const struct eng_tensor *x, const struct eng_tensor *
 
     if (last || !is_depthwise(x, w, p->groups))
         return false;
-    return x->dtype != VS_F16 || w->dtype != VS_F16 || p->dilation[0] != 1 || p->dilation[1] != 1 ||
-           !square || x->sizes[1] < 32 || !cudnn_is_faster(x, w, p->stride[1]);
+    return x->ndim == 5 || x->dtype != VS_F16 || w->dtype != VS_F16 || p->dilation[0] != 1 ||
+           p->dilation[1] != 1 || !square || x->sizes[1] < 32 ||
+           !cudnn_is_faster(x, w, p->stride[1]);
 }
 
 static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)
@@ -219,11 +233,11 @@ static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tens
 static struct eng_tensor *image_empty(struct eng *e, const int64_t *sizes, int ndim,
                                       enum vs_dtype dtype, bool on_host, bool channels_last)
 {
-    int64_t strides[4];
+    int64_t strides[VS_MAX_DIMS];
 
     if (!channels_last)
         return eng_empty(e, sizes, ndim, dtype, on_host);
-    eng_channels_last_strides(sizes, strides);
+    eng_channels_last_strides(sizes, ndim, strides);
     return eng_empty_strided(e, sizes, strides, ndim, dtype, on_host);
 }
 
@@ -256,7 +270,7 @@ void eng_f_convolution(struct eng_op_call *c)
     bool last = runs_channels_last(x, w);
     int64_t sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *dx, *dw;
-    struct eng_conv2d p;
+    struct eng_conv3d p;
 
     if (!check_shapes(c, x, w, bias, eng_c_int(c, ARG_convolution_groups), transposed) ||
         !conv_sizes(e, c->a, x, w, transposed, sizes))
@@ -266,15 +280,15 @@ void eng_f_convolution(struct eng_op_call *c)
     out = image_empty(e, sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host, last);
     dw = last ? eng_to_channels_last(e, w) : eng_contiguous(e, w);
     if (out && dx && dw && eng_runs(e)) {
-        struct eng_view vx = as_2d(dx), vw = as_2d(dw), vo = as_2d(out), vb;
+        struct eng_view vx = as_image(dx), vw = as_image(dw), vo = as_image(out), vb;
 
         if (transposed) {
-            eng_run_conv2d_backward_input(e, out->storage->on_host, &vx, &vw, &vo, &p);
+            eng_conv_backward_input(e, out->storage->on_host, &vx, &vw, &vo, &p);
             add_bias(c, out, bias);
         } else {
             if (bias)
                 vb = eng_v(bias);
-            eng_run_conv2d(e, out->storage->on_host, &vx, &vw, bias ? &vb : NULL, &vo, &p);
+            eng_conv_forward(e, out->storage->on_host, &vx, &vw, bias ? &vb : NULL, &vo, &p);
         }
     }
     eng_unref(dw);
@@ -290,7 +304,7 @@ struct conv_bw {
     struct eng_tensor *g;
     struct eng_tensor *x, *w;
     bool transposed, last, depthwise;
-    struct eng_conv2d p;
+    struct eng_conv3d p;
 };
 
 static struct eng_tensor *dense_in(const struct conv_bw *k, struct eng_tensor *t)
@@ -307,13 +321,13 @@ static struct eng_tensor *input_gradient(const struct conv_bw *k)
     struct eng_tensor *g = dense_in(k, k->g);
 
     if (gx && w && g && eng_runs(e)) {
-        struct eng_view vg = as_2d(g), vw = as_2d(w), vo = as_2d(gx);
+        struct eng_view vg = as_image(g), vw = as_image(w), vo = as_image(gx);
         bool on_host = gx->storage->on_host;
 
         if (k->transposed)
-            eng_run_conv2d(e, on_host, &vg, &vw, NULL, &vo, &k->p);
+            eng_conv_forward(e, on_host, &vg, &vw, NULL, &vo, &k->p);
         else
-            eng_run_conv2d_backward_input(e, on_host, &vg, &vw, &vo, &k->p);
+            eng_conv_backward_input(e, on_host, &vg, &vw, &vo, &k->p);
     }
     eng_unref(g);
     eng_unref(w);
@@ -329,13 +343,13 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
                                         k->g->storage->on_host, k->last);
 
     if (gw && g && x && eng_runs(e)) {
-        struct eng_view vg = as_2d(g), vx = as_2d(x), vo = as_2d(gw);
+        struct eng_view vg = as_image(g), vx = as_image(x), vo = as_image(gw);
         bool on_host = gw->storage->on_host;
 
         if (k->transposed)
-            eng_run_conv2d_backward_weight(e, on_host, &vx, &vg, &vo, &k->p);
+            eng_conv_backward_weight(e, on_host, &vx, &vg, &vo, &k->p);
         else
-            eng_run_conv2d_backward_weight(e, on_host, &vg, &vx, &vo, &k->p);
+            eng_conv_backward_weight(e, on_host, &vg, &vx, &vo, &k->p);
     }
     eng_unref(x);
     eng_unref(g);
@@ -384,6 +398,43 @@ static struct eng_tensor *gradient_in_layout(const struct conv_bw *k, struct eng
     return eng_ref(g);
 }
 
+/*
+ * PyTorch's own kernel for depthwise convolutions of 5-D images: both gradients are allocated before the copies of what
+ * is not row-major.
+ */
+static void depthwise3d(struct eng_bw *b, struct conv_bw *k)
+{
+    struct eng *e = b->e;
+    bool want_w = eng_b_needs(b, ARG_convolution_weight), on_host = k->g->storage->on_host;
+    struct eng_tensor *gx = NULL, *gw = NULL, *x, *g;
+    struct eng_view vx, vg, vo, vw = eng_v(k->w);
+
+    if (eng_b_needs(b, ARG_convolution_input))
+        gx = eng_empty(e, k->x->sizes, 5, (enum vs_dtype)k->g->dtype, on_host);
+    if (want_w)
+        gw = eng_empty(e, k->w->sizes, 5, (enum vs_dtype)k->g->dtype, on_host);
+    g = eng_contiguous(e, k->g);
+    x = want_w ? eng_contiguous(e, k->x) : eng_ref(k->x);
+    if (g && x && eng_runs(e)) {
+        vx = eng_v(x);
+        vg = eng_v(g);
+        if (gx) {
+            vo = eng_v(gx);
+            eng_conv_backward_input(e, on_host, &vg, &vw, &vo, &k->p);
+        }
+        if (gw) {
+            vo = eng_v(gw);
+            eng_conv_backward_weight(e, on_host, &vg, &vx, &vo, &k->p);
+        }
+    }
+    eng_unref(x);
+    eng_b_give(b, ARG_convolution_input, gx);
+    eng_b_give(b, ARG_convolution_weight, gw);
+    if (b->a[ARG_convolution_bias].kind == ENG_A_TENSOR && eng_b_needs(b, ARG_convolution_bias))
+        eng_b_give(b, ARG_convolution_bias, bias_gradient(k));
+    eng_unref(g);
+}
+
 /* saved: input, weight */
 void eng_b_convolution(struct eng_bw *b)
 {
@@ -397,9 +448,14 @@ void eng_b_convolution(struct eng_bw *b)
         return;
     k.last = runs_channels_last(k.x, k.w);
     conv_params(b->a, k.x->ndim - 2, &k.p);
-    k.depthwise = !k.transposed && runs_depthwise(k.x, k.w, &k.p, k.last);
+    k.depthwise = !k.transposed && runs_depthwise(k.x, k.w, &k.p.plane, k.last);
+    if (k.depthwise && k.x->ndim == 5) {
+        k.g = b->g[0];
+        depthwise3d(b, &k);
+        return;
+    }
     /* the gradient of the input needs only its shape; a depthwise convolution copies it for the weight's gradient */
-    if (k.x->ndim == 4 && (k.depthwise || !eng_b_needs(b, ARG_convolution_weight)))
+    if (k.x->ndim >= 4 && (k.depthwise || !eng_b_needs(b, ARG_convolution_weight)))
         x = eng_ref(k.x);
     else
         x = dense_in(&k, k.x);
@@ -415,7 +471,7 @@ void eng_b_convolution(struct eng_bw *b)
             eng_b_give(b, ARG_convolution_weight, weight_gradient(&k));
     }
     eng_unref(g);
-    if (k.x->ndim == 4) /* a copy of a 1-D image is kept until the end */
+    if (k.x->ndim >= 4) /* a copy of a 1-D image is kept until the end */
         eng_slot_set(&x, NULL);
     k.g = b->g[0]; /* the bias is summed from the gradient as it came */
     if (b->a[ARG_convolution_bias].kind == ENG_A_TENSOR && eng_b_needs(b, ARG_convolution_bias))

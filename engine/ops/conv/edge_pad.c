@@ -1,20 +1,23 @@
 /*
- * engine/ops/conv/edge_pad.c - padding with the tensor's own elements: reflection and replication, along the last one
- * or two dims.
+ * engine/ops/conv/edge_pad.c - padding with the tensor's own elements: reflection and replication, along the last
+ * one, two or three dims.
  *
  * Must not know:  models.
  * Invariant:      each position along a padded dim has one source index; forward selects by these indices, backward
- *                 adds by them. Reflection reads row-major copies, replication reads any strides.
+ *                 adds by them. Reflection reads row-major copies (of the gradient only in one or two dims),
+ *                 replication reads any strides.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "engine/core/op_internal.h"
+#include "engine/ops/conv/volume.h"
 #include "engine/ops/functions.h"
 
 static bool reflects(enum eng_op_id id)
 {
-    return id == ENG_OP_reflection_pad1d || id == ENG_OP_reflection_pad2d;
+    return id == ENG_OP_reflection_pad1d || id == ENG_OP_reflection_pad2d ||
+           id == ENG_OP_reflection_pad3d;
 }
 
 /* The source index of position i of the padded dim, for a dim of size n padded by `before` elements in front. */
@@ -41,51 +44,55 @@ static struct eng_view index_list(const struct eng *e, int64_t out, int64_t in, 
     return v;
 }
 
-/* A dense view in memory of the kernels with v's sizes but `size` along dim. */
-static struct eng_view scratch_get(const struct eng *e, const struct eng_view *v, int dim,
-                                   int64_t size, uint64_t *bytes)
+/*
+ * One dim of big from small by selection, or small (zeroed) from big by addition; both have the same sizes in all other
+ * dims.
+ */
+static void run_dim(const struct eng *e, const struct eng_view *small, const struct eng_view *big,
+                    int dim, int64_t before, bool reflect, bool forward)
 {
-    struct eng_view out = *v;
+    struct eng_view index = index_list(e, big->sizes[dim], small->sizes[dim], before, reflect);
 
-    out.sizes[dim] = size;
-    eng_contiguous_strides(out.sizes, out.ndim, out.strides);
-    *bytes = (uint64_t)(out.strides[0] * out.sizes[0]) * vs_dtype_bytes(out.dtype);
-    out.data = e->kernels->mem_get(*bytes);
-    return out;
+    if (forward)
+        (void)e->kernels->index_select(small, dim, &index, big);
+    else
+        (void)e->kernels->index_add(small, dim, &index, big);
+    e->kernels->mem_put(index.data, (uint64_t)index.sizes[0] * sizeof(int64_t));
 }
 
-/* big from small by selection along the last `dims` dims, or small (zeroed) from big by addition. */
+/* The last `dims` dims, from the last one on; in between the result is in memory of the kernels. */
 static void run(const struct eng *e, const struct eng_view *small, const struct eng_view *big,
                 const int64_t *padding, int dims, bool reflect, bool forward)
 {
-    struct eng_scalar zero = {0};
     int last = small->ndim - 1;
-    struct eng_view across =
-        index_list(e, big->sizes[last], small->sizes[last], padding[0], reflect);
+    struct eng_volume_scratch between[2];
+    const struct eng_view *views[4] = {small};
 
-    if (dims == 1) {
-        if (forward)
-            (void)e->kernels->index_select(small, last, &across, big);
-        else
-            (void)e->kernels->index_add(small, last, &across, big);
-    } else {
-        struct eng_view down =
-            index_list(e, big->sizes[last - 1], small->sizes[last - 1], padding[2], reflect);
-        uint64_t bytes;
-        struct eng_view wide = scratch_get(e, small, last, big->sizes[last], &bytes);
+    for (int k = 0; k < dims - 1; k++) {
+        struct eng_view wide = *views[k];
 
-        if (forward) {
-            (void)e->kernels->index_select(small, last, &across, &wide);
-            (void)e->kernels->index_select(&wide, last - 1, &down, big);
-        } else {
-            e->kernels->fill(&wide, zero);
-            (void)e->kernels->index_add(&wide, last - 1, &down, big);
-            (void)e->kernels->index_add(small, last, &across, &wide);
-        }
-        e->kernels->mem_put(wide.data, bytes);
-        e->kernels->mem_put(down.data, (uint64_t)down.sizes[0] * sizeof(int64_t));
+        wide.sizes[last - k] = big->sizes[last - k];
+        between[k] = eng_volume_scratch_get(e, wide.sizes, wide.ndim, wide.dtype);
+        if (!forward)
+            e->kernels->fill(&between[k].v, (struct eng_scalar){0});
+        views[k + 1] = &between[k].v;
     }
-    e->kernels->mem_put(across.data, (uint64_t)across.sizes[0] * sizeof(int64_t));
+    views[dims] = big;
+    for (int i = 0; i < dims; i++) {
+        int k = forward ? i : dims - 1 - i;
+
+        run_dim(e, views[k], views[k + 1], last - k, padding[2 * k], reflect, forward);
+    }
+    for (int k = dims - 2; k >= 0; k--)
+        eng_volume_scratch_put(e, &between[k]);
+}
+
+/* How many dims a row of the table pads. */
+static int padded_dims(enum eng_op_id id)
+{
+    if (id == ENG_OP_reflection_pad3d || id == ENG_OP_replication_pad3d)
+        return 3;
+    return id == ENG_OP_reflection_pad1d || id == ENG_OP_replication_pad1d ? 1 : 2;
 }
 
 /* Sizes after padding (left, right[, top, bottom]); false: failed. */
@@ -125,7 +132,7 @@ static bool padded_sizes(struct eng_op_call *c, const struct eng_tensor *x, int 
 void eng_f_edge_pad(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_edge_pad_input), *dense, *out;
-    int dims = c->id == ENG_OP_reflection_pad1d || c->id == ENG_OP_replication_pad1d ? 1 : 2;
+    int dims = padded_dims(c->id);
     int64_t sizes[VS_MAX_DIMS];
 
     if (!padded_sizes(c, x, dims, sizes))
@@ -148,7 +155,8 @@ void eng_b_edge_pad(struct eng_bw *b)
     const struct eng_edge *edge = eng_b_edge(b, ARG_edge_pad_input, 0);
     struct eng_tensor *gx = eng_empty(e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
                                       b->g[0]->storage->on_host);
-    struct eng_tensor *g = reflects(b->node->op) ? eng_contiguous(e, b->g[0]) : eng_ref(b->g[0]);
+    bool copies = reflects(b->node->op) && b->node->op != ENG_OP_reflection_pad3d;
+    struct eng_tensor *g = copies ? eng_contiguous(e, b->g[0]) : eng_ref(b->g[0]);
 
     if (gx && g && e->kernels) {
         struct eng_view vg = eng_v(g), vo = eng_v(gx);

@@ -37,12 +37,13 @@ static struct eng_tensor *kept_part(struct eng_op_call *c, struct eng_tensor *x,
 static struct eng_tensor *padded_empty(struct eng_op_call *c, const struct eng_tensor *x,
                                        const int64_t *sizes)
 {
-    int64_t strides[4];
+    int64_t strides[VS_MAX_DIMS];
 
     if (!eng_suggests_channels_last(x))
         return eng_c_empty(c, sizes, x->ndim, (enum vs_dtype)x->dtype, x);
-    eng_channels_last_strides(sizes, strides);
-    return eng_empty_strided(c->e, sizes, strides, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
+    eng_channels_last_strides(sizes, x->ndim, strides);
+    return eng_empty_strided(c->e, sizes, strides, x->ndim, (enum vs_dtype)x->dtype,
+                             x->storage->on_host);
 }
 
 /* Fills the result with the value, then copies the remaining part of x into the middle. */

@@ -329,11 +329,11 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
         struct eng_tensor *mean = eng_call1(e, ENG_OP_mean, args);
 
         if (mean && lies_last(x)) { /* its strides are set to channels-last ones */
-            int64_t strides[4];
+            int64_t strides[VS_MAX_DIMS];
             struct eng_arg view[] = {eng_at(mean), eng_aints(mean->sizes, 4), eng_aints(strides, 4),
                                      eng_ai(0)};
 
-            eng_channels_last_strides(mean->sizes, strides);
+            eng_channels_last_strides(mean->sizes, 4, strides);
             eng_slot_set(&mean, eng_call1(e, ENG_OP_as_strided, view));
         }
         eng_c_give(c, mean);

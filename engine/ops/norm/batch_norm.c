@@ -25,7 +25,7 @@ static bool is_mergeable(const struct eng_tensor *t)
 
 static struct eng_tensor *dense(struct eng *e, struct eng_tensor *t)
 {
-    return t && t->ndim == 4 && eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
+    return t && eng_is_channels_last(t) ? eng_ref(t) : eng_contiguous(e, t);
 }
 
 /*

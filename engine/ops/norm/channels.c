@@ -30,12 +30,13 @@ struct eng_view eng_norm_channels(const struct eng_tensor *t)
 
 struct eng_tensor *eng_norm_like(struct eng *e, const struct eng_tensor *x, bool last)
 {
-    int64_t strides[4];
+    int64_t strides[VS_MAX_DIMS];
 
     if (!last)
         return eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
-    eng_channels_last_strides(x->sizes, strides);
-    return eng_empty_strided(e, x->sizes, strides, 4, (enum vs_dtype)x->dtype, x->storage->on_host);
+    eng_channels_last_strides(x->sizes, x->ndim, strides);
+    return eng_empty_strided(e, x->sizes, strides, x->ndim, (enum vs_dtype)x->dtype,
+                             x->storage->on_host);
 }
 
 const struct eng_view *eng_norm_opt(const struct eng_tensor *t, struct eng_view *v)

@@ -15,7 +15,7 @@
 /* Whether t is channels-last and not also row-major. */
 static bool lies_last(const struct eng_tensor *t)
 {
-    return t->ndim == 4 && eng_is_channels_last(t) && !eng_is_contiguous(t);
+    return eng_is_channels_last(t) && !eng_is_contiguous(t);
 }
 
 static struct eng_tensor *in_layout(struct eng *e, struct eng_tensor *t, bool last)

@@ -36,7 +36,7 @@ static bool is_skipped(const struct eng_tensor *t)
 static struct eng_tensor *cat_empty(struct eng_op_call *c, const int64_t *sizes,
                                     enum vs_dtype dtype, const struct eng_tensor *first)
 {
-    int64_t strides[4];
+    int64_t strides[VS_MAX_DIMS];
 
     for (uint32_t i = 0; i < c->a[ARG_cat_tensors].count; i++) {
         const struct eng_tensor *t = c->a[ARG_cat_tensors].v.tensors[i];
@@ -44,10 +44,10 @@ static struct eng_tensor *cat_empty(struct eng_op_call *c, const int64_t *sizes,
         if (!is_skipped(t) && !eng_suggests_channels_last(t))
             return eng_c_empty(c, sizes, first->ndim, dtype, first);
     }
-    if (first->ndim != 4)
+    if (first->ndim != 4 && first->ndim != 5)
         return eng_c_empty(c, sizes, first->ndim, dtype, first);
-    eng_channels_last_strides(sizes, strides);
-    return eng_empty_strided(c->e, sizes, strides, 4, dtype, first->storage->on_host);
+    eng_channels_last_strides(sizes, first->ndim, strides);
+    return eng_empty_strided(c->e, sizes, strides, first->ndim, dtype, first->storage->on_host);
 }
 
 /* tensors of equal sizes but along dim -> one */

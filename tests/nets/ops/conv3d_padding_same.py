@@ -1,0 +1,28 @@
+# conv3d_padding_same: nn.Conv3d(4, 6, (3, 4, 3), padding="same")
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 4, 5, 9, 9))
+        self.op = nn.Conv3d(4, 6, (3, 4, 3), padding="same")
+
+    def forward(self, inputs):
+        return self.op(self.x)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 6, 5, 9, 9)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

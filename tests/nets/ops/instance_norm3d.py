@@ -1,0 +1,28 @@
+# instance_norm3d: nn.InstanceNorm3d(4, affine=True)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 4, 5, 6, 6))
+        self.op = nn.InstanceNorm3d(4, affine=True)
+
+    def forward(self, inputs):
+        return self.op(self.x * 2)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 4, 5, 6, 6)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

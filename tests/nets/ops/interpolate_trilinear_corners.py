@@ -1,0 +1,28 @@
+# interpolate_trilinear_corners: nn.Upsample(size=(4, 7, 9), mode="trilinear", align_corners=True)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 4, 3, 5, 5))
+        self.op = nn.Upsample(size=(4, 7, 9), mode="trilinear", align_corners=True)
+
+    def forward(self, inputs):
+        return self.op(self.x * 2)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 4, 4, 7, 9)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)
