@@ -407,8 +407,8 @@ words-check: ## words of docs/glossary.md that are not used; V=1 prints each pla
 files-check: ## first comments of sources
 	@sh tools/files-check.sh
 
-globals-check: $(B)/libvramscope.a $(CLI_OBJ) ## no writable globals but the known ones
-	@sh tools/globals-check.sh $^
+globals-check: $(LIB_OBJ) $(CLI_OBJ) ## no writable globals but the known ones
+	@sh tools/globals-check.sh $(B) $^ $(INJECT_SRC:%.c=$(B)/pic/%.o) $(CUDA_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o)
 
 format: ## lay the C files out
 	clang-format-14 -i $(if $(FILES),$(FILES),$(FORMATTED))

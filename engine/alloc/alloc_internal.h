@@ -236,7 +236,7 @@ void eng_events_release(struct eng_alloc *alloc);
  */
 void eng_cache_collect_garbage(struct eng_alloc *alloc);
 /*
- * Returns enough oversize segments of the request's pool and stream to the driver to make room for it: the smallest that
+ * Returns enough oversize segments of the request's pool and stream to the driver to serve it: the smallest that
  * is large enough, otherwise the largest ones until their sum is. Only with max_split_size set. False: there are not
  * that many bytes; some may have been returned all the same.
  */
