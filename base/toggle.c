@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/target.h"
 #include "base/text.h"
@@ -63,11 +64,42 @@ static bool parse_count(const char *text, uint64_t *out)
     return n > 0;
 }
 
+/* Whether the legal word [word, word + len) ends with ":BYTES". */
+static bool has_size(const char *word, size_t len)
+{
+    return len > 6 && memcmp(word + len - 6, ":BYTES", 6) == 0;
+}
+
+/* Writes "word:SIZE", with the largest unit that the size is a whole number of. */
+static bool fits_size(const char *word, size_t len, const char *value, char *buf)
+{
+    static const char UNITS[] = "TGMK";
+    size_t word_len = len - 5;
+    uint64_t bytes;
+
+    if (strncmp(value, word, word_len) != 0 || !vs_bytes_parse(value + word_len, &bytes) ||
+        bytes == 0)
+        return false;
+    for (int i = 0; UNITS[i]; i++) {
+        uint64_t unit = UINT64_C(1) << (40 - 10 * i);
+
+        if (bytes % unit == 0) {
+            snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s%" PRIu64 "%c", (int)word_len, word,
+                     bytes / unit, UNITS[i]);
+            return true;
+        }
+    }
+    snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s%" PRIu64, (int)word_len, word, bytes);
+    return true;
+}
+
 /* If `value` has the form of the legal word [word, word + len), writes its canonical form. */
 static bool fits_word(const char *word, size_t len, const char *value, char *buf)
 {
     uint64_t n;
 
+    if (has_size(word, len))
+        return fits_size(word, len, value, buf);
     if (len && word[len - 1] == 'N' && (len == 1 || word[len - 2] == '=')) {
         if (strncmp(value, word, len - 1) != 0 || !parse_count(value + len - 1, &n))
             return false;
@@ -139,6 +171,8 @@ const char *vs_toggle_legal_text(enum vs_toggle toggle, char *buf)
             vs_text_add(&text, "a count from 1");
         else if (word[len - 1] == 'N' && word[len - 2] == '=')
             vs_text_addf(&text, "%.*sK", (int)(len - 1), word);
+        else if (has_size(word, len))
+            vs_text_addf(&text, "%.*sSIZE", (int)(len - 5), word);
         else
             vs_text_add_n(&text, word, len);
     }
@@ -163,6 +197,8 @@ bool vs_toggle_choice(enum vs_toggle toggle, size_t i, char *buf)
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "1");
     else if (word[len - 1] == 'N')
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s2", (int)(len - 1), word);
+    else if (has_size(word, len))
+        snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s8G", (int)(len - 5), word);
     else
         snprintf(buf, VS_TOGGLE_VALUE_MAX, "%.*s", (int)len, word);
     return true;

@@ -21,7 +21,7 @@ _vramscope_values()
     inplace) echo "off on" ;;
     amp) echo "off fp16 bf16" ;;
     half) echo "off on" ;;
-    checkpoint) echo "off blocks segments=2 sqrt" ;;
+    checkpoint) echo "off blocks segments=2 sqrt auto auto:8G" ;;
     checkpoint-impl) echo "reentrant non-reentrant" ;;
     preserve-rng) echo "off on" ;;
     optimizer) echo "sgd momentum adam adamw" ;;

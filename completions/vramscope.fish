@@ -9,7 +9,7 @@ function __vramscope_pairs
     printf '%s\n' inplace=off inplace=on
     printf '%s\n' amp=off amp=fp16 amp=bf16
     printf '%s\n' half=off half=on
-    printf '%s\n' checkpoint=off checkpoint=blocks checkpoint=segments=2 checkpoint=sqrt
+    printf '%s\n' checkpoint=off checkpoint=blocks checkpoint=segments=2 checkpoint=sqrt checkpoint=auto checkpoint=auto:8G
     printf '%s\n' checkpoint-impl=reentrant checkpoint-impl=non-reentrant
     printf '%s\n' preserve-rng=off preserve-rng=on
     printf '%s\n' optimizer=sgd optimizer=momentum optimizer=adam optimizer=adamw
@@ -58,7 +58,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l data -x -a 'fre
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l amp -x -a 'off fp16 bf16' -d 'run forward and loss under autocast; fp16 with a GradScaler'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -a 'off blocks segments=2 sqrt' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -a 'off blocks segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
@@ -124,7 +124,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l data -x -a 'fres
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l amp -x -a 'off fp16 bf16' -d 'run forward and loss under autocast; fp16 with a GradScaler'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a 'off blocks segments=2 sqrt' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a 'off blocks segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'

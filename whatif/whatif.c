@@ -15,6 +15,7 @@
 #include "engine/core/observer.h"
 #include "lang/run/inplace_checks.h"
 #include "lang/run/library.h"
+#include "lang/run/plan.h"
 #include "lang/run/run.h"
 #include "replay/trace/trace_internal.h"
 #include "replay/trace/trace_mem.h"
@@ -154,6 +155,8 @@ void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *us
         note(user, "unmeasured", result->workspace_notes.unmeasured);
     if (result->workspace_notes.shortages)
         note(user, "shortages", result->workspace_notes.shortages);
+    if (result->placement)
+        note(user, "placement", result->placement);
     note_recomputed(result, note, user);
     note_inplace(result, note, user);
 }
@@ -332,6 +335,7 @@ static enum vs_status toggles_merge(const struct rpl_trace *base, const struct v
 struct shared {
     struct lang_library *library;
     struct lang_inplace_checks *inplace_checks;
+    struct lang_plans *plans;
 };
 
 static void shared_free(void *user_data)
@@ -339,13 +343,14 @@ static void shared_free(void *user_data)
     struct shared *shared = user_data;
 
     lang_inplace_checks_free(shared->inplace_checks);
+    lang_plans_free(shared->plans);
     lang_library_free(shared->library);
     vs_free(shared);
 }
 
 /*
- * What all what-ifs of a trace share: the parsed prelude, and the results of the in-place checks. Both are computed
- * once and do not change the result of a run.
+ * What all what-ifs of a trace share: the parsed prelude, the results of the in-place checks and the placements of
+ * checkpoints. They are computed once and do not change the result of a run.
  */
 static enum vs_status shared_of(struct rpl_trace *base, const struct shared **out,
                                 struct vs_error *err)
@@ -356,6 +361,7 @@ static enum vs_status shared_of(struct rpl_trace *base, const struct shared **ou
     if (!shared) {
         shared = vs_calloc(1, sizeof(*shared));
         shared->inplace_checks = lang_inplace_checks_new();
+        shared->plans = lang_plans_new();
         rpl_trace_set_user_data(base, shared, shared_free);
     }
     if (!shared->library)
@@ -429,6 +435,7 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         goto out;
     settings.library = shared->library;
     settings.inplace_checks = shared->inplace_checks;
+    settings.plans = shared->plans;
     settings.skips = skips;
     /* With another capacity segments are returned at other times, and two could get the same address. */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&

@@ -50,6 +50,7 @@ static const struct {
     {"checkpoint.py", "torch.utils.checkpoint"},
     {"backends.py", "torch.backends"},
     {"distributed.py", "_distributed"},
+    {"placement.py", "_placement"},
     {"toggles.py", "_toggles"},
     {"train.py", "_train"},
 };

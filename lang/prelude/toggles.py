@@ -10,6 +10,7 @@ import torch.nn as nn
 import torch.utils.checkpoint
 
 import _distributed as distributed
+import _placement as placement
 
 _IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish, nn.Hardswish,
              nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold, nn.Dropout, nn.Dropout2d, nn.Dropout3d)
@@ -152,10 +153,13 @@ def decide_inplace(model, value):
 
 def wrap_checkpoint(model, settings):
     value = settings["checkpoint"]
-    reentrant = settings["checkpoint-impl"] == "reentrant"
-    preserve = settings["preserve-rng"] == "on"
-    if value == "off":
-        return
+    if value == "auto" or value.startswith("auto:"):
+        _place_checkpoints(model, settings)
+    elif value != "off":
+        _wrap(model, value, settings["checkpoint-impl"] == "reentrant", settings["preserve-rng"] == "on")
+
+
+def _wrap(model, value, reentrant, preserve):
     if value == "sqrt" or value.startswith("segments="):
         path, target = _segment_target(model)
         if target is None:
@@ -174,6 +178,28 @@ def wrap_checkpoint(model, settings):
         blocks = modules_at(model, value.split(","), "checkpoint")
     for m in blocks:
         m.forward = _checkpointed(m.forward, reentrant, preserve)
+
+
+def _place_checkpoints(model, settings):
+    # an in-place check knows no placement: the planner's checkpoints never begin where a module writes to its input
+    if "placement" not in settings or settings["grad"] == "no_grad":
+        return
+    if settings["checkpoint-impl"] == "reentrant":
+        raise ValueError("checkpoint-impl=reentrant: the checkpoints of checkpoint=auto are inside each other, which only "
+                         "non-reentrant ones can be; leave checkpoint-impl=non-reentrant")
+    if settings["preserve-rng"] == "off":
+        raise ValueError("preserve-rng=off: checkpoint=auto chooses what is run again, and never draws other random "
+                         "numbers there; leave preserve-rng=on")
+    text = settings["placement"]
+    if text is None:
+        text = torch._placement()
+    torch._note_placement(text)
+    if settings["marks"]:
+        placement.mark(model)
+    if text in ("blocks", "sqrt"):
+        _wrap(model, text, False, True)
+    else:
+        placement.apply(model, text)
 
 
 def _with_gradient(args):

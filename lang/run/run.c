@@ -15,6 +15,7 @@
 #include "engine/context.h"
 #include "lang/run/inplace_checks.h"
 #include "lang/run/library.h"
+#include "lang/run/plan.h"
 #include "lang/run/run_internal.h"
 #include "lang/value/object.h"
 #include "lang/value/vm.h"
@@ -182,6 +183,9 @@ static void settings_fill(struct lang_run_state *run)
     lang_value_set(run->vm, run->dict, "random", lang_int(0));
     lang_value_set(run->vm, run->dict, "dump", lang_bool(run->settings->dump != NULL));
     lang_value_set(run->vm, run->dict, "inplace_paths", lang_value_list(run->vm));
+    lang_value_set(run->vm, run->dict, "placement",
+                   run->nested ? lang_value_str(run->vm, run->nested->placement) : lang_none());
+    lang_value_set(run->vm, run->dict, "marks", lang_bool(run->nested && run->nested->pass));
 }
 
 /* ---- running ---- */
@@ -327,11 +331,12 @@ static void run_release(struct lang_run_state *run)
     eng_free(run->eng);
 }
 
-/* Runs with a parsed library, which is shared with the in-place checks. */
-static enum vs_status run_with(struct lang_settings *settings, struct lang_result *result,
-                               struct vs_error *err)
+/* Runs with a parsed library, which is shared with the in-place checks and the nested runs. */
+static enum vs_status run_with(struct lang_settings *settings, const struct lang_run_nested *nested,
+                               struct lang_result *result, struct vs_error *err)
 {
-    struct lang_run_state run = {.settings = settings, .result = result, .step = -1};
+    struct lang_run_state run = {
+        .settings = settings, .result = result, .step = -1, .nested = nested};
     enum vs_status st = run_all(&run, err);
 
     if (run.vm)
@@ -340,12 +345,21 @@ static enum vs_status run_with(struct lang_settings *settings, struct lang_resul
     return st;
 }
 
+enum vs_status lang_run_nested(struct lang_settings *settings, const struct lang_run_nested *nested,
+                               struct lang_result *result, struct vs_error *err)
+{
+    result->peak_phase = SIZE_MAX;
+    vs_toggles_copy(&result->toggles, settings->toggles);
+    return run_with(settings, nested, result, err);
+}
+
 enum vs_status lang_run(const struct lang_settings *settings, struct lang_result *result,
                         struct vs_error *err)
 {
     struct lang_settings copy = *settings; /* callbacks want a pointer that is not const */
     struct lang_library *library = NULL;
     struct lang_inplace_checks *checks = NULL;
+    struct lang_plans *plans = NULL;
     enum vs_status st = VS_OK;
 
     VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
@@ -358,8 +372,11 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
     }
     if (copy.inplace_checks == NULL)
         copy.inplace_checks = checks = lang_inplace_checks_new();
+    if (copy.plans == NULL)
+        copy.plans = plans = lang_plans_new();
     if (!st)
-        st = run_with(&copy, result, err);
+        st = run_with(&copy, NULL, result, err);
+    lang_plans_free(plans);
     lang_inplace_checks_free(checks);
     lang_library_free(library);
     return st;
@@ -378,6 +395,7 @@ void lang_result_release(struct lang_result *result)
     for (size_t i = 0; i < result->inplace_count; i++)
         vs_free(result->inplace[i]);
     vs_free(result->inplace);
+    vs_free(result->placement);
     eng_workspaces_notes_release(&result->workspace_notes);
     vs_free(result->refusals);
     vs_free(result->losses);

@@ -30,6 +30,7 @@ struct eng_kernels;
 struct eng_tensor;
 struct lang_library;
 struct lang_inplace_checks;
+struct lang_plans;
 
 /*
  * The progress of a run. `step` counts from 0 and is -1 during set-up; `steps` is the number of steps. loss_known:
@@ -66,6 +67,8 @@ struct lang_skip {
  * library      the parsed standard library (lang/run/library.h); NULL: it is parsed for this run
  * inplace_checks  results of in-place checks of this net with this seed, which are reused and added to
  *              (lang/run/inplace_checks.h); NULL: this run makes all checks itself
+ * plans        placements of checkpoints that are known of this net with this seed, which are reused and added to
+ *              (lang/run/plan.h); NULL: checkpoint=auto searches anew
  * skips        only on meta: the optimizer steps that a GradScaler skipped in a run of this net with data; skip_count
  *              entries
  * segment_addresses  addresses at which the driver places the first segments; segment_count entries, see struct
@@ -99,6 +102,7 @@ struct lang_settings {
     uint64_t seed;
     const struct lang_library *library;
     struct lang_inplace_checks *inplace_checks;
+    struct lang_plans *plans;
     const struct lang_skip *skips;
     size_t skip_count;
     const uint64_t *segment_addresses;
@@ -167,6 +171,7 @@ struct lang_refusal {
  *
  * toggles, is_default  the values in force; lr: learning rate of the built-in optimizer
  * inplace              paths of the modules that worked in place because of the toggle, in the model's order
+ * placement            the checkpoints of checkpoint=auto as text (lang/run/plan_chain.h); NULL: another value
  * parameters           number of elements of all parameters
  * saved_*              tensors and bytes that autograd had saved for backward at the end of the last loss phase;
  *                      saved_known is false where no loss phase ended
@@ -191,6 +196,7 @@ struct lang_result {
     size_t refusal_count, refusal_cap;
     char **inplace;
     size_t inplace_count, inplace_cap;
+    char *placement;
     uint64_t parameters;
     bool saved_known;
     uint64_t saved_tensors;

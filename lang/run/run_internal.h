@@ -21,6 +21,18 @@
  * net, dict   the loaded net file; the dict of settings that is passed to the built-in loop
  */
 struct lang_call;
+struct lang_pass;
+
+/*
+ * A run that a search for placements makes (lang/run/plan.c).
+ *
+ * placement  applied instead of searching for one
+ * pass       filled by the marks of all modules; NULL: no marks
+ */
+struct lang_run_nested {
+    const char *placement;
+    struct lang_pass *pass;
+};
 struct lang_run_state {
     struct lang_settings *settings;
     struct lang_result *result;
@@ -33,6 +45,7 @@ struct lang_run_state {
     uint64_t scaler_calls; /* calls of GradScaler.step in this step */
     struct lang_net *net;
     struct lang_value dict;
+    const struct lang_run_nested *nested; /* NULL: a run of its own */
 };
 
 /*
@@ -56,6 +69,21 @@ VS_MUST_USE enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *fu
                                               struct vs_error *err);
 /* The `stop` callback of the engine and the vm: calls settings->stop; `user` is the struct lang_settings. */
 bool lang_run_poll_stop(void *user);
+
+/* As lang_run; settings has a library, in-place checks and plans. */
+VS_MUST_USE enum vs_status lang_run_nested(struct lang_settings *settings,
+                                           const struct lang_run_nested *nested,
+                                           struct lang_result *result, struct vs_error *err);
+
+/* ---- plan.c: functions of the module torch whose closure is the run; used by lang/prelude/toggles.py ---- */
+/* torch._placement(): the text of the placement that the toggle `checkpoint` asks for */
+VS_MUST_USE bool lang_run_placement(struct lang_vm *vm, const struct lang_call *call,
+                                    struct lang_value *out);
+/* torch._plan_enter(path, input), torch._plan_exit(input, output): marks; tensors or None */
+VS_MUST_USE bool lang_run_plan_enter(struct lang_vm *vm, const struct lang_call *call,
+                                     struct lang_value *out);
+VS_MUST_USE bool lang_run_plan_exit(struct lang_vm *vm, const struct lang_call *call,
+                                    struct lang_value *out);
 
 /* ---- run_natives.c: functions of the module torch ---- */
 struct lang_run_native {

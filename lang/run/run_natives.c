@@ -259,6 +259,19 @@ static bool native_note_refused(struct lang_vm *vm, const struct lang_call *call
     return true;
 }
 
+static bool native_note_placement(struct lang_vm *vm, const struct lang_call *call,
+                                  struct lang_value *out)
+{
+    struct lang_result *result = run_of(call)->result;
+
+    if (!lang_args_exact(vm, call, "_note_placement", 1))
+        return false;
+    vs_free(result->placement);
+    result->placement = vs_strdup(lang_value_text(call->args[0]));
+    *out = lang_none();
+    return true;
+}
+
 /* ---- the optimizer of the net ---- */
 
 #define STATE_DEPTH 4 /* levels of nested containers that are searched */
@@ -418,6 +431,10 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_event_skip", native_event_skip},
         {"_inplace_check", lang_run_inplace_check},
         {"_inplace_blame", lang_run_inplace_blame},
+        {"_placement", lang_run_placement},
+        {"_note_placement", native_note_placement},
+        {"_plan_enter", lang_run_plan_enter},
+        {"_plan_exit", lang_run_plan_exit},
         {"_dump", native_dump},
         {"_ready_expect", lang_run_ready_expect},
         {"_ready_order", lang_run_ready_order},

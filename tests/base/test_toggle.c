@@ -104,7 +104,10 @@ static void a_refusal_lists_the_legal_values(void **state)
                    "toggle `amp` cannot be `fp8`; legal: off, fp16 or bf16");
     assert_refused("checkpoint", "segments=0", VS_E_VALUE,
                    "toggle `checkpoint` cannot be `segments=0`; legal: off, blocks, segments=K, "
-                   "sqrt, or module paths");
+                   "sqrt, auto, auto:SIZE, or module paths");
+    assert_refused("checkpoint", "auto:0", VS_E_VALUE,
+                   "toggle `checkpoint` cannot be `auto:0`; legal: off, blocks, segments=K, "
+                   "sqrt, auto, auto:SIZE, or module paths");
     assert_refused("freeze", "a,,b", VS_E_VALUE,
                    "toggle `freeze` cannot be `a,,b`; legal: none, half, or module paths");
     assert_refused("freeze", "a,", VS_E_VALUE,

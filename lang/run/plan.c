@@ -1,0 +1,469 @@
+/*
+ * lang/run/plan.c - see plan.h.
+ *
+ * Must not know:  how a chain is made or solved.
+ * Invariant:      what is returned was run; a point of the model only says where to search.
+ */
+#include "lang/run/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "lang/interp/call.h"
+#include "lang/run/inplace_checks.h"
+#include "lang/run/plan_chain.h"
+#include "lang/run/run_internal.h"
+#include "planner/curve.h"
+
+/* Steps of a run that measures: from the second one on, gradients and the optimizer's state are as they stay. */
+#define STEPS_MAX 3
+
+/* More than any device has. */
+#define NO_LIMIT (UINT64_C(1) << 62)
+
+/*
+ * A placement of the model. was_run: `run` has the figures of the run with it, and is_good says whether the net then
+ * computed the same.
+ */
+struct point {
+    char *text;
+    uint64_t modelled; /* bytes above the start of the forward */
+    bool was_run;
+    bool is_good;
+    struct lang_placement run;
+};
+
+/* Values of the toggle that are tried beside the model's placements: no budget is used worse than they use it. */
+static const char *const SIMPLE[] = {"blocks", "sqrt"};
+#define SIMPLE_COUNT (sizeof(SIMPLE) / sizeof(SIMPLE[0]))
+
+/*
+ * What is known about one combination of toggles: the points of the model from the highest peak to the lowest, and one
+ * for each simple value. base: bytes alive when the forward begins.
+ */
+struct net_plans {
+    char *key;
+    uint64_t ops_hash;
+    uint64_t base;
+    struct point *points;
+    size_t count;
+    struct point simple[SIMPLE_COUNT];
+};
+
+struct lang_plans {
+    struct net_plans *items;
+    size_t count;
+    size_t cap;
+};
+
+struct lang_plans *lang_plans_new(void)
+{
+    return vs_calloc(1, sizeof(struct lang_plans));
+}
+
+void lang_placement_release(struct lang_placement *placement)
+{
+    vs_free(placement->text);
+    memset(placement, 0, sizeof(*placement));
+}
+
+static void point_release(struct point *point)
+{
+    lang_placement_release(&point->run);
+    vs_free(point->text);
+}
+
+static void net_plans_release(struct net_plans *plans)
+{
+    for (size_t i = 0; i < plans->count; i++)
+        point_release(&plans->points[i]);
+    for (size_t i = 0; i < SIMPLE_COUNT; i++)
+        point_release(&plans->simple[i]);
+    vs_free(plans->points);
+    vs_free(plans->key);
+    memset(plans, 0, sizeof(*plans));
+}
+
+void lang_plans_free(struct lang_plans *plans)
+{
+    if (!plans)
+        return;
+    for (size_t i = 0; i < plans->count; i++)
+        net_plans_release(&plans->items[i]);
+    vs_free(plans->items);
+    vs_free(plans);
+}
+
+/* ---- runs of the net ---- */
+
+static void ignore_print(void *user, const char *text, size_t len)
+{
+    (void)user, (void)text, (void)len;
+}
+
+/* Runs the net on meta with a placement. *pass is zeroed; the caller releases it, also after a failure. */
+static enum vs_status run_with(const struct lang_settings *settings, const char *placement,
+                               bool is_marked, struct lang_pass *pass,
+                               struct lang_placement *figures, struct vs_error *err)
+{
+    struct eng_observer observer = lang_pass_observer(pass);
+    struct lang_run_nested nested = {placement, is_marked ? pass : NULL};
+    struct lang_settings copy = {.file_name = settings->file_name,
+                                 .text = settings->text,
+                                 .len = settings->len,
+                                 .observer = &observer,
+                                 .capacity = NO_LIMIT,
+                                 .seed = settings->seed,
+                                 .library = settings->library,
+                                 .inplace_checks = settings->inplace_checks,
+                                 .plans = settings->plans,
+                                 .skips = settings->skips,
+                                 .skip_count = settings->skip_count,
+                                 .workspaces = settings->workspaces,
+                                 .formula = settings->formula,
+                                 .user = settings->user,
+                                 .stop = settings->stop,
+                                 .print = ignore_print};
+    struct vs_toggles toggles = {{NULL}};
+    struct lang_result result = {.peak_phase = SIZE_MAX};
+    char steps[32];
+    enum vs_status st;
+
+    vs_toggles_copy(&toggles, settings->toggles);
+    snprintf(steps, sizeof(steps), "%d", STEPS_MAX);
+    st = vs_toggles_set(&toggles, VS_TOGGLE_CHECKPOINT, "auto", err);
+    if (!st && vs_toggles_count(&toggles, VS_TOGGLE_STEPS) > STEPS_MAX)
+        st = vs_toggles_set(&toggles, VS_TOGGLE_STEPS, steps, err);
+    copy.toggles = &toggles;
+    if (!st)
+        st = lang_run_nested(&copy, &nested, &result, err);
+    if (!st)
+        *figures = (struct lang_placement){result.peak_allocated, result.recompute_flops,
+                                           result.total_flops, vs_strdup(placement)};
+    lang_result_release(&result);
+    vs_toggles_release(&toggles);
+    return st;
+}
+
+/* ---- the points of the model ---- */
+
+static void points_take(struct net_plans *plans, const struct lang_plan_chain *chain)
+{
+    struct pln_curve curve = {NULL, 0, 0};
+
+    pln_curve_fill(&curve, &chain->chain);
+    plans->points = vs_calloc(curve.count, sizeof(*plans->points));
+    plans->count = curve.count;
+    for (size_t i = 0; i < curve.count; i++) {
+        struct vs_text text = {NULL, 0, 0};
+
+        lang_plan_text(chain, &curve.points[i], &text);
+        plans->points[i].text = vs_strdup(vs_text_get(&text));
+        plans->points[i].modelled = curve.points[i].peak;
+        vs_text_release(&text);
+    }
+    pln_curve_release(&curve);
+}
+
+/* Measures the net and solves its chain. */
+static enum vs_status plans_fill(struct net_plans *plans, const struct lang_settings *settings,
+                                 struct vs_error *err)
+{
+    struct lang_pass pass;
+    struct lang_pass dropped;
+    struct lang_plan_chain chain;
+    struct lang_placement figures = {0};
+    struct vs_text singles = {NULL, 0, 0};
+    enum vs_status st;
+
+    memset(&pass, 0, sizeof(pass));
+    memset(&dropped, 0, sizeof(dropped));
+    memset(&chain, 0, sizeof(chain));
+    st = run_with(settings, "", true, &pass, &figures, err);
+    if (!st && (pass.mark_count == 0 || !pass.marks[0].path))
+        st = vs_fail(err, VS_E_VALUE, "the net is not called in a training step");
+    if (st)
+        goto out;
+    lang_placement_release(&figures);
+    lang_plan_chain_fill(&chain, &pass);
+    lang_plan_singles_text(&chain, &singles);
+    st = run_with(settings, vs_text_get(&singles), true, &dropped, &figures, err);
+    if (st)
+        goto out;
+    if (dropped.ops_hash == pass.ops_hash)
+        lang_plan_chain_drop(&chain, &dropped);
+    plans->ops_hash = pass.ops_hash;
+    plans->base = pass.sections[0].start;
+    for (size_t i = 0; i < SIMPLE_COUNT; i++)
+        plans->simple[i].text = vs_strdup(SIMPLE[i]);
+    points_take(plans, &chain);
+out:
+    vs_text_release(&singles);
+    lang_placement_release(&figures);
+    lang_plan_chain_release(&chain);
+    lang_pass_release(&dropped);
+    lang_pass_release(&pass);
+    return st;
+}
+
+/* All toggles but `checkpoint`. */
+static char *key_of(const struct vs_toggles *toggles)
+{
+    struct vs_text key = {NULL, 0, 0};
+    char *copy;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        if (i != VS_TOGGLE_CHECKPOINT)
+            vs_text_addf(&key, "%s\n", vs_toggles_get(toggles, (enum vs_toggle)i));
+    }
+    copy = vs_strdup(vs_text_get(&key));
+    vs_text_release(&key);
+    return copy;
+}
+
+static enum vs_status plans_of(const struct lang_settings *settings, struct net_plans **out,
+                               struct vs_error *err)
+{
+    struct lang_plans *all = settings->plans;
+    struct net_plans plans = {.key = key_of(settings->toggles)};
+    enum vs_status st;
+
+    for (size_t i = 0; i < all->count; i++) {
+        if (strcmp(all->items[i].key, plans.key) == 0) {
+            net_plans_release(&plans);
+            *out = &all->items[i];
+            return VS_OK;
+        }
+    }
+    st = plans_fill(&plans, settings, err);
+    if (st) {
+        net_plans_release(&plans);
+        return st;
+    }
+    all->items = vs_grow(all->items, all->count, &all->cap, sizeof(*all->items));
+    all->items[all->count] = plans;
+    *out = &all->items[all->count++];
+    return VS_OK;
+}
+
+/* ---- the search ---- */
+
+/*
+ * The peak of a point, from a run with it: UINT64_MAX where the net then fails or computes something else. Fails only
+ * where the run was stopped.
+ */
+static enum vs_status peak_of(const struct net_plans *plans, struct point *point,
+                              const struct lang_settings *settings, uint64_t *peak,
+                              struct vs_error *err)
+{
+    struct vs_error why = VS_ERROR_INIT;
+    struct lang_pass pass;
+
+    if (!point->was_run) {
+        memset(&pass, 0, sizeof(pass));
+        if (!run_with(settings, point->text, false, &pass, &point->run, &why))
+            point->is_good = pass.ops_hash == plans->ops_hash;
+        lang_pass_release(&pass);
+        if (why.status == VS_E_STOPPED)
+            return vs_fail(err, VS_E_STOPPED, "%s", why.text);
+        point->was_run = true;
+    }
+    *peak = point->is_good ? point->run.peak : UINT64_MAX;
+    return VS_OK;
+}
+
+/*
+ * The first point whose run stays within `bytes`, where they do so from some point on; begins to look at
+ * `at`, in growing steps. plans->count: none.
+ */
+static enum vs_status first_within(struct net_plans *plans, const struct lang_settings *settings,
+                                   uint64_t bytes, size_t at, size_t *out, struct vs_error *err)
+{
+    size_t too_much = SIZE_MAX; /* a point that does not stay within */
+    size_t fits = SIZE_MAX;     /* one behind it that does */
+    size_t step = 1;
+    uint64_t peak = 0;
+    enum vs_status st = VS_OK;
+
+    while (!st && (too_much == SIZE_MAX || fits == SIZE_MAX)) {
+        st = peak_of(plans, &plans->points[at], settings, &peak, err);
+        if (st)
+            break;
+        if (peak <= bytes)
+            fits = at;
+        else
+            too_much = at;
+        if ((fits == 0 && peak <= bytes) || (too_much == plans->count - 1 && peak > bytes))
+            break;
+        if (peak <= bytes)
+            at = at > step ? at - step : 0;
+        else
+            at = at + step < plans->count ? at + step : plans->count - 1;
+        step *= 2;
+    }
+    if (fits == SIZE_MAX) {
+        *out = plans->count;
+        return st;
+    }
+    while (!st && too_much != SIZE_MAX && fits - too_much > 1) {
+        at = too_much + (fits - too_much) / 2;
+        st = peak_of(plans, &plans->points[at], settings, &peak, err);
+        if (peak <= bytes)
+            fits = at;
+        else
+            too_much = at;
+    }
+    *out = fits;
+    return st;
+}
+
+/* Points at the end of the curve of which one may have the least peak: the model is not exact. */
+#define LAST_POINTS 4
+
+static enum vs_status least_peak(struct net_plans *plans, const struct lang_settings *settings,
+                                 uint64_t *least, size_t *at, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    *least = UINT64_MAX;
+    *at = plans->count - 1;
+    for (size_t i = plans->count; i-- > 0 && plans->count - i <= LAST_POINTS && !st;) {
+        uint64_t peak = UINT64_MAX;
+
+        st = peak_of(plans, &plans->points[i], settings, &peak, err);
+        if (peak <= *least) {
+            *least = peak;
+            *at = i;
+        }
+    }
+    return st;
+}
+
+static size_t modelled_within(const struct net_plans *plans, uint64_t bytes)
+{
+    for (size_t i = 0; i < plans->count; i++) {
+        if (plans->base + plans->points[i].modelled <= bytes)
+            return i;
+    }
+    return plans->count - 1;
+}
+
+/* The cheapest point within `budget`; NULL: none. least: the least peak that is known, and the point that has it. */
+static enum vs_status cheapest(struct net_plans *plans, const struct lang_settings *settings,
+                               uint64_t budget, size_t least_at, const struct point **out,
+                               struct vs_error *err)
+{
+    const struct point *least = &plans->points[least_at];
+    size_t at = plans->count;
+    enum vs_status st =
+        first_within(plans, settings, budget, modelled_within(plans, budget), &at, err);
+
+    *out = at < plans->count ? &plans->points[at] : NULL;
+    /* At the end of the curve, peaks may be out of order. */
+    if (!*out && least->is_good && least->run.peak <= budget)
+        *out = least;
+    for (size_t i = 0; i < SIMPLE_COUNT && !st; i++) {
+        const struct point *simple = &plans->simple[i];
+
+        if (simple->is_good && simple->run.peak <= budget &&
+            (!*out || simple->run.recompute_flops < (*out)->run.recompute_flops))
+            *out = simple;
+    }
+    return st;
+}
+
+enum vs_status lang_plan_find(const struct lang_settings *settings, uint64_t budget,
+                              struct lang_placement *out, struct vs_error *err)
+{
+    struct net_plans *plans = NULL;
+    const struct point *point = NULL;
+    uint64_t least = 0;
+    size_t least_at = 0;
+    enum vs_status st = plans_of(settings, &plans, err);
+
+    memset(out, 0, sizeof(*out));
+    if (!st)
+        st = least_peak(plans, settings, &least, &least_at, err);
+    for (size_t i = 0; i < SIMPLE_COUNT && !st; i++) {
+        uint64_t peak = UINT64_MAX;
+
+        st = peak_of(plans, &plans->simple[i], settings, &peak, err);
+        least = peak < least ? peak : least;
+    }
+    if (!st && budget == LANG_PLAN_LEAST)
+        budget = least;
+    if (!st)
+        st = cheapest(plans, settings, budget, least_at, &point, err);
+    if (st)
+        return st;
+    if (!point) {
+        char a[VS_BYTES_TEXT_MAX];
+        char b[VS_BYTES_TEXT_MAX];
+
+        return vs_fail(err, VS_E_VALUE,
+                       "no placement of checkpoints keeps the peak within %s; the least is %s "
+                       "(%" PRIu64 " bytes): checkpoint=auto",
+                       vs_bytes_text(budget, a), vs_bytes_text(least, b), least);
+    }
+    *out = point->run;
+    out->text = vs_strdup(out->text);
+    return VS_OK;
+}
+
+/* ---- functions for the prelude ---- */
+
+bool lang_run_placement(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    struct lang_run_state *run = call->builtin->closure.as.opaque->data;
+    const char *value = vs_toggles_get(&run->result->toggles, VS_TOGGLE_CHECKPOINT);
+    struct lang_settings settings = *run->settings;
+    struct lang_placement found;
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t budget = LANG_PLAN_LEAST;
+
+    if (!lang_args_exact(vm, call, "_placement", 0))
+        return false;
+    if (strchr(value, ':') && !vs_bytes_parse(strchr(value, ':') + 1, &budget))
+        return lang_fail(vm, VS_E_VALUE, "checkpoint=%s: no size", value);
+    settings.toggles = &run->result->toggles;
+    if (lang_plan_find(&settings, budget, &found, &err))
+        return lang_fail(vm, err.status, err.status == VS_E_VALUE ? "checkpoint=%s: %s" : "%s%s",
+                         err.status == VS_E_VALUE ? value : "", err.text);
+    *out = lang_value_str(vm, found.text);
+    lang_placement_release(&found);
+    return true;
+}
+
+static const struct eng_tensor *tensor_of(struct lang_value v)
+{
+    return v.kind == LANG_TENSOR ? v.as.tensor : NULL;
+}
+
+bool lang_run_plan_enter(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    const struct lang_run_state *run = call->builtin->closure.as.opaque->data;
+
+    if (!lang_args_exact(vm, call, "_plan_enter", 2))
+        return false;
+    if (run->nested && run->nested->pass)
+        lang_pass_enter(run->nested->pass, lang_value_text(call->args[0]),
+                        tensor_of(call->args[1]));
+    *out = lang_none();
+    return true;
+}
+
+bool lang_run_plan_exit(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    const struct lang_run_state *run = call->builtin->closure.as.opaque->data;
+
+    if (!lang_args_exact(vm, call, "_plan_exit", 2))
+        return false;
+    if (run->nested && run->nested->pass)
+        lang_pass_exit(run->nested->pass, tensor_of(call->args[0]), tensor_of(call->args[1]));
+    *out = lang_none();
+    return true;
+}
