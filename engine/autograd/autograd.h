@@ -39,7 +39,9 @@ void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
 /*
  * Adds a custom function's node. inputs: the tensor arguments in order (NULL for other arguments). If grad mode is on
  * and an input requires grad, `outputs` get the new node as grad_fn (an output that is an input is replaced by an
- * alias) and the node is returned, borrowed from them. Otherwise returns NULL, and outputs are not changed.
+ * alias; one in custom->is_dirty stays the same tensor, and its history so far is the input's) and the node is
+ * returned, borrowed from them. Otherwise returns NULL, and outputs are not changed. Fails as PyTorch does where an
+ * overwritten input is a leaf that requires grad, or a view that must not be overwritten.
  */
 struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
                                  struct eng_tensor *const *inputs, int input_count,
@@ -49,6 +51,9 @@ void eng_node_save(struct eng *e, struct eng_node *node, struct eng_tensor *cons
                    int count);
 int eng_node_saved_count(const struct eng_node *node);
 struct eng_tensor *eng_node_saved(struct eng *e, struct eng_node *node, int i);
+
+/* ctx.mark_dirty: the tensor counts as written to. */
+void eng_bump_version(struct eng_tensor *t);
 
 /* Sets the hooks of a leaf that has none; copied. */
 void eng_set_hooks(struct eng_tensor *leaf, const struct eng_hooks *hooks);

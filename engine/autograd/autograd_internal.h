@@ -46,6 +46,12 @@ VS_MUST_USE bool eng_blame_saved(const struct eng_node *n, const struct eng_save
 VS_MUST_USE bool eng_blame_read(struct eng *e, const struct eng_storage *storage, const char *why);
 void eng_blame_release(struct eng *e);
 
+/*
+ * Whether autograd can follow writing to t, which needs a gradient; if not, fails as PyTorch does. what: who writes
+ * ("relu_"); remedy: what to do instead.
+ */
+bool eng_inplace_allowed(struct eng *e, const char *what, const char *remedy,
+                         const struct eng_tensor *t);
 /* t was overwritten by the op of n: its history continues with n; if t is a view, so does its base's history. */
 void eng_inplace_history(struct eng_tensor *t, struct eng_node *n);
 

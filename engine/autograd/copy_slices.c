@@ -91,6 +91,16 @@ void eng_inplace_history(struct eng_tensor *t, struct eng_node *n)
     view_rebase(e, t);
 }
 
+/* The gradient of the slice through the op's own node, which may be a custom function's. */
+static void run_slice(struct eng *e, struct eng_node *fn, struct eng_tensor **grad,
+                      struct eng_tensor **out)
+{
+    if (fn->kind != ENG_NODE_CUSTOM)
+        eng_run_op_backward(e, fn, grad, out);
+    else if (!fn->custom.backward(fn->custom.user, fn, grad, 1, out, fn->edge_count))
+        VS_ASSERT(e->failed);
+}
+
 void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *grad,
                          struct eng_tensor **out)
 {
@@ -113,7 +123,7 @@ void eng_copy_slices_run(struct eng *e, struct eng_node *n, struct eng_tensor *g
     copy = eng_clone(e, slice);
     inner = vs_calloc(n->edge_count, sizeof(*inner));
     if (!e->failed)
-        eng_run_op_backward(e, s->fn, &copy, inner);
+        run_slice(e, s->fn, &copy, inner);
     eng_unref(copy);
     for (int i = 1; i < n->edge_count; i++) {
         if (eng_edge_is_wanted(&n->edges[i])) {

@@ -11,6 +11,26 @@
 #include "engine/core/engine_internal.h"
 #include "engine/core/op_internal.h"
 
+/* Output i is an input that the function has overwritten: it gets the node as its history, as by an in-place op. */
+static void output_overwritten(struct eng *e, struct eng_node *n, struct eng_tensor *t, int i,
+                               int output_count)
+{
+    if (!eng_inplace_allowed(e, n->name, "give it a clone", t))
+        return;
+    if (t->base && output_count > 1) {
+        eng_fail(e, VS_E_AUTOGRAD,
+                 "%s: the function overwrites an input that is a view of another tensor, so it "
+                 "cannot return more than one tensor: give it a clone, or split it into two "
+                 "functions",
+                 n->name);
+        return;
+    }
+    if (t->base)
+        eng_inplace_history(t, n);
+    else
+        eng_set_history(t, n, i);
+}
+
 struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
                                  struct eng_tensor *const *inputs, int input_count,
                                  struct eng_tensor **outputs, int output_count)
@@ -33,6 +53,10 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
 
         if (!t || !vs_dtype_is_floating((enum vs_dtype)t->dtype))
             continue;
+        if (custom->is_dirty && custom->is_dirty[i]) {
+            output_overwritten(e, n, t, i, output_count);
+            continue;
+        }
         for (int k = 0; k < input_count; k++) {
             if (t ==
                 inputs[k]) { /* an input given back is a result of its own, over the same memory */
@@ -42,6 +66,7 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
         }
         eng_set_history(outputs[i], n, i);
     }
+    n->custom.is_dirty = NULL; /* borrowed for this call */
     eng_node_unref(n);
     return n;
 }

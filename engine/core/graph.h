@@ -18,9 +18,11 @@ struct eng_task;
 /*
  * The node of a custom function (torch.autograd.Function). The callbacks run code of the net.
  *
- * backward   grads_in: one per output (NULL: undefined); grads_out: one per input, to be filled with references
- *            (NULL: none). Returns false on failure (recorded in the context).
+ * backward   grads_in: one per output (NULL: undefined), which may be taken over and set to NULL; grads_out: one per
+ *            input, to be filled with references (NULL: none). Returns false on failure (recorded in the context).
  * free_user  called once, when the node is freed
+ * is_dirty   for each output, whether it is an input that the function has overwritten (ctx.mark_dirty); NULL: none.
+ *            Only read by eng_custom_node
  */
 struct eng_custom {
     const char *name; /* "SwishBackward"; copied */
@@ -28,6 +30,7 @@ struct eng_custom {
     bool (*backward)(void *user, struct eng_node *node, struct eng_tensor **grads_in, int in_count,
                      struct eng_tensor **grads_out, int out_count);
     void (*free_user)(void *user);
+    const bool *is_dirty;
 };
 
 /*

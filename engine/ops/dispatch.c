@@ -308,37 +308,61 @@ static void set_bases(const struct eng *e, const struct eng_arg *self, const str
 
 /* ---- in place ---- */
 
-static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct eng_tensor *t,
-                            bool differentiates)
+static void bump(const struct eng *e, struct eng_version *version)
+{
+    version->value++;
+    version->writer = e->writer;
+    version->op = e->op;
+    version->func = e->func;
+    version->line = e->line;
+}
+
+bool eng_inplace_allowed(struct eng *e, const char *what, const char *remedy,
+                         const struct eng_tensor *t)
 {
     static const char *const REFUSED[] = {
         [ENG_VIEW_ONE_OF_SEVERAL] = "is one of several views that split, chunk or unbind gave",
         [ENG_VIEW_NO_GRAD] = "is a view that was made under no_grad",
     };
 
-    if (!e->grad_enabled || !(differentiates || eng_requires_grad(t)))
-        return true;
     if (t->base && t->view_kind != ENG_VIEW_PLAIN) {
-        eng_fail(e, VS_E_AUTOGRAD,
-                 "%s_: what it writes to %s: autograd cannot follow that; use %s without the "
-                 "underscore",
-                 op->name, REFUSED[t->view_kind], op->name);
+        eng_fail(e, VS_E_AUTOGRAD, "%s: what it writes to %s: autograd cannot follow that; %s",
+                 what, REFUSED[t->view_kind], remedy);
         return false;
     }
     if (t->requires_grad && !t->grad_fn) {
         eng_fail(e, VS_E_AUTOGRAD,
-                 "%s_: a leaf tensor that requires grad is being used in an in-place operation",
-                 op->name);
+                 "%s: a leaf tensor that requires grad is being used in an in-place operation",
+                 what);
         return false;
     }
     if (t->base && t->base->requires_grad && !t->base->grad_fn) {
         eng_fail(e, VS_E_AUTOGRAD,
-                 "%s_: a view of a leaf tensor that requires grad is being used in an in-place "
+                 "%s: a view of a leaf tensor that requires grad is being used in an in-place "
                  "operation",
-                 op->name);
+                 what);
         return false;
     }
     return true;
+}
+
+static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct eng_tensor *t,
+                            bool differentiates)
+{
+    char what[64], remedy[128];
+
+    if (!e->grad_enabled || !(differentiates || eng_requires_grad(t)))
+        return true;
+    if (!t->base && (!t->requires_grad || t->grad_fn))
+        return true; /* the common case, without a text */
+    snprintf(what, sizeof(what), "%s_", op->name);
+    snprintf(remedy, sizeof(remedy), "use %s without the underscore", op->name);
+    return eng_inplace_allowed(e, what, remedy, t);
+}
+
+void eng_bump_version(struct eng_tensor *t)
+{
+    bump(t->storage->eng, t->version);
 }
 
 /* ---- events around a call ---- */
@@ -440,15 +464,6 @@ static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct e
         }
     }
     return true;
-}
-
-static void bump(const struct eng *e, struct eng_version *version)
-{
-    version->value++;
-    version->writer = e->writer;
-    version->op = e->op;
-    version->func = e->func;
-    version->line = e->line;
 }
 
 static void bump_versions(const struct eng *e, const struct eng_arg *written)

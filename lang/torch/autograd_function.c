@@ -93,11 +93,13 @@ static bool ctx_mark_non_differentiable(struct lang_vm *vm, const struct lang_ca
 
 static bool ctx_mark_dirty(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
-    (void)call;
-    (void)out;
-    return lang_fail_hint(
-        vm, VS_E_UNSUPPORTED, "return a new tensor instead",
-        "a custom function that works in place (ctx.mark_dirty) is not supported here");
+    if (!ctx_keep_args(vm, call, LANG_N_dirty, out))
+        return false;
+    for (uint32_t i = 1; i < call->arg_count; i++) {
+        if (call->args[i].kind == LANG_TENSOR)
+            eng_bump_version(call->args[i].as.tensor);
+    }
+    return true;
 }
 
 static bool ctx_set_materialize_grads(struct lang_vm *vm, const struct lang_call *call,
@@ -161,15 +163,17 @@ static bool wants_zeros(struct lang_vm *vm, const struct custom *c)
 }
 
 /* A missing gradient is replaced by zeros of the output's shape, unless set_materialize_grads(False) was called. */
-static bool push_gradient(struct lang_vm *vm, const struct custom *c, struct eng_tensor *grad,
+static bool push_gradient(struct lang_vm *vm, const struct custom *c, struct eng_tensor **grads_in,
                           int i)
 {
     const struct output_info *info = &c->outputs[i];
     struct eng_arg args[3];
     struct lang_value zeros;
 
-    if (grad != NULL || !wants_zeros(vm, c)) {
-        lang_push(vm, lang_tensor(eng_ref(grad)));
+    if (grads_in[i] != NULL || !wants_zeros(vm, c)) {
+        lang_push(vm,
+                  lang_tensor(grads_in[i])); /* the call takes it over, as PyTorch's tuple does */
+        grads_in[i] = NULL;
         return true;
     }
     args[0] = eng_aints(info->sizes, info->ndim);
@@ -223,7 +227,7 @@ static bool run_backward(struct lang_vm *vm, struct custom *c, struct eng_tensor
     if (!lang_reserve(vm, (size_t)in_count * 2 + 4))
         return false;
     for (int i = 0; i < in_count; i++) {
-        if (!push_gradient(vm, c, grads_in[i], i))
+        if (!push_gradient(vm, c, grads_in, i))
             return false;
     }
     if (!lang_getattr(vm, c->cls, lang_name(vm, LANG_N_backward), &backward))
@@ -318,16 +322,42 @@ static struct eng_tensor **tensors_of_args(const struct lang_call *call)
     return tensors;
 }
 
-static bool is_marked(const struct lang_value *marked, const struct eng_tensor *t)
+static bool is_among(const struct lang_value *items, uint32_t count, const struct eng_tensor *t)
 {
-    if (marked == NULL || marked->kind != LANG_TUPLE)
-        return false;
-    for (uint32_t i = 0; i < marked->as.tuple->count; i++) {
-        if (marked->as.tuple->items[i].kind == LANG_TENSOR &&
-            marked->as.tuple->items[i].as.tensor == t)
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].kind == LANG_TENSOR && items[i].as.tensor == t)
             return true;
     }
     return false;
+}
+
+static bool is_marked(const struct lang_value *marked, const struct eng_tensor *t)
+{
+    return marked != NULL && marked->kind == LANG_TUPLE &&
+           is_among(marked->as.tuple->items, marked->as.tuple->count, t);
+}
+
+/* Every input that forward has marked dirty must be among its results. What is no input need not be marked. */
+static bool check_dirty(struct lang_vm *vm, const struct lang_call *call,
+                        const struct lang_value *dirty, const struct lang_value *items,
+                        uint32_t count)
+{
+    for (uint32_t i = 0; dirty != NULL && i < dirty->as.tuple->count; i++) {
+        struct lang_value v = dirty->as.tuple->items[i];
+
+        if (v.kind != LANG_TENSOR)
+            continue;
+        if (!is_among(items, count, v.as.tensor))
+            return lang_fail(vm, VS_E_AUTOGRAD,
+                             "Some elements marked as dirty during the forward method of `%s` were "
+                             "not returned as output. The inputs that are modified inplace must "
+                             "all be outputs of the Function.",
+                             call->args[0].as.cls->name->text);
+        if (!is_among(call->args + 1, call->arg_count - 1, v.as.tensor))
+            lang_warn(vm, "ctx.mark_dirty() received a tensor that was not an input. Only input "
+                          "Tensors that have been mutated should be passed to ctx.mark_dirty().");
+    }
+    return true;
 }
 
 static struct custom *custom_new(struct lang_vm *vm, struct lang_value cls, struct lang_value ctx,
@@ -388,6 +418,9 @@ static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang
     struct eng_tensor **inputs = tensors_of_args(call);
     struct eng_tensor **outputs;
     struct eng_custom custom = {.backward = custom_backward, .free_user = custom_free};
+    const struct lang_value *dirty =
+        lang_dict_find(ctx.as.instance->attrs, lang_name(vm, LANG_N_dirty));
+    bool *is_dirty;
     struct eng_node *node;
     char name[128];
 
@@ -395,22 +428,39 @@ static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang
         items = result->as.tuple->items;
         count = result->as.tuple->count;
     }
+    if (!check_dirty(vm, call, dirty, items, count)) {
+        vs_free(inputs);
+        return false;
+    }
     outputs = vs_calloc(count, sizeof(*outputs));
+    is_dirty = vs_calloc(count, sizeof(*is_dirty));
     for (uint32_t i = 0; i < count; i++) {
         if (items[i].kind == LANG_TENSOR && !is_marked(marked, items[i].as.tensor))
             outputs[i] = items[i].as.tensor;
+        is_dirty[i] = outputs[i] != NULL && is_marked(dirty, outputs[i]) &&
+                      is_among(call->args + 1, call->arg_count - 1, outputs[i]);
     }
+    custom.is_dirty = is_dirty;
     (void)snprintf(name, sizeof(name), "%sBackward", call->args[0].as.cls->name->text);
     custom.name = lang_intern_text(vm, name)->text;
     custom.user = custom_new(vm, call->args[0], ctx, outputs, (int)count);
     node = eng_custom_node(vm->eng, &custom, inputs, (int)call->arg_count - 1, outputs, (int)count);
     for (uint32_t i = 0; i < count; i++) {
-        if (items[i].kind == LANG_TENSOR && outputs[i] != NULL)
+        if (items[i].kind != LANG_TENSOR || outputs[i] == NULL)
+            continue;
+        if (node == NULL && outputs[i]->requires_grad && !outputs[i]->grad_fn &&
+            is_among(call->args + 1, call->arg_count - 1, outputs[i]))
+            lang_assign(vm, &items[i], lang_tensor(eng_alias(outputs[i])));
+        else
             items[i].as.tensor = outputs[i]; /* an alias replaces an input that forward returned */
     }
     save_tensors(vm, ctx, node);
     if (node == NULL)
         custom_free(custom.user);
+    lang_drop(vm, lang_dict_take(vm, ctx.as.instance->attrs, lang_name(vm, LANG_N_dirty)));
+    lang_drop(vm,
+              lang_dict_take(vm, ctx.as.instance->attrs, lang_name(vm, LANG_N_non_differentiable)));
+    vs_free(is_dirty);
     vs_free(outputs);
     vs_free(inputs);
     return lang_check_engine(vm);

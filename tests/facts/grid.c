@@ -12,11 +12,13 @@
 #define GPT "VOCAB=500 CONTEXT=64 WIDTH=96 LAYERS=3 TOKENS=32"
 
 const struct facts_sample FACTS_SAMPLES[] = {
+    {"sample_nets/batch_norm_act.py", "", "batch=2 steps=2"},
     {"sample_nets/densenet121.py", "", "batch=1 steps=2"},
     {"sample_nets/densenet_bc100.py", "", "batch=2 steps=2"},
     {"sample_nets/densenet_bc100_ckpt.py", "", "batch=2 steps=2"},
     {"sample_nets/gpt2_small.py", GPT, "batch=1 steps=2"},
     {"sample_nets/gpt2_small_sdpa.py", GPT, "batch=1 steps=2"},
+    {"sample_nets/inplace_abn.py", "", "batch=2 steps=2"},
     {"sample_nets/lenet.py", "", "batch=4 steps=3"},
     {"sample_nets/linear100.py", "", "batch=4 steps=2"},
     {"sample_nets/lm4.py", "LENGTH=20 VOCAB=1000", "batch=2 steps=2"},

@@ -276,6 +276,39 @@ static void a_checkpointed_densenet_keeps_a_third(void **state)
     }
 }
 
+/* ---- InPlace-ABN ---- */
+
+/*
+ * What PyTorch 2.15 keeps for backward of the same six layers, apart and as one function with mark_dirty: of each three
+ * large tensors (8 MiB) one is left, of the last, whose result nothing needs, one of two. The losses are the same.
+ */
+static void inplace_abn_keeps_one_large_tensor_of_three(void **state)
+{
+    static const struct {
+        const char *path;
+        uint64_t saved, peak;
+    } rows[] = {
+        {"sample_nets/batch_norm_act.py", 142610564, 160365832},
+        {"sample_nets/inplace_abn.py", 50335108, 86964696},
+    };
+    double losses[2] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct facts_net net = facts_net_read(rows[i].path);
+        struct facts_run run = facts_run_net(&net, "steps=1", false, NULL);
+
+        assert_int_equal(run.result.saved_bytes, rows[i].saved);
+        assert_int_equal(run.result.peak_requested, rows[i].peak);
+        facts_run_release(&run);
+        run = facts_run_net(&net, "batch=2 steps=2", true, NULL);
+        losses[i] = run.result.steps[1].loss;
+        facts_run_release(&run);
+        facts_net_release(&net);
+    }
+    assert_float_equal(losses[0], losses[1], 1e-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +319,7 @@ int main(void)
         cmocka_unit_test(vgg19s_counters_are_the_published_ones),
         cmocka_unit_test(autocast_copies_an_expanded_operand_whole),
         cmocka_unit_test(a_checkpointed_densenet_keeps_a_third),
+        cmocka_unit_test(inplace_abn_keeps_one_large_tensor_of_three),
     };
 
     return cmocka_run_group_tests_name("facts/figures", tests, NULL, NULL);

@@ -53,6 +53,8 @@ static const struct smaller SMALLER[] = {
       {"WIDTH = 512", "WIDTH = 64"},
       {"FF = 1344", "FF = 96"},
       {"LENGTH = 100", "LENGTH = 20"}}},
+    {"sample_nets/batch_norm_act.py", {{"64, 64", "8, 8"}}},
+    {"sample_nets/inplace_abn.py", {{"64, 64", "8, 8"}}},
     {"sample_nets/linear100.py", {{"range(100)", "range(20)"}}},
     {"sample_nets/mlp_swish.py", {{"2 ** 19", "2 ** 9"}}},
     {"sample_nets/mlp_swish_custom.py", {{"2 ** 19", "2 ** 9"}}},

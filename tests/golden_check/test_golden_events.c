@@ -74,10 +74,29 @@ static void runs_are_equal_event_by_event(void **state)
     assert_true(golden_file("tests/golden/oracle/events.jsonl.gz", events_are_equal, NULL));
 }
 
+/* The same; and where PyTorch refuses the net, ours does so for what the net does, not for want of a name. */
+static bool article_is_equal(const struct json *line, char *why, size_t why_size)
+{
+    struct golden_run run;
+    enum vs_status st;
+
+    if (json_get(line, "events"))
+        return events_are_equal(line, why, why_size);
+    golden_run_net(json_str(json_get(line, "net")), json_get(line, "toggles"), 0, false, &run);
+    st = run.status;
+    snprintf(why, why_size, "PyTorch: %s; ours: %.400s", json_str(json_get(line, "error")),
+             st ? run.error.text : "runs");
+    for (char *p = why; *p; p++)
+        *p = *p == '\n' ? '|' : *p;
+    golden_run_release(&run);
+    return st != VS_OK && st != VS_E_NAME && st != VS_E_NOT_FOUND && st != VS_E_UNSUPPORTED &&
+           st != VS_E_SYNTAX;
+}
+
 static void nets_as_articles_write_them_are_equal_event_by_event(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/articles.jsonl", events_are_equal, NULL));
+    assert_true(golden_file("tests/golden/oracle/articles.jsonl", article_is_equal, NULL));
 }
 
 int main(void)
