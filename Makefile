@@ -31,6 +31,8 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
 INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.so)
+# A GPU is played on x86-64 alone.
+STANDIN_SO := $(if $(filter x86_64,$(shell uname -m)),$(B)/vramscope_standin.so)
 # What knows NVIDIA's headers is in the injection library alone.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
 LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' ! -path 'standin/runtime/*' 2>/dev/null)))
@@ -62,7 +64,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
         fuzz fuzzers print-tests test-everywhere test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
-all: $(B)/vramscope $(INJECT_SO) ## build the program, and the injection library where CUPTI's headers are
+all: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## build the program, its libraries, and the injection library where CUPTI's headers are
 
 $(B)/vramscope: $(CLI_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
@@ -175,6 +177,15 @@ $(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
 $(B)/pic/libinject.a: $(INJECT_LIB:%.c=$(B)/pic/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+# The stand-in for CUDA's libraries goes into programs of others, too. Its functions have CUDA's parameters, whatever
+# they use of them.
+STANDIN_SRC := $(sort $(wildcard standin/*.c standin/runtime/*.c)) $(BASE_SRC)
+$(B)/pic/standin/runtime/%.o: CFLAGS += -Wno-unused-parameter
+$(B)/vramscope_standin.so: $(STANDIN_SRC:%.c=$(B)/pic/%.o)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ -lm -ldl
+-include $(STANDIN_SRC:%.c=$(B)/pic/%.d)
+
 # A driver and a CUPTI that need no GPU, and programs that use them.
 FAKE     := $(if $(INJECT_SO),$(addprefix $(B)/fake/,libcuda.so.1 cupti/libcupti.so.13 programs))
 FAKE_DIR := tests/tracer/inject/fake
@@ -210,7 +221,10 @@ FAKE_FLAGS    = $(CPPFLAGS) $(WARN) -O1 -fPIC -shared -Wl,-soname,$(@F)
 $(B)/fake/standin/cuda/libcudart.so.13: FAKE_FLAGS += -DFAKE_CUDART -Wl,--version-script=$(STANDIN_FAKE)/cudart.versions
 $(B)/fake/standin/cuda/libnccl.so.2: FAKE_FLAGS += -DFAKE_NCCL
 $(B)/fake/standin/cuda/libplain.so.1: FAKE_FLAGS += -DFAKE_PLAIN
-$(STANDIN_CUDA): $(STANDIN_FAKE)/fake_cuda.c $(STANDIN_FAKE)/cudart.versions
+$(B)/fake/standin/more/libcudart.so.13: FAKE_FLAGS += -DFAKE_MORE -Wl,--version-script=$(STANDIN_FAKE)/cudart.versions
+$(B)/fake/standin/more/libnvfake.so.1: FAKE_FLAGS += -DFAKE_NVFAKE -Wl,--version-script=$(STANDIN_FAKE)/nvfake.versions
+STANDIN_MORE := $(addprefix $(B)/fake/standin/more/,libcudart.so.13 libnvfake.so.1)
+$(STANDIN_CUDA) $(STANDIN_MORE): $(STANDIN_FAKE)/fake_cuda.c $(STANDIN_FAKE)/cudart.versions
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $<
@@ -218,7 +232,11 @@ $(FAKE_TORCH): $(STANDIN_FAKE)/fake_torch.c $(STANDIN_CUDA)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $^
+$(B)/fake/standin/extension.so: $(STANDIN_FAKE)/fake_extension.c $(STANDIN_MORE)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $^
 $(patsubst %,$(B)/tests/standin/test_%,elf needs torch cache): $(FAKE_TORCH)
+$(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/standin/runtime/test_*.c)): $(FAKE_TORCH) $(B)/fake/standin/extension.so $(STANDIN_SO)
 # And a device's library that says of itself what the test wants.
 $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plugin.h
 	$(call say,LINK,$@)
@@ -454,11 +472,11 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
 	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: $(B)/vramscope $(INJECT_SO) ## copy the program, its libraries, man page, pages, completions and the sample nets to DESTDIR and PREFIX
+install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program, its libraries, man page, pages, completions and the sample nets to DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
-	for f in $(wildcard $(INJECT_SO) $(B)/vramscope_cuda.so); do install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
+	for f in $(wildcard $(INJECT_SO) $(STANDIN_SO) $(B)/vramscope_cuda.so); do install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
 	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
 	install -d $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 755 sample_nets/tools/torch2net.py $(SHARE)/vramscope/sample_nets/tools

@@ -19,12 +19,12 @@
 #define STRINGS_MAX (16u << 20)
 #define BLOOM_SHIFT 6u
 
-static void add(struct sti_maker *m, enum sti_section section, const void *bytes, size_t len)
+static void add(struct sti_builder *m, enum sti_section section, const void *bytes, size_t len)
 {
     vs_text_add_n(&m->parts[section], bytes, len);
 }
 
-static uint32_t string_add(struct sti_maker *m, const char *text)
+static uint32_t string_add(struct sti_builder *m, const char *text)
 {
     const size_t at = m->parts[STRINGS].len;
 
@@ -56,7 +56,7 @@ static uint32_t elf_hash(const char *name)
     return h;
 }
 
-static uint16_t version_number(struct sti_maker *m, const char *version)
+static uint16_t version_number(struct sti_builder *m, const char *version)
 {
     if (!version)
         return VER_NDX_GLOBAL;
@@ -78,7 +78,7 @@ static int by_bucket(const void *a, const void *b)
     return x->function < y->function ? -1 : x->function > y->function;
 }
 
-static enum vs_status symbols_make(struct sti_maker *m, struct vs_error *err)
+static enum vs_status symbols_make(struct sti_builder *m, struct vs_error *err)
 {
     const struct sti_stub *stub = m->stub;
 
@@ -113,7 +113,7 @@ static enum vs_status symbols_make(struct sti_maker *m, struct vs_error *err)
 }
 
 /* One bucket a pair of symbols, and a filter of 64 bits for each eight: most libraries are asked in vain. */
-static void hashes_make(struct sti_maker *m)
+static void hashes_make(struct sti_builder *m)
 {
     uint32_t *buckets = vs_calloc(m->bucket_count, sizeof(*buckets));
     uint32_t filters = 1;
@@ -143,8 +143,8 @@ static void hashes_make(struct sti_maker *m)
     vs_free(bloom);
 }
 
-static void definition_add(struct sti_maker *m, uint16_t number, const char *name, uint32_t name_at,
-                           bool is_last)
+static void definition_add(struct sti_builder *m, uint16_t number, const char *name,
+                           uint32_t name_at, bool is_last)
 {
     const Elf64_Verdef def = {
         .vd_version = VER_DEF_CURRENT,
@@ -161,8 +161,11 @@ static void definition_add(struct sti_maker *m, uint16_t number, const char *nam
     add(m, DEFINITIONS, &aux, sizeof(aux));
 }
 
-static void versions_make(struct sti_maker *m)
+/* A library without versions has no tables of them: only then do its functions stand for those of any version. */
+static void versions_make(struct sti_builder *m)
 {
+    if (!m->version_count)
+        return;
     definition_add(m, 1, m->stub->soname, m->soname, !m->version_count);
     for (size_t i = 0; i < m->version_count; i++)
         definition_add(m, (uint16_t)(i + 2), m->versions[i], m->version_names[i],
@@ -174,13 +177,13 @@ static void versions_make(struct sti_maker *m)
 
 /* ---- where things lie ---- */
 
-static uint64_t entry_at(const struct sti_maker *m, uint32_t function)
+static uint64_t entry_at(const struct sti_builder *m, uint32_t function)
 {
     return m->at[TABLE] + sizeof(struct sti_table) + (uint64_t)function * sizeof(struct sti_entry);
 }
 
 /* lea entry(%rip), %r11; jmp *(%r11) */
-static void code_make(struct sti_maker *m)
+static void code_make(struct sti_builder *m)
 {
     for (uint32_t i = 0; i < m->stub->count; i++) {
         unsigned char code[CODE_BYTES] = {0x4c, 0x8d, 0x1d, 0, 0, 0, 0, 0x41, 0xff, 0x23};
@@ -198,7 +201,7 @@ static void code_make(struct sti_maker *m)
     }
 }
 
-static void symbol_table_make(struct sti_maker *m)
+static void symbol_table_make(struct sti_builder *m)
 {
     add(m, SYMBOLS, &(Elf64_Sym){.st_name = 0}, sizeof(Elf64_Sym));
     for (uint32_t i = 0; i < m->symbol_count; i++) {
@@ -217,7 +220,7 @@ static void symbol_table_make(struct sti_maker *m)
 }
 
 /* In the order of the stub's functions, whatever the order of the symbols. */
-static void table_make(struct sti_maker *m)
+static void table_make(struct sti_builder *m)
 {
     const struct sti_table table = {STI_TABLE_MAGIC, m->at[TABLE] - m->at[STRINGS],
                                     (uint32_t)m->stub->count, m->soname};
@@ -231,27 +234,30 @@ static void table_make(struct sti_maker *m)
     vs_free(entries);
 }
 
-static void dynamic_make(struct sti_maker *m)
+static void dynamic_add(struct sti_builder *m, int64_t tag, uint64_t value)
 {
-    const Elf64_Dyn entries[] = {
-        {DT_SONAME, {m->soname}},
-        {DT_GNU_HASH, {m->at[HASHES]}},
-        {DT_STRTAB, {m->at[STRINGS]}},
-        {DT_SYMTAB, {m->at[SYMBOLS]}},
-        {DT_STRSZ, {m->parts[STRINGS].len}},
-        {DT_SYMENT, {sizeof(Elf64_Sym)}},
-        {DT_VERSYM, {m->at[VERSIONS]}},
-        {DT_VERDEF, {m->at[DEFINITIONS]}},
-        {DT_VERDEFNUM, {m->version_count + 1}},
-        {DT_NULL, {0}},
-    };
+    add(m, DYNAMIC, &(Elf64_Dyn){tag, {value}}, sizeof(Elf64_Dyn));
+}
 
+static void dynamic_make(struct sti_builder *m)
+{
     m->parts[DYNAMIC].len = 0;
-    add(m, DYNAMIC, entries, sizeof(entries));
+    dynamic_add(m, DT_SONAME, m->soname);
+    dynamic_add(m, DT_GNU_HASH, m->at[HASHES]);
+    dynamic_add(m, DT_STRTAB, m->at[STRINGS]);
+    dynamic_add(m, DT_SYMTAB, m->at[SYMBOLS]);
+    dynamic_add(m, DT_STRSZ, m->parts[STRINGS].len);
+    dynamic_add(m, DT_SYMENT, sizeof(Elf64_Sym));
+    if (m->version_count) {
+        dynamic_add(m, DT_VERSYM, m->at[VERSIONS]);
+        dynamic_add(m, DT_VERDEF, m->at[DEFINITIONS]);
+        dynamic_add(m, DT_VERDEFNUM, m->version_count + 1);
+    }
+    dynamic_add(m, DT_NULL, 0);
 }
 
 /* Addresses are offsets in the file. */
-static void layout(struct sti_maker *m)
+static void layout(struct sti_builder *m)
 {
     const uint64_t sizes[SECTION_COUNT] = {
         [SYMBOLS] = (m->symbol_count + UINT64_C(1)) * sizeof(Elf64_Sym),
@@ -273,7 +279,7 @@ static void layout(struct sti_maker *m)
 
 enum vs_status sti_stub_make(const struct sti_stub *stub, struct vs_text *out, struct vs_error *err)
 {
-    struct sti_maker m = {.stub = stub};
+    struct sti_builder m = {.stub = stub};
     enum vs_status st = symbols_make(&m, err);
 
     if (!st) {

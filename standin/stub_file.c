@@ -27,17 +27,17 @@ static Elf64_Phdr segment(uint32_t type, uint32_t flags, uint64_t from, uint64_t
 }
 
 /* The names of the sections are a section, too, behind the others; the headers of the sections end the file. */
-static uint64_t names_at(const struct sti_maker *m)
+static uint64_t names_at(const struct sti_builder *m)
 {
     return sti_round_up(sti_end_of(m, TABLE), 16);
 }
 
-static uint64_t headers_at(const struct sti_maker *m)
+static uint64_t headers_at(const struct sti_builder *m)
 {
     return sti_round_up(names_at(m) + sizeof(SECTION_NAMES), 16);
 }
 
-static void headers_write(const struct sti_maker *m, struct vs_text *out)
+static void headers_write(const struct sti_builder *m, struct vs_text *out)
 {
     const Elf64_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -65,7 +65,7 @@ static void headers_write(const struct sti_maker *m, struct vs_text *out)
     vs_text_add_n(out, (const char *)segments, sizeof(segments));
 }
 
-static void section_headers_write(const struct sti_maker *m, struct vs_text *out)
+static void section_headers_write(const struct sti_builder *m, struct vs_text *out)
 {
     static const struct {
         uint32_t type, link, info, entry;
@@ -89,7 +89,8 @@ static void section_headers_write(const struct sti_maker *m, struct vs_text *out
             .sh_type = KINDS[i].type,
             .sh_flags = KINDS[i].flags,
             .sh_link = KINDS[i].link,
-            .sh_info = i == DEFINITIONS ? (uint32_t)m->version_count + 1 : KINDS[i].info,
+            .sh_info = i == DEFINITIONS && m->version_count ? (uint32_t)m->version_count + 1
+                                                            : KINDS[i].info,
             .sh_entsize = KINDS[i].entry,
         };
 
@@ -108,12 +109,12 @@ static void pad_to(struct vs_text *out, uint64_t at)
     vs_text_add_fill(out, '\0', (int)(at - out->len));
 }
 
-void sti_stub_file_write(const struct sti_maker *m, struct vs_text *out)
+void sti_stub_file_write(const struct sti_builder *m, struct vs_text *out)
 {
     headers_write(m, out);
     for (int i = SYMBOLS; i < SECTION_COUNT; i++) {
         pad_to(out, m->at[i]);
-        vs_text_add_n(out, m->parts[i].data, m->parts[i].len);
+        vs_text_add_n(out, vs_text_get(&m->parts[i]), m->parts[i].len);
     }
     pad_to(out, names_at(m));
     vs_text_add_n(out, SECTION_NAMES, sizeof(SECTION_NAMES));

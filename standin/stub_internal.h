@@ -46,7 +46,7 @@ struct sti_symbol {
  * versions  each version once, in the order of its number from 2 on; 1 is the library itself
  * symbols   sorted by bucket, as the table of hashes wants it
  */
-struct sti_maker {
+struct sti_builder {
     const struct sti_stub *stub;
     struct vs_text parts[SECTION_COUNT];
     uint64_t at[SECTION_COUNT];
@@ -65,12 +65,12 @@ static inline uint64_t sti_round_up(uint64_t at, uint64_t to)
 }
 
 /* Where a section ends. */
-static inline uint64_t sti_end_of(const struct sti_maker *m, enum sti_section section)
+static inline uint64_t sti_end_of(const struct sti_builder *m, enum sti_section section)
 {
     return m->at[section] + m->parts[section].len;
 }
 
 /* The file, appended to `out`, which is empty: all sections have their content, and at[] says where they lie. */
-void sti_stub_file_write(const struct sti_maker *m, struct vs_text *out);
+void sti_stub_file_write(const struct sti_builder *m, struct vs_text *out);
 
 #endif

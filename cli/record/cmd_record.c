@@ -50,6 +50,12 @@ static const struct cli_option OPTIONS[] = {
      "and costs more (default python)"},
     {"history", 0, "N", false,
      "how many events of a PyTorch program are kept, the last ones (default 1000000)"},
+    {"gpu", 0, "NAME", false,
+     "the GPU that is played for a PyTorch program: a name as of --target; none; auto: a100-80, "
+     "where "
+     "there is no driver (default)"},
+    {"gpus", 0, "N", false,
+     "how many of them (default: as many as torchrun starts processes, or 1)"},
     {"cupti", 0, "auto|on|off", false,
      "on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), "
      "on: fail without it, off"},
@@ -165,6 +171,9 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
 
     memset(plan, 0, sizeof(*plan));
     plan->args = args;
+    if (cli_args_has(args, "gpu") || cli_args_has(args, "gpus"))
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --gpu and --gpus are for programs; a net's GPU is --target");
     plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
     if (!*plan->out)
         return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");

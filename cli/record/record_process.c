@@ -19,25 +19,31 @@
 
 #define STATUS ".status"
 #define LINE_MAX_BYTES 8192
+#define FACTS_MAX 8
+
+static void text_set(char **out, const char *text)
+{
+    vs_free(*out);
+    *out = vs_strdup(text);
+}
 
 static void fact_set(struct cli_process *p, const char *fact, const char *text)
 {
-    if (strcmp(fact, "pid") == 0) {
+    const struct {
+        const char *fact;
+        char **out;
+    } TEXTS[] = {{"program", &p->program}, {"torch", &p->torch}, {"played", &p->played},
+                 {"reads", &p->reads},     {"read", &p->read},   {"dump", &p->dumped}};
+
+    for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
+        if (strcmp(fact, TEXTS[i].fact) == 0)
+            text_set(TEXTS[i].out, text);
+    if (strcmp(fact, "pid") == 0)
         p->pid = (pid_t)strtol(text, NULL, 10);
-    } else if (strcmp(fact, "rank") == 0) {
+    else if (strcmp(fact, "rank") == 0)
         p->rank = strtoll(text, NULL, 10);
-    } else if (strcmp(fact, "program") == 0) {
-        vs_free(p->program);
-        p->program = vs_strdup(text);
-    } else if (strcmp(fact, "torch") == 0) {
-        vs_free(p->torch);
-        p->torch = vs_strdup(text);
-    } else if (strcmp(fact, "dump") == 0) {
-        vs_free(p->dumped);
-        p->dumped = vs_strdup(text);
-    } else if (strcmp(fact, "error") == 0 && !p->error) {
+    else if (strcmp(fact, "error") == 0 && !p->error)
         p->error = vs_strdup(text);
-    }
 }
 
 static void status_read(const char *folder, const char *file_name, struct cli_process *p)
@@ -147,6 +153,9 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->name);
         vs_free(p->program);
         vs_free(p->torch);
+        vs_free(p->played);
+        vs_free(p->reads);
+        vs_free(p->read);
         vs_free(p->dumped);
         vs_free(p->error);
         vs_free(p->trace);
@@ -233,21 +242,32 @@ void cli_processes_name(struct cli_processes *processes, struct cli_driver *driv
 
 /* ---- snapshots ---- */
 
+/* Another fact, if it is known; the list stays ended by a NULL key. */
+static void fact_add(struct cli_fact *facts, size_t *count, const char *key, const char *value)
+{
+    VS_ASSERT(*count + 1 < FACTS_MAX);
+    if (value)
+        facts[(*count)++] = (struct cli_fact){key, value};
+}
+
 enum vs_status cli_process_import(const struct cli_process *process, const char *folder,
                                   const char *driver_trace, bool force, struct vs_error *err)
 {
     struct cli_importer importer = {.count = 0};
     struct vs_text snapshot = {NULL, 0, 0};
     char pid[24];
-    const struct cli_fact facts[] = {
+    struct cli_fact facts[FACTS_MAX] = {
         {"pid", pid},
         {"torch", process->torch},
         {"dumped", process->dumped},
-        {driver_trace ? "driver_trace" : NULL, driver_trace},
-        {NULL, NULL},
     };
+    size_t count = 3;
     enum vs_status st;
 
+    fact_add(facts, &count, "driver_trace", driver_trace);
+    fact_add(facts, &count, "gpu_played", process->played);
+    fact_add(facts, &count, "host_reads", process->reads);
+    fact_add(facts, &count, "host_read_first", process->read);
     snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
     vs_text_addf(&snapshot, "%s/%s.pickle", folder, process->name);
     st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);

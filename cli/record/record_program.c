@@ -23,6 +23,7 @@
 #include "cli/record/launch.h"
 #include "cli/record/record_folder.h"
 #include "cli/record/record_process.h"
+#include "cli/record/record_standin.h"
 #include "engine/device/plugin.h"
 #include "replay/report/report.h"
 #include "tracer/python_files.h"
@@ -135,8 +136,10 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
 {
     struct vs_text settings = {NULL, 0, 0};
     struct trc_python_file file;
-    enum vs_status st = cli_folder_open(&job->folder, err);
+    enum vs_status st = cli_standin_settings(job->args, &settings, err);
 
+    if (!st)
+        st = cli_folder_open(&job->folder, err);
     for (size_t i = 0; !st && trc_python_file(i, &file); i++)
         st = cli_folder_write(&job->folder, file.name, file.text, file.len, err);
     vs_text_addf(&settings, "entries %zu\nstacks %s\n", job->entries ? job->entries : 1,
@@ -370,6 +373,7 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     cli_processes_read(job->folder.path, &driver, end->pid, &processes);
     cli_processes_name(&processes, &driver, job->injected, job->force);
     say_words(&driver);
+    cli_standin_say(job->folder.path);
     for (size_t i = 0; i < processes.count; i++)
         process_collect(job, &processes.items[i], &driver);
     if (!processes.count)

@@ -42,7 +42,7 @@ static void libraries_are_known_with_any_version(void **state)
     assert_int_equal(sti_family_of_library("libc.so.6"), STI_FAMILY_COUNT);
 }
 
-static void cuda_s_libraries_are_told_from_others(void **state)
+static void cuda_s_libraries_are_distinguished_from_others(void **state)
 {
     (void)state;
     assert_true(sti_library_is_cuda("libnvjpeg.so.13"));
@@ -71,7 +71,7 @@ int main(void)
         cmocka_unit_test(the_longest_prefix_decides),
         cmocka_unit_test(other_functions_have_no_family),
         cmocka_unit_test(libraries_are_known_with_any_version),
-        cmocka_unit_test(cuda_s_libraries_are_told_from_others),
+        cmocka_unit_test(cuda_s_libraries_are_distinguished_from_others),
         cmocka_unit_test(every_family_refuses_with_a_status_of_its_own_library),
     };
 

@@ -72,7 +72,7 @@ static void a_function_of_a_stub_jumps_to_its_target(void **state)
     dlclose(handle);
 }
 
-static void versions_are_told_apart(void **state)
+static void versions_are_distinguished(void **state)
 {
     static const struct sti_stub_symbol SYMBOLS[] = {
         {"f", "VERSION_1"}, {"f", "VERSION_2"}, {"g", NULL}};
@@ -169,7 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_of_a_stub_jumps_to_its_target),
-        cmocka_unit_test(versions_are_told_apart),
+        cmocka_unit_test(versions_are_distinguished),
         cmocka_unit_test(every_one_of_many_functions_is_found),
         cmocka_unit_test(a_library_without_functions_can_be_loaded),
         cmocka_unit_test(the_name_of_a_stub_stands_for_the_library),

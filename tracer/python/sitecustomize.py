@@ -28,41 +28,56 @@ class TorchFinder(object):
                 if spec is not None:
                     break
         if spec is not None:
-            self.watch(spec.loader)
+            self.watch(spec.loader, spec.origin)
         return spec
 
-    def watch(self, loader):
+    def watch(self, loader, origin):
         """Call attach() when the loader has executed torch. The wrapper removes itself then."""
         try:
             run = loader.exec_module
 
             def run_and_attach(module):
                 del loader.exec_module
+                stand_in = play(self.folder, origin)
                 run(module)
-                self.attach(module)
+                self.attach(module, stand_in)
 
             loader.exec_module = run_and_attach
         except Exception:  # the loader cannot be wrapped: the program runs without recording
             pass
 
-    def attach(self, torch):
+    def attach(self, torch, stand_in):
         try:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
-            attach_to(self.folder, torch)
+            attach_to(self.folder, torch, stand_in)
         except Exception:
             pass
 
 
-def attach_to(folder, torch):
+def module_of(folder, name):
     import importlib.util
     import os
 
-    spec = importlib.util.spec_from_file_location(
-        "vramscope_torch", os.path.join(folder, "vramscope_torch.py"))
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.attach(folder, torch)
+    return module
+
+
+def play(folder, origin):
+    """Play a GPU, if there is none and the recorder says so. Returns what plays it, or None."""
+    try:
+        with open(folder + "/settings") as f:
+            if "\nstandin " not in f.read():
+                return None
+        return module_of(folder, "vramscope_standin").play(folder, origin)
+    except Exception:
+        return None
+
+
+def attach_to(folder, torch, stand_in):
+    module_of(folder, "vramscope_torch").attach(folder, torch, stand_in)
 
 
 def begin():
@@ -74,7 +89,7 @@ def begin():
     if sys.version_info < (3, 8):
         return
     if "torch" in sys.modules:  # imported by a .pth file
-        attach_to(folder, sys.modules["torch"])
+        attach_to(folder, sys.modules["torch"], None)
     else:
         sys.meta_path.insert(0, TorchFinder(folder))
 

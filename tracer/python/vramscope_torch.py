@@ -27,11 +27,15 @@ def one_line(text):
 
 
 class History:
-    """PyTorch's memory history of this process. pid: the process in which it was enabled; None: not enabled yet."""
+    """PyTorch's memory history of this process.
 
-    def __init__(self, folder, torch):
+    pid: the process in which it was enabled; None: not enabled yet. stand_in: what plays the GPU, or None.
+    """
+
+    def __init__(self, folder, torch, stand_in):
         self.folder = folder
         self.torch = torch
+        self.stand_in = stand_in
         self.pid = None
         self.path = None
         self.ooms = 0
@@ -69,6 +73,8 @@ class History:
         self.say("pid", self.pid)
         self.say("program", " ".join(getattr(sys, "argv", None) or ["python"]))
         self.say("torch", getattr(self.torch, "__version__", "unknown"))
+        if self.stand_in:
+            self.say("played", self.stand_in.what)
         if os.environ.get("RANK"):
             self.say("rank", os.environ["RANK"])
         self.attempt("memory history", self.turn_on)
@@ -186,6 +192,10 @@ class History:
             with open(part, "wb") as f:
                 pickle.dump(snapshot, f, PICKLE_PROTOCOL)
             os.rename(part, self.path + ".pickle")
+            if self.stand_in:
+                self.say("reads", "%d %d" % self.stand_in.reads())
+                if self.stand_in.first_read:
+                    self.say("read", self.stand_in.first_read)
             self.say("dump", why)
         except BaseException:
             if os.path.exists(part):
@@ -196,7 +206,9 @@ class History:
                 gc.enable()
 
 
-def attach(folder, torch):
-    history = History(folder, torch)
+def attach(folder, torch, stand_in):
+    if stand_in:
+        stand_in.loaded(torch)
+    history = History(folder, torch, stand_in)
     atexit.register(history.dump, "exit")
     torch.cuda._lazy_call(history.begin)

@@ -41,3 +41,21 @@ int plain_function(void)
     return 1;
 }
 #endif
+
+/* For an extension that needs more than the fake of PyTorch does. */
+int cudaMore(void);
+int nvfakeStart(void);
+
+#ifdef FAKE_MORE
+int cudaMore(void)
+{
+    return 0;
+}
+#endif
+
+#ifdef FAKE_NVFAKE
+int nvfakeStart(void)
+{
+    return 0;
+}
+#endif

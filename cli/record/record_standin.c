@@ -1,0 +1,117 @@
+/*
+ * cli/record/record_standin.c - see record_standin.h.
+ */
+#include "cli/record/record_standin.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/target.h"
+#include "engine/device/plugin.h"
+
+#define LINE_MAX_BYTES 4096
+#define GPUS_MAX 64u
+
+static enum vs_status gpu_check(const char *gpu, struct vs_error *err)
+{
+    const struct vs_target *target;
+    struct vs_text names = {NULL, 0, 0};
+    enum vs_status st;
+
+    if (strcmp(gpu, "auto") == 0 || strcmp(gpu, "none") == 0 || vs_target_find(gpu))
+        return VS_OK;
+    for (size_t i = 0; (target = vs_target_at(i)) != NULL; i++)
+        vs_text_addf(&names, ", %s", target->name);
+    st = vs_fail(err, VS_E_USAGE, "record: --gpu cannot be `%s`; legal: auto, none%s", gpu,
+                 vs_text_get(&names));
+    vs_text_release(&names);
+    return st;
+}
+
+enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text *out,
+                                    struct vs_error *err)
+{
+    const char *gpu = cli_args_has(args, "gpu") ? cli_args_value(args, "gpu") : "auto";
+    const bool is_asked_for = strcmp(gpu, "auto") != 0 && strcmp(gpu, "none") != 0;
+    char library[PATH_MAX];
+    char path[PATH_MAX];
+    size_t count = 0;
+    enum vs_status st = gpu_check(gpu, err);
+
+    if (!st)
+        st = cli_args_count(args, "gpus", 0, GPUS_MAX, &count, err);
+    if (st || strcmp(gpu, "none") == 0)
+        return st;
+    if (!eng_plugin_find("standin", library, sizeof(library)) || !realpath(library, path))
+        return is_asked_for
+                   ? vs_fail(err, VS_E_UNSUPPORTED,
+                             "record: --gpu %s: vramscope_standin.so, which plays a GPU, is not "
+                             "beside the program; it is built on x86-64 alone",
+                             gpu)
+                   : VS_OK;
+    vs_text_addf(out, "gpu %s\ngpus %zu\nstandin %s\n", gpu, count, path);
+    return VS_OK;
+}
+
+/* ---- what it could not do ---- */
+
+/* "PID FACT TEXT" */
+struct fact {
+    const char *name;
+    const char *sentence;
+    const char *end;
+};
+
+static const struct fact FACTS[] = {
+    {"unknown", "asked of the GPU that is played, and not known: ",
+     "; what follows from it may differ from a GPU"},
+    {"refused", "no GPU was played: ", ""},
+};
+
+/* Did an earlier line say the same? seen: the lines so far, with a newline each. */
+static bool is_new(struct vs_text *seen, const char *text)
+{
+    struct vs_text line = {NULL, 0, 0};
+    bool is_there;
+
+    vs_text_addf(&line, "\n%s\n", text);
+    is_there = strstr(vs_text_get(seen), vs_text_get(&line)) != NULL;
+    if (!is_there)
+        vs_text_addf(seen, "%s%s\n", seen->len ? "" : "\n", text);
+    vs_text_release(&line);
+    return !is_there;
+}
+
+static void line_say(char *line, struct vs_text *seen)
+{
+    char *fact = strchr(line, ' ');
+    char *text = fact ? strchr(fact + 1, ' ') : NULL;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (!text)
+        return;
+    *text++ = '\0';
+    for (size_t i = 0; i < sizeof(FACTS) / sizeof(FACTS[0]); i++)
+        if (strcmp(fact + 1, FACTS[i].name) == 0 && is_new(seen, text))
+            fprintf(stderr, "vramscope: %s%s%s\n", FACTS[i].sentence, text, FACTS[i].end);
+}
+
+void cli_standin_say(const char *folder)
+{
+    struct vs_text path = {NULL, 0, 0};
+    struct vs_text seen = {NULL, 0, 0};
+    char line[LINE_MAX_BYTES];
+    FILE *file;
+
+    vs_text_addf(&path, "%s/standin", folder);
+    file = fopen(vs_text_get(&path), "r");
+    while (file && fgets(line, sizeof(line), file))
+        line_say(line, &seen);
+    if (file)
+        fclose(file);
+    vs_text_release(&path);
+    vs_text_release(&seen);
+}

@@ -1,0 +1,70 @@
+/*
+ * standin/runtime/enter.h - what the library vramscope_standin.so exports: a GPU is played in this process from here on.
+ *
+ * For:            tracer/python/vramscope_standin.py, which calls it through ctypes, and tests.
+ * Must not know:  Python.
+ * Invariant:      nothing is loaded and no file is written unless a GPU is played.
+ *
+ * Texts that come back are one or more lines for the user, cut to `size` bytes with their NUL.
+ */
+#ifndef STANDIN_ENTER_H
+#define STANDIN_ENTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STI_EXPORT __attribute__((visibility("default")))
+
+/* How sti_enter ended. */
+enum {
+    STI_PLAYED = 0, /* the stub libraries are loaded; the text says what is played */
+    STI_HAS_DRIVER =
+        1, /* this machine has a driver, and no GPU was asked for by name; the text names what shows it */
+    STI_NO_CUDA =
+        2, /* this PyTorch cannot use a GPU of CUDA; the text says why, and what to install */
+    STI_FAILED = 3 /* the text says why */
+};
+
+/*
+ * What to play. Strings are borrowed for the call; NULL is "".
+ *
+ * torch    the folder of PyTorch's libraries, torch/lib
+ * gpu      a name of base/target.def; "": the default, and only where there is no driver
+ * cache    where stub libraries are kept; "": the user's cache (standin/cache.h)
+ * log      the file that facts are appended to (standin/runtime/unknown.h); "": none
+ * count    how many GPUs
+ * cuda     the version of CUDA that PyTorch was built with, 13020 for 13.2
+ */
+struct sti_request {
+    const char *torch;
+    const char *gpu;
+    const char *cache;
+    const char *log;
+    int count;
+    int cuda;
+};
+
+/* Before PyTorch's libraries are loaded; a second call in a process does nothing and returns STI_PLAYED. */
+STI_EXPORT int sti_enter(const struct sti_request *request, char *text, size_t size);
+
+/*
+ * Before the library at `path` is loaded: it may need libraries and functions of CUDA that PyTorch does not; they are
+ * provided. 0: all is there; otherwise the text says what is not.
+ */
+STI_EXPORT int sti_admit(const char *path, char *text, size_t size);
+
+/* Is a library of this name played? It is then loaded, and can be opened by its name. */
+STI_EXPORT int sti_plays(const char *soname);
+
+/* The versions of cuDNN and NCCL that PyTorch was built with, which it compares; 0: as it was. */
+STI_EXPORT void sti_set_versions(int cudnn, int nccl);
+
+/* Call `on_read` at each of the next `most` reads of values by the host, with their bytes; NULL: not any more. */
+STI_EXPORT void sti_watch_reads(void (*on_read)(uint64_t bytes), uint64_t most);
+/* How often the host read values of the device so far, and how many bytes. */
+STI_EXPORT void sti_count_reads(uint64_t *count, uint64_t *bytes);
+
+/* The function that is played under this name, or NULL; for tests. */
+STI_EXPORT void *sti_function_named(const char *name);
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * standin/runtime/nccl.c - NCCL: a communicator is a handle, and nobody is on the other side.
+ *
+ * What the others would say is what this process said: a broadcast by rank 0 is what this process gave as one.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "standin/runtime/calls.h"
+#include "standin/runtime/runtime.h"
+
+struct communicator {
+    int ranks;
+    int rank;
+    const char *given; /* to the last broadcast of its own; kept with the values */
+    size_t given_len;
+};
+
+static size_t element_bytes(int type)
+{
+    static const unsigned char SIZES[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+    return type >= 0 && type < (int)sizeof(SIZES) ? SIZES[type] : 1;
+}
+
+static int ncclGetVersion(int *version)
+{
+    *version = sti_versions()->nccl;
+    return STI_SUCCESS;
+}
+
+static const char *ncclGetErrorString(int status)
+{
+    return status ? "refused by vramscope's stand-in for a GPU" : "no error";
+}
+
+static const char *ncclGetLastError(void *c)
+{
+    return "";
+}
+
+struct id {
+    char bytes[128];
+};
+
+static int ncclGetUniqueId(struct id *out)
+{
+    memset(out, 0x56, sizeof(*out));
+    return STI_SUCCESS;
+}
+
+/* A communicator of `ranks`; from now on what processes tell each other is kept. */
+static int communicator_new(struct communicator **out, int ranks, int rank)
+{
+    *out = vs_calloc(1, sizeof(**out));
+    (*out)->ranks = ranks;
+    (*out)->rank = rank;
+    sti_values_keep();
+    return STI_SUCCESS;
+}
+
+static int ncclCommInitRank(struct communicator **out, int ranks, struct id id, int rank)
+{
+    return communicator_new(out, ranks, rank);
+}
+
+static int ncclCommInitRankConfig(struct communicator **out, int ranks, struct id id, int rank,
+                                  void *config)
+{
+    return communicator_new(out, ranks, rank);
+}
+
+static int ncclCommInitRankScalable(struct communicator **out, int ranks, int rank, int id_count,
+                                    void *ids, void *config)
+{
+    return communicator_new(out, ranks, rank);
+}
+
+static int ncclCommInitAll(struct communicator **out, int ranks, const int *devices)
+{
+    for (int i = 0; i < ranks; i++)
+        (void)communicator_new(&out[i], ranks, i);
+    return STI_SUCCESS;
+}
+
+/* color -1: this rank is in none of the parts. How many others have the color is not known: as many as there are. */
+static int ncclCommSplit(const struct communicator *of, int color, int key,
+                         struct communicator **out, void *config)
+{
+    *out = NULL;
+    return color < 0 ? STI_SUCCESS : communicator_new(out, of->ranks, key);
+}
+
+static int ncclCommDestroy(struct communicator *c)
+{
+    vs_free(c);
+    return STI_SUCCESS;
+}
+
+static int ncclCommCount(const struct communicator *c, int *ranks)
+{
+    *ranks = c->ranks;
+    return STI_SUCCESS;
+}
+
+static int ncclCommUserRank(const struct communicator *c, int *rank)
+{
+    *rank = c->rank;
+    return STI_SUCCESS;
+}
+
+static int ncclCommCuDevice(const struct communicator *c, int *device)
+{
+    *device = sti_device();
+    return STI_SUCCESS;
+}
+
+static int ncclCommGetAsyncError(const struct communicator *c, int *error)
+{
+    *error = STI_SUCCESS;
+    return STI_SUCCESS;
+}
+
+static int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
+                         struct communicator *c, void *stream)
+{
+    const size_t bytes = count * element_bytes(type);
+    const char *kept = sti_values_find(from, bytes);
+
+    if (root == c->rank && kept) {
+        c->given = kept;
+        c->given_len = bytes;
+    }
+    if (c->given && c->given_len >= bytes)
+        sti_values_put(to, c->given, bytes);
+    return STI_SUCCESS;
+}
+
+/* The others have what this one has. */
+static int ncclAllGather(const void *from, void *to, size_t count, int type, struct communicator *c,
+                         void *stream)
+{
+    const size_t bytes = count * element_bytes(type);
+    const char *kept = sti_values_find(from, bytes);
+    char *all;
+
+    if (!kept || bytes > 65536 || (size_t)c->ranks > 65536 / (bytes ? bytes : 1))
+        return STI_SUCCESS;
+    all = vs_alloc(bytes * (size_t)c->ranks);
+    for (int i = 0; i < c->ranks; i++)
+        memcpy(all + (size_t)i * bytes, kept, bytes);
+    sti_values_put(to, all, bytes * (size_t)c->ranks);
+    vs_free(all);
+    return STI_SUCCESS;
+}
+
+static int ncclMemAlloc(void **out, size_t size)
+{
+    return sti_memory_take(sti_device(), size, out) ? 1 : STI_SUCCESS;
+}
+
+static int ncclMemFree(void *address)
+{
+    return sti_memory_give(address) ? 1 : STI_SUCCESS;
+}
+
+static int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int residence, void *c)
+{
+    *operation = 5;
+    return STI_SUCCESS;
+}
+
+static int ncclCommRegister(const struct communicator *c, void *buffer, size_t size, void **handle)
+{
+    *handle = sti_handle();
+    return STI_SUCCESS;
+}
+
+const struct sti_call sti_calls_nccl[] = {
+    STI_CALL(ncclGetVersion),
+    STI_CALL(ncclGetErrorString),
+    STI_CALL(ncclGetLastError),
+    STI_CALL(ncclGetUniqueId),
+    STI_CALL(ncclCommInitRank),
+    STI_CALL(ncclCommInitRankConfig),
+    STI_CALL(ncclCommInitRankScalable),
+    STI_CALL(ncclCommInitAll),
+    STI_CALL(ncclCommSplit),
+    STI_CALL(ncclCommDestroy),
+    STI_CALL(ncclCommCount),
+    STI_CALL(ncclCommUserRank),
+    STI_CALL(ncclCommCuDevice),
+    STI_CALL(ncclCommGetAsyncError),
+    STI_CALL(ncclBroadcast),
+    STI_CALL(ncclAllGather),
+    STI_CALL(ncclMemAlloc),
+    STI_CALL(ncclMemFree),
+    STI_CALL(ncclRedOpCreatePreMulSum),
+    STI_CALL(ncclCommRegister),
+    STI_CALLS_END,
+};

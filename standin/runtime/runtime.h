@@ -1,0 +1,172 @@
+/*
+ * standin/runtime/runtime.h - what the functions that are played share: the GPU, its memory, handles, the thread's error.
+ *
+ * For:            the library vramscope_standin.so; nothing else includes it.
+ * Must not know:  PyTorch and Python.
+ * Invariant:      nothing here waits for anybody, and no address of the device is ever read or written.
+ *
+ * Functions that are played are static, have the names and the parameters of NVIDIA's headers (enums as int, handles as
+ * pointers), and are listed at the end of their file. They are called through stub libraries (standin/stub.h), and so
+ * have no symbols of their own.
+ */
+#ifndef STANDIN_RUNTIME_H
+#define STANDIN_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+/* Statuses: those of the runtime and the driver are the same numbers. */
+enum {
+    STI_SUCCESS = 0,
+    STI_INVALID_VALUE = 1,
+    STI_OUT_OF_MEMORY = 2,
+    STI_INVALID_DEVICE = 101,
+    STI_NOT_FOUND = 500,
+    STI_PEER_ALREADY_ENABLED = 704,
+    STI_NOT_SUPPORTED = 801,
+    STI_CAPTURE_UNSUPPORTED = 900
+};
+
+#define STI_DEVICES_MAX 64
+
+/* The GPU that is played; each of `count` devices is one. Columns of base/target.def. */
+struct sti_gpu {
+    char name[64];
+    char title[64];
+    uint64_t capacity_bytes;
+    int capability;
+    int processors;
+    int threads;
+    int count;
+};
+
+/* Versions as the libraries say them: 13020 is CUDA 13.2, 92600 cuDNN 9.26.0, 22703 NCCL 2.27.3. */
+struct sti_versions {
+    int cuda;
+    int cudnn;
+    int nccl;
+};
+
+const struct sti_gpu *sti_gpu(void);
+const struct sti_versions *sti_versions(void);
+/* Before the first call of a function that is played; `cudnn` and `nccl` also later, 0: as it was. */
+void sti_gpu_set(const struct sti_gpu *gpu);
+void sti_versions_set(const struct sti_versions *versions);
+
+/* ---- functions ---- */
+
+typedef void sti_function(void);
+
+/* A function that is played. A table of them ends with a NULL name. */
+struct sti_call {
+    const char *name;
+    sti_function *function;
+};
+#define STI_CALL(function_)                                                                        \
+    {                                                                                              \
+#function_, (sti_function *)function_                                                      \
+    }
+#define STI_CALLS_END                                                                              \
+    {                                                                                              \
+        NULL, NULL                                                                                 \
+    }
+
+/* The function with this name, of all tables; NULL: it is not played. */
+sti_function *sti_call_find(const char *name);
+/* All names, NULL at the end; the caller frees the list, not the names. */
+const char **sti_call_names(void) VS_MUST_USE;
+/*
+ * What a function of this name that is not in a table does: NULL: it is unknown, names itself and refuses; else it does
+ * nothing and succeeds. So behave functions of libraries that compute, unless their name says that they answer.
+ */
+sti_function *sti_call_default(const char *name);
+
+/* ---- handles and errors ---- */
+
+/* A number that no other handle has; it points to nothing. */
+void *sti_handle(void);
+/* Keep `status` as the calling thread's last error, if it is one, and return it. */
+int sti_error(int status);
+int sti_error_last(bool clear);
+/* The device that the calling thread works on. */
+int sti_device(void);
+int sti_device_set(int device);
+
+/* A property of the device by its number in enum cudaDeviceAttr, which the driver shares. */
+int sti_attribute(int attribute);
+
+/* ---- memory ---- */
+
+enum sti_memory_kind {
+    STI_MEMORY_NONE,   /* not CUDA's: ordinary memory of the host */
+    STI_MEMORY_HOST,   /* pinned */
+    STI_MEMORY_DEVICE, /* an address of the device */
+    STI_MEMORY_MANAGED /* memory of the host that the device may use */
+};
+
+/* Where an address lies. base, bytes: its allocation. */
+struct sti_memory {
+    enum sti_memory_kind kind;
+    int device;
+    uintptr_t base;
+    uint64_t bytes;
+};
+
+/*
+ * Take `bytes` of the device's memory, in units of 2 MiB as the driver does. Returns STI_OUT_OF_MEMORY where less is
+ * free. 0 bytes: the address is NULL.
+ */
+int sti_memory_take(int device, uint64_t bytes, void **out);
+/* Give it back; STI_INVALID_VALUE: it was not taken. NULL is nothing. */
+int sti_memory_give(void *address);
+/* Memory of the host: pinned, or managed. Zeros. */
+int sti_memory_host(uint64_t bytes, enum sti_memory_kind kind, void **out);
+/* Memory that the program has is pinned from now on, or not any more. */
+int sti_memory_register(void *address, uint64_t bytes);
+int sti_memory_unregister(void *address);
+/* Addresses without memory, and memory without an address. */
+int sti_memory_reserve(uint64_t bytes, void **out);
+int sti_memory_unreserve(void *address);
+int sti_memory_create(int device, uint64_t bytes);
+void sti_memory_release(int device, uint64_t bytes);
+
+struct sti_memory sti_memory_of(const void *address);
+bool sti_memory_is_device(const void *address);
+uint64_t sti_memory_used(int device);
+
+/* ---- values ---- */
+
+/*
+ * Copy: to the host come zeros, or what is kept of the device; this counts as a read of values. Between places of the
+ * host it is memmove.
+ */
+void sti_copy(void *to, const void *from, size_t bytes);
+void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                   size_t height);
+/*
+ * From now on small copies to the device are kept, by address, and come back when they are read: what processes tell
+ * each other about a model is compared on the host. Called when a communicator is made.
+ */
+void sti_values_keep(void);
+/* What is kept of `bytes` at a device address, or NULL. */
+const char *sti_values_find(const void *address, size_t bytes);
+void sti_values_put(const void *address, const void *bytes, size_t len);
+
+/* The values that the host read so far. */
+struct sti_reads {
+    uint64_t count;
+    uint64_t bytes;
+};
+struct sti_reads sti_reads(void);
+/* Call `on_read` at each of the first `most` reads, with its bytes. NULL: none. */
+void sti_reads_watch(void (*on_read)(uint64_t bytes), uint64_t most);
+
+/* ---- streams ---- */
+
+/* The capture that a stream takes part in; 0: none. */
+uint64_t sti_stream_capture(const void *stream);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * standin/runtime/unknown.h - functions that are called and not played, and sizes that are asked for and not known.
+ *
+ * For:            standin/runtime/; what a user must know about a run.
+ * Must not know:  what the functions do.
+ * Invariant:      each is reported once, at its first call, so that a crash that follows does not lose it.
+ */
+#ifndef STANDIN_UNKNOWN_H
+#define STANDIN_UNKNOWN_H
+
+/* Where facts go: a file to which lines are appended, "PID FACT TEXT"; NULL or "": nowhere. */
+void sti_log_open(const char *path);
+void sti_log(const char *fact, const char *text);
+
+/* Report that `function` of `library` was asked for something that is not known. */
+void sti_unknown_note(const char *library, const char *function);
+
+/*
+ * The target of functions that are not played: a function without parameters that finds its entry in the register that
+ * a stub library sets (standin/stub.h), reports it once, and returns the status by which its library refuses.
+ */
+void sti_unknown_function(void);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * tests/standin/runtime/played.h - the library that plays a GPU, opened in the test's process over the fake of PyTorch.
+ */
+#ifndef TESTS_STANDIN_RUNTIME_PLAYED_H
+#define TESTS_STANDIN_RUNTIME_PLAYED_H
+
+#include <stdint.h>
+
+#include "standin/runtime/enter.h"
+
+/* The functions of standin/runtime/enter.h in the opened library. */
+struct played {
+    int (*enter)(const struct sti_request *request, char *text, size_t size);
+    int (*admit)(const char *path, char *text, size_t size);
+    int (*plays)(const char *soname);
+    void (*set_versions)(int cudnn, int nccl);
+    void (*watch_reads)(void (*on_read)(uint64_t bytes), uint64_t most);
+    void (*count_reads)(uint64_t *count, uint64_t *bytes);
+    void *(*function_named)(const char *name);
+};
+
+/* Open it. Skips the test where this machine cannot play a GPU. */
+const struct played *played_open(void);
+/* A group setup of cmocka: open it, and play a t4 (15095 MiB), two of them, of CUDA 13.2. */
+int played_setup(void **state);
+/* What facts it wrote, in a buffer that the next call reuses. */
+const char *played_log(void);
+/* A function that is played; fails the test where it is not. The caller knows its type. */
+void *played_function(const char *name);
+
+/* Call `name`, of the given type: PLAYED(int (*)(void *), "cudaFree")(p). */
+#define PLAYED(type, name) ((type)(uintptr_t)played_function(name))
+
+#endif

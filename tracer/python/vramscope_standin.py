@@ -1,0 +1,183 @@
+"""Plays a GPU in a program that `vramscope record` runs where there is none, before torch is loaded.
+
+All that is played is in the library vramscope_standin.so (standin/runtime/enter.h); this file calls it through ctypes:
+before torch's libraries are loaded, and before each library that is loaded later, which may need more of CUDA.
+
+Nothing here may raise: where no GPU can be played the program runs as it would have. What the user must know is printed
+once for all processes of the program.
+"""
+import ctypes
+import os
+import sys
+
+PLAYED, HAS_DRIVER, NO_CUDA, FAILED = range(4)  # of sti_enter
+TEXT_BYTES = 4096
+
+
+class Request(ctypes.Structure):
+    _fields_ = [("torch", ctypes.c_char_p), ("gpu", ctypes.c_char_p), ("cache", ctypes.c_char_p),
+                ("log", ctypes.c_char_p), ("count", ctypes.c_int), ("cuda", ctypes.c_int)]
+
+
+def settings_read(folder):
+    with open(os.path.join(folder, "settings")) as f:
+        return dict(line.rstrip("\n").split(" ", 1) for line in f)
+
+
+def say_once(folder, what, text):
+    """Print a line, if no process of the program has printed one of this kind."""
+    try:
+        os.close(os.open(os.path.join(folder, "said-" + what), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError:
+        return
+    sys.stderr.write("vramscope: %s\n" % text)
+    sys.stderr.flush()
+
+
+def cuda_version(torch_folder):
+    """The version of CUDA that this PyTorch was built with, as CUDA writes it: 13020; 0: not known."""
+    import re
+
+    with open(os.path.join(torch_folder, "version.py")) as f:
+        found = re.search(r"^cuda\b.*?=\s*'(\d+)\.(\d+)", f.read(), re.M)
+    return int(found.group(1)) * 1000 + int(found.group(2)) * 10 if found else 0
+
+
+def gpu_count(settings):
+    """As many as --gpus says, or else one for each process that a launcher starts on this machine."""
+    if settings.get("gpus", "0") != "0":
+        return int(settings["gpus"])
+    try:
+        return max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    except ValueError:
+        return 1
+
+
+class StandIn:
+    """A GPU that is played in this process. what: its name and figures."""
+
+    def __init__(self, folder, library, what):
+        self.folder = folder
+        self.library = library
+        self.what = what
+        self.first_read = None
+        self.callback = None
+
+    def admit(self, path):
+        """Provide what the library at `path` needs of CUDA. Returns the name it is to be loaded by."""
+        path = os.fspath(path) if not isinstance(path, (str, bytes)) else path
+        name = os.fsencode(path)
+        if b".so" not in name:
+            return path
+        if b"/" in name and self.library.sti_plays(os.path.basename(name)):
+            return os.path.basename(path)  # by its path it would be NVIDIA's own
+        if b"/" in name:
+            text = ctypes.create_string_buffer(TEXT_BYTES)
+            self.library.sti_admit(name, text, TEXT_BYTES)
+        return path
+
+    def watch_libraries(self):
+        from importlib.machinery import ExtensionFileLoader
+
+        load = ctypes._dlopen
+        create = ExtensionFileLoader.create_module
+
+        def _dlopen(name, *args):
+            return load(self.admit(name) if name else name, *args)
+
+        def create_module(loader, spec):
+            self.admit(spec.origin)
+            return create(loader, spec)
+
+        ctypes._dlopen = _dlopen
+        ExtensionFileLoader.create_module = create_module
+
+    def loaded(self, torch):
+        """After `import torch`: the versions that it was built with, and compares."""
+        try:
+            major, minor, patch = torch._C._cudnn.getCompileVersion()
+            self.library.sti_set_versions(
+                major * (10000 if major >= 9 else 1000) + minor * 100 + patch, 0)
+        except Exception:
+            pass
+
+    # ---- values ----
+
+    def watch_reads(self):
+        """Remember where the program reads a value of the device first. Called with Python's lock, on any thread."""
+        def on_read(_):
+            try:
+                self.first_read = self.place(sys._getframe(1))
+            except Exception:
+                pass
+
+        self.callback = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(on_read)
+        self.library.sti_watch_reads(self.callback, 1)
+
+    def place(self, frame):
+        """The innermost line that is the program's own: not torch's and not a library's."""
+        inner = None
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if inner is None and os.sep + "torch" + os.sep not in name:
+                inner = frame
+            if not any(part in name for part in ("site-packages", "dist-packages", "<frozen", "/lib/python")):
+                inner = frame
+                break
+            frame = frame.f_back
+        if inner is None:
+            return None
+        return "%s:%d %s" % (inner.f_code.co_filename, inner.f_lineno, inner.f_code.co_name)
+
+    def reads(self):
+        """How often the host read values of the device so far, and how many bytes."""
+        count, size = ctypes.c_uint64(), ctypes.c_uint64()
+        self.library.sti_count_reads(ctypes.byref(count), ctypes.byref(size))
+        return count.value, size.value
+
+
+def library_open(path):
+    library = ctypes.CDLL(path)
+    library.sti_enter.argtypes = [ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_size_t]
+    library.sti_admit.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+    library.sti_plays.argtypes = [ctypes.c_char_p]
+    library.sti_set_versions.argtypes = [ctypes.c_int, ctypes.c_int]
+    library.sti_watch_reads.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    library.sti_watch_reads.restype = None
+    library.sti_count_reads.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    library.sti_count_reads.restype = None
+    return library
+
+
+def note(folder, fact, text):
+    with open(os.path.join(folder, "standin"), "a") as f:
+        f.write("%d %s %s\n" % (os.getpid(), fact, " ".join(text.split())))
+
+
+def play(folder, torch_file):
+    """Called before the torch of `torch_file` (its __init__.py) is executed. Returns the StandIn, or None."""
+    settings = settings_read(folder)
+    gpu = settings.get("gpu", "none")
+    if gpu == "none" or "standin" not in settings:
+        return None
+    torch_folder = os.path.dirname(torch_file)
+    library = library_open(settings["standin"])
+    text = ctypes.create_string_buffer(TEXT_BYTES)
+    request = Request(os.fsencode(os.path.join(torch_folder, "lib")), b"" if gpu == "auto" else gpu.encode(), b"",
+                      os.fsencode(os.path.join(folder, "standin")), gpu_count(settings),
+                      cuda_version(torch_folder))
+    how = library.sti_enter(ctypes.byref(request), text, TEXT_BYTES)
+    said = os.fsdecode(text.value)
+    if how == PLAYED:
+        stand_in = StandIn(folder, library, said)
+        stand_in.watch_libraries()
+        stand_in.watch_reads()
+        note(folder, "played", said)
+        say_once(folder, "played", "%s: PyTorch runs over a stand-in that plays %s; --gpu says which"
+                 % ("no GPU here" if gpu == "auto" else "as asked for", said))
+        return stand_in
+    if gpu != "auto":
+        say_once(folder, "refused", "no GPU is played: %s" % said)
+    elif how == NO_CUDA:
+        note(folder, "refused", said)  # printed at the end: without it there may be no trace
+    return None
