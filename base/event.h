@@ -145,9 +145,10 @@ struct vs_event {
         VS_EVENT_FIELDS(block, unused_b, unused_c, unused_d, unused_e, category) category;
         /*
          * op_begin, op_end. node: id of the backward node or 0; flops: floating-point operations of this op without
-         * those of ops inside it: in op_begin to be done, in op_end done (0 if the op failed); role: enum vs_op_role
+         * those of ops inside it: in op_begin to be done, in op_end done (0 if the op failed); overwritten_bytes: in
+         * op_begin, of the tensors that the op overwrites in place; role: enum vs_op_role
          */
-        VS_EVENT_FIELDS(name, node, flops, unused_d, unused_e, role) op;
+        VS_EVENT_FIELDS(name, node, flops, overwritten_bytes, unused_e, role) op;
         /* recompute_begin, recompute_end. name: of the function */
         VS_EVENT_FIELDS(name, unused_b, unused_c, unused_d, unused_e, unused_aux) recompute;
         /* phase. phase: enum vs_phase */

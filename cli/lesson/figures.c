@@ -80,6 +80,20 @@ static enum vs_status parameters(const struct cli_lesson_runs *runs,
                       : vs_fail(err, VS_E_NOT_FOUND, "the net has no parameters in `%s`", path);
 }
 
+static enum vs_status moved(const struct cli_lesson_runs *runs, const struct cli_lesson_trace *run,
+                            struct args args, double *out, struct vs_error *err)
+{
+    char name[WORD_MAX_BYTES];
+
+    (void)runs;
+    *out = (double)run->traffic.bytes;
+    if (!args.count)
+        return VS_OK;
+    word_of(&args.list[0], name);
+    *out = (double)rpl_traffic_of(&run->traffic, run->trace, name);
+    return *out > 0.0 ? VS_OK : vs_fail(err, VS_E_NOT_FOUND, "no op `%s` moved anything", name);
+}
+
 static enum vs_status category(const struct cli_lesson_runs *runs,
                                const struct cli_lesson_trace *run, struct args args, double *out,
                                struct vs_error *err)
@@ -229,6 +243,7 @@ static const struct figure FIGURES[] = {
     {"parameters", parameters, 0, 1},
     {"flops", flops, 0, 0},
     {"recomputed", recomputed, 0, 0},
+    {"moved", moved, 0, 1},
     {"printed", printed, 1, 1},
     {"same", same, 1, 1},
 };

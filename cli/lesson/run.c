@@ -57,6 +57,8 @@ static enum vs_status run_one(const struct cli_lesson *lesson, const struct cli_
         st = rpl_summary_fill(&out->sum, out->trace, err);
     if (!st)
         st = rpl_parameters_fill(&out->parameters, out->trace, err);
+    if (!st)
+        st = rpl_traffic_fill(&out->traffic, out->trace, err);
     cli_netfile_release(&file);
     return st;
 }
@@ -82,6 +84,7 @@ void cli_lesson_runs_release(struct cli_lesson_runs *runs)
 
         rpl_summary_release(&run->sum);
         rpl_parameters_release(&run->parameters);
+        rpl_traffic_release(&run->traffic);
         vs_text_release(&run->printed);
         rpl_trace_free(run->trace);
         rpl_trace_free(run->base);

@@ -17,6 +17,7 @@
 #include "cli/lesson/lesson.h"
 #include "replay/report/parameters.h"
 #include "replay/report/summary.h"
+#include "replay/report/traffic.h"
 #include "replay/trace/trace.h"
 
 /* base: the net before it ran; trace: the run; printed: what the net printed. All owned. */
@@ -25,6 +26,7 @@ struct cli_lesson_trace {
     struct rpl_trace *trace;
     struct rpl_summary sum;
     struct rpl_parameters parameters;
+    struct rpl_traffic traffic;
     struct vs_text printed;
 };
 

@@ -16,6 +16,7 @@
 #include "engine/core/flops.h"
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
+#include "engine/ops/op_events.h"
 
 static const struct eng_op OPS[ENG_OP_COUNT] = {
 /* clang-format off */
@@ -365,55 +366,6 @@ void eng_bump_version(struct eng_tensor *t)
     bump(t->storage->eng, t->version);
 }
 
-/* ---- events around a call ---- */
-
-static void emit_use_by(struct eng *e, struct eng_tensor *t, uint32_t op)
-{
-    struct vs_event ev = {0};
-
-    if (!t || !t->storage->block)
-        return;
-    ev.kind = VS_EV_USE;
-    ev.use.block = t->storage->block_id;
-    ev.use.tensor = t->id ? t->id : eng_tensor_id(e, t);
-    ev.use.op = op;
-    eng_emit(e, &ev);
-}
-
-void eng_emit_use(struct eng *e, struct eng_tensor *t)
-{
-    if (e->observer)
-        emit_use_by(e, t, eng_string_id(e, e->op));
-}
-
-static void emit_op(struct eng *e, enum vs_event_kind kind, const char *name, uint64_t node_id,
-                    uint64_t flops)
-{
-    struct vs_event ev = {0};
-
-    ev.kind = (uint8_t)kind;
-    ev.op.name = eng_string_id(e, name);
-    ev.op.node = node_id;
-    ev.op.flops = flops;
-    ev.op.role = e->backward_depth    ? VS_OP_BACKWARD
-                 : e->recompute_depth ? VS_OP_RECOMPUTE
-                                      : VS_OP_FORWARD;
-    eng_emit(e, &ev);
-}
-
-static void emit_uses(struct eng *e, const struct eng_arg *args, int count)
-{
-    uint32_t op = eng_string_id(e, e->op);
-
-    for (int i = 0; i < count; i++) {
-        if (args[i].kind == ENG_A_TENSOR)
-            emit_use_by(e, args[i].v.tensor, op);
-        else if (args[i].kind == ENG_A_TENSORS)
-            for (uint32_t k = 0; k < args[i].count; k++)
-                emit_use_by(e, args[i].v.tensors[k], op);
-    }
-}
-
 /* PyTorch counts dispatched calls: views count, detach and empty results do not. */
 static void count_op(struct eng *e, enum eng_op_id id, const struct eng_ret *ret)
 {
@@ -517,10 +469,8 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     outer = e->backward_depth ? e->op : eng_set_op(e, op->name);
     if (e->grad_enabled && op->backward && any_requires_grad(args, sig->count))
         n = call_node(e, id, sig, args);
-    if (e->observer) {
-        emit_op(e, VS_EV_OP_BEGIN, op->name, n ? n->id : 0, flops);
-        emit_uses(e, args, sig->count);
-    }
+    if (e->observer)
+        eng_emit_op_begin(e, op->name, n ? n->id : 0, flops, args, sig->count, inplace);
     ok = (e->backward_depth || reads_allowed(e, op, args, sig->count)) &&
          (!c.inplace || inplace_allowed(e, op, c.inplace, n != NULL));
     if (ok && n) {
@@ -549,7 +499,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         set_bases(e, &args[0], ret);
     eng_node_unref(n);
     if (e->observer)
-        emit_op(e, VS_EV_OP_END, op->name, 0, done);
+        eng_emit_op_end(e, op->name, done);
     if (!e->backward_depth)
         eng_set_op(e, outer);
     return ok;

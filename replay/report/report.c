@@ -139,6 +139,8 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
     if (!st)
         st = rpl_parameters_fill(&out->parameters, trace, err);
     if (!st)
+        st = rpl_traffic_fill(&out->traffic, trace, err);
+    if (!st)
         st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
     return st;
 }
@@ -159,6 +161,7 @@ void rpl_report_release(struct rpl_report *report)
     rpl_alloc_sites_release(&report->layers);
     rpl_work_release(&report->work);
     rpl_parameters_release(&report->parameters);
+    rpl_traffic_release(&report->traffic);
     rpl_summary_release(&report->sum);
     memset(report, 0, sizeof(*report));
 }

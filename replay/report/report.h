@@ -22,6 +22,7 @@
 #include "replay/report/non_pytorch.h"
 #include "replay/report/parameters.h"
 #include "replay/report/summary.h"
+#include "replay/report/traffic.h"
 #include "replay/trace/trace.h"
 #include "replay/trace/work.h"
 
@@ -39,6 +40,7 @@
  * leak      what the training steps leak; leak_why has one for each of leak.blocks, at leak.at
  * work      what a GPU executed, where that was measured (replay/trace/work.h)
  * parameters  of each module when the first step begins
+ * traffic   bytes that ops read and write
  * account   the parts of the figure that nvidia-smi prints
  * non_pytorch  the device memory that other libraries and the program itself took beside PyTorch's allocator, for a
  *           program that was also recorded at the driver; NULL: not known. Borrowed; the caller sets it after
@@ -61,6 +63,7 @@ struct rpl_report {
     struct rpl_why *leak_why;
     struct rpl_work work;
     struct rpl_parameters parameters;
+    struct rpl_traffic traffic;
     struct rpl_account account;
     const struct rpl_non_pytorch *non_pytorch;
 };

@@ -480,6 +480,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     devices_json(report, json);
     alloc_sites_json(report, json);
     rpl_parameters_json(&report->parameters, json);
+    rpl_traffic_json(&report->traffic, report->trace, json);
     vs_json_key(json, "largest");
     vs_json_array(json);
     for (size_t i = 0; i < report->largest_count; i++)

@@ -447,5 +447,6 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     if (!rpl_trace_is_imported(report->trace))
         add_tail(&report->sum, out);
     rpl_parameters_text(&report->parameters, out);
+    rpl_traffic_text(&report->traffic, report->trace, out);
     rpl_report_work_text(report, out);
 }
