@@ -47,6 +47,11 @@ VS_MUST_USE bool eng_blame_read(struct eng *e, const struct eng_storage *storage
 void eng_blame_release(struct eng *e);
 
 /*
+ * False, and failed, where PyTorch refuses the call because its tensors are on different devices (engine/ops/devices.c).
+ */
+bool eng_devices_allowed(struct eng *e, enum eng_op_id id, const struct eng_signature *sig,
+                         const struct eng_arg *args, bool inplace);
+/*
  * Whether autograd can follow writing to t, which needs a gradient; if not, fails as PyTorch does. what: who writes
  * ("relu_"); remedy: what to do instead.
  */

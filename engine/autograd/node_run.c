@@ -59,6 +59,9 @@ static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor 
             eng_slot_set(&out[i], eng_sum_to(e, out[i], edge->sizes, edge->ndim));
         if (out[i] && out[i]->dtype != edge->dtype)
             eng_slot_set(&out[i], eng_to_dtype(e, out[i], (enum vs_dtype)edge->dtype));
+        /* the gradient of a number on the host; others were refused in forward */
+        if (out[i] && out[i]->ndim == 0 && out[i]->storage->on_host != edge->on_host)
+            eng_slot_set(&out[i], eng_to_side(e, out[i], edge->on_host));
     }
 }
 

@@ -209,6 +209,7 @@ struct eng_tensor *eng_neg(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_pow_scalar(struct eng *e, struct eng_tensor *a, double exponent);
 /* These two return a itself (a new reference) where nothing has to be converted. */
 struct eng_tensor *eng_to_dtype(struct eng *e, struct eng_tensor *a, enum vs_dtype dtype);
+struct eng_tensor *eng_to_side(struct eng *e, struct eng_tensor *a, bool on_host);
 struct eng_tensor *eng_contiguous(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_clone(struct eng *e, struct eng_tensor *a);
 struct eng_tensor *eng_mm(struct eng *e, struct eng_tensor *a, struct eng_tensor *b);

@@ -103,6 +103,15 @@ struct eng_tensor *eng_to_dtype(struct eng *e, struct eng_tensor *a, enum vs_dty
     return eng_call1(e, ENG_OP_to_copy, args);
 }
 
+struct eng_tensor *eng_to_side(struct eng *e, struct eng_tensor *a, bool on_host)
+{
+    struct eng_arg args[] = {eng_at(a), eng_anone(), eng_ahost(on_host)};
+
+    if (!a || a->storage->on_host == on_host)
+        return eng_ref(a);
+    return eng_call1(e, ENG_OP_to_copy, args);
+}
+
 struct eng_tensor *eng_contiguous(struct eng *e, struct eng_tensor *a)
 {
     if (!a || eng_is_contiguous(a))

@@ -471,7 +471,8 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         n = call_node(e, id, sig, args);
     if (e->observer)
         eng_emit_op_begin(e, op->name, n ? n->id : 0, flops, args, sig->count, inplace);
-    ok = (e->backward_depth || reads_allowed(e, op, args, sig->count)) &&
+    ok = eng_devices_allowed(e, id, sig, args, inplace) &&
+         (e->backward_depth || reads_allowed(e, op, args, sig->count)) &&
          (!c.inplace || inplace_allowed(e, op, c.inplace, n != NULL));
     if (ok && n) {
         n->is_inplace = inplace;

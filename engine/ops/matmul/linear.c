@@ -249,7 +249,7 @@ void eng_f_linear(struct eng_op_call *c)
                  eng_shape_text(x, tx), eng_shape_text(weight, tw));
         return;
     }
-    if (bias && x->ndim != 2 && eng_is_contiguous(x)) {
+    if (bias && bias->ndim == 1 && x->ndim != 2 && eng_is_contiguous(x)) {
         flattened_linear(c, x, weight, bias);
         return;
     }
