@@ -20,6 +20,7 @@
 #include "replay/report/by_value.h"
 #include "replay/report/report.h"
 #include "replay/report/uncertainty.h"
+#include "replay/report/warnings.h"
 #include "whatif/cost.h"
 #include "whatif/sweep.h"
 #include "whatif/whatif.h"
@@ -156,6 +157,7 @@ static void answer_json(const struct session *s, const struct rpl_trace *run,
     vs_json_put_uint(json, "events", answer->sum.events);
     vs_json_put_double(json, "milliseconds", answer->milliseconds);
     vs_json_put_string(json, "refused", answer->refused);
+    rpl_warnings_json(run, json);
 }
 
 static void baseline_json(const struct session *s, struct vs_json *json)
@@ -294,6 +296,7 @@ static void add_answer(const struct session *s, const char *label, const struct 
     add_refused(answer, out);
     vs_text_addf(out, "%s events in %.1f ms\n", vs_bytes_exact_text(answer->sum.events, events),
                  answer->milliseconds);
+    rpl_warnings_text(s->memory, out);
 }
 
 /* ---- the command ---- */

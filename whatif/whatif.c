@@ -141,6 +141,32 @@ static void note_inplace(const struct lang_result *result, wif_note_fn *note, vo
     vs_text_release(&text);
 }
 
+/* Of the fields of a line none may have a tab or a newline. */
+static void add_field(struct vs_text *out, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        vs_text_add_char(out, *c == '\t' || *c == '\n' ? ' ' : *c);
+}
+
+/* A line for each: kind, line of the net, text and advice, separated by tabs (replay/report/warnings.h). */
+static void note_warnings(const struct lang_result *result, wif_note_fn *note, void *user)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < result->warning_count; i++) {
+        const struct lang_warning *warning = &result->warnings[i];
+
+        vs_text_addf(&text, "%s%s\t%" PRIu32 "\t", i ? "\n" : "", lang_warning_name(warning->kind),
+                     warning->line);
+        add_field(&text, warning->text);
+        vs_text_add_char(&text, '\t');
+        add_field(&text, lang_warning_advice(warning->kind));
+    }
+    if (result->warning_count)
+        note(user, "warnings", vs_text_get(&text));
+    vs_text_release(&text);
+}
+
 void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *user)
 {
     note_uint(note, user, "parameters", result->parameters);
@@ -159,6 +185,7 @@ void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *us
         note(user, "placement", result->placement);
     note_recomputed(result, note, user);
     note_inplace(result, note, user);
+    note_warnings(result, note, user);
 }
 
 /* The reason of a line "NAME VALUE: reason"; NULL: the line is about something else. */

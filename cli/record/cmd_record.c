@@ -202,6 +202,18 @@ static void settings_fill(struct lang_settings *settings, const struct plan *pla
     settings->capacity = plan->capacity;
 }
 
+/* ---- warnings ---- */
+
+static void print_warning(const struct lang_warning *warning)
+{
+    const char *advice = lang_warning_advice(warning->kind);
+
+    fprintf(stderr, "vramscope: warning: %s", warning->text);
+    if (warning->line > 0)
+        fprintf(stderr, " (line %" PRIu32 ")", warning->line);
+    fprintf(stderr, "%s%s\n", *advice ? "; " : "", advice);
+}
+
 /* ---- the rehearsal ---- */
 
 static void print_nothing(void *user, const char *text, size_t len)
@@ -231,6 +243,9 @@ static enum vs_status rehearse(const struct plan *plan, const struct cli_netfile
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM)
         st = VS_OK; /* that is for the recording to show */
+    if (st)         /* what was warned of may be the reason */
+        for (size_t i = 0; i < result.warning_count; i++)
+            print_warning(&result.warnings[i]);
     VS_LOG(VS_LOG_CLI, 1, "rehearsal: %" PRIu64 " events, peak %" PRIu64, result.events,
            result.peak_allocated);
 out:
@@ -277,15 +292,22 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     return !interrupted && !stats.failed; /* what cannot be written is not worth computing */
 }
 
-static void on_warn(void *user, const char *text, uint32_t line)
+/* PyTorch's own warnings stand where PyTorch would print them; the others are printed at the end (print_warnings). */
+static void on_warn(void *user, const struct lang_warning *warning)
 {
     struct recording *recording = user;
 
+    if (warning->kind != LANG_WARN_PYTORCH)
+        return;
     cli_progress_end(&recording->progress);
-    fprintf(stderr, "vramscope: warning: %s", text);
-    if (line > 0)
-        fprintf(stderr, " (line %" PRIu32 ")", line);
-    fprintf(stderr, "\n");
+    print_warning(warning);
+}
+
+static void print_warnings(const struct lang_result *result)
+{
+    for (size_t i = 0; i < result->warning_count; i++)
+        if (result->warnings[i].kind != LANG_WARN_PYTORCH)
+            print_warning(&result->warnings[i]);
 }
 
 static void on_print(void *user, const char *text, size_t len)
@@ -403,6 +425,7 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     cli_progress_step(&recording.progress, &recording.state);
     cli_progress_end(&recording.progress);
     is_kept = leaves_trace(plan, st);
+    print_warnings(&result);
     if (is_kept)
         warn_refused(&result);
     if (!st && plan->why_cpu)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/mem.h"
 #include "engine/autograd/autograd_internal.h"
 #include "engine/core/engine_internal.h"
@@ -50,12 +51,28 @@ static bool eligible(const struct eng_tensor *t)
            !t->storage->on_host;
 }
 
+static void note_growth(struct eng *e, const struct eng_tensor *from, const struct eng_tensor *copy)
+{
+    const uint64_t bytes = copy->storage->bytes;
+
+    if (vs_dtype_bytes((enum vs_dtype)copy->dtype) < vs_dtype_bytes((enum vs_dtype)from->dtype) &&
+        bytes > from->storage->bytes && bytes > e->grown_cast.bytes)
+        e->grown_cast = (struct eng_grown_cast){bytes, from->storage->bytes, e->line};
+}
+
+const struct eng_grown_cast *eng_grown_cast_get(const struct eng *e)
+{
+    return &e->grown_cast;
+}
+
 static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_dtype to)
 {
     enum vs_category category = eng_category_default(e, VS_CAT_CAST);
     struct eng_tensor *cast = eng_to_dtype(e, t, to);
 
     eng_category_default(e, category);
+    if (cast)
+        note_growth(e, t, cast);
     if (cast && e->observer && cast->storage->block) {
         struct vs_event ev = {.kind = VS_EV_CAST,
                               .cast = {.block = cast->storage->block_id,

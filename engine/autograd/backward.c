@@ -403,6 +403,7 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
 
     e->checkpoint = NULL;
     e->task_id = ++e->next_task_id;
+    e->counters.backwards++;
     e->backward_depth++;
     for (int i = 0; i < count; i++) {
         struct eng_node *n = eng_gradient_node(tensors[i]);

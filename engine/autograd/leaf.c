@@ -41,6 +41,7 @@ static struct eng_tensor *clone_in_layout(struct eng *e, struct eng_tensor *grad
 
 static void hold_grad(struct eng *e, struct eng_tensor *variable)
 {
+    variable->had_grad = true;
     if (variable->grad->storage->category != VS_CAT_PARAMETER)
         eng_set_category(variable->grad, VS_CAT_GRADIENT);
     if (e->observer) {

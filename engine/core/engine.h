@@ -117,8 +117,20 @@ struct eng_counters {
     uint64_t saved_bytes;     /* requested bytes of these storages */
     uint64_t saved_bytes_all; /* including parameters, buffers and the batch */
     uint64_t events;          /* alloc and free events, counted with or without an observer */
+    uint64_t backwards;       /* backward passes begun */
 };
 struct eng_counters eng_counters_get(const struct eng *e);
+
+/*
+ * The largest copy that autocast made in a smaller dtype and that is nevertheless larger than the storage it was copied
+ * from: the tensor was expanded. line: of the net; bytes 0: there was none.
+ */
+struct eng_grown_cast {
+    uint64_t bytes;
+    uint64_t from_bytes;
+    uint32_t line;
+};
+const struct eng_grown_cast *eng_grown_cast_get(const struct eng *e);
 
 /*
  * Sets the category of blocks allocated from now on; VS_CATEGORY_COUNT: it follows from the phase. Returns the old one.

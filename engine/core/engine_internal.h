@@ -110,6 +110,7 @@ struct eng {
     struct eng_checkpoint *checkpoint;      /* the innermost one that collects saved tensors */
     uint32_t live_checkpoints;
     struct eng_counters counters;
+    struct eng_grown_cast grown_cast;
     uint64_t live_storages;
     /* in-place checks, see eng_set_writer */
     uint32_t writer;

@@ -92,6 +92,7 @@ struct eng_tensor {
     /* set on a leaf; a result with a grad_fn counts as requiring it, see eng_requires_grad */
     bool requires_grad;
     bool is_parameter;
+    bool had_grad; /* .grad was set at least once */
     /* a Python number during an op: in type promotion it counts less than tensors */
     bool is_wrapped_number;
     uint8_t view_kind; /* enum eng_view_kind */

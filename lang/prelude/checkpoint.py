@@ -42,8 +42,11 @@ class CheckpointFunction(torch.autograd.Function):
             else:
                 ctx.inputs.append(arg)
         ctx.save_for_backward(*tensor_inputs)
+        before = None if preserve_rng_state else torch._rng_get()
         with torch.no_grad():
             outputs = run_function(*args)
+        if before is not None:
+            _warn_of_rng(before)
         return outputs
 
     @staticmethod
@@ -83,6 +86,12 @@ class CheckpointFunction(torch.autograd.Function):
         return (None, None) + grads
 
 
+def _warn_of_rng(before):
+    if torch._rng_moved(before):
+        torch._warn_of("rng_not_kept", "a checkpointed function draws random numbers with preserve_rng_state=False: its "
+                       "recomputation draws others, so gradients belong to another forward")
+
+
 def _refuse_options(context_fn, debug, determinism_check):
     if context_fn is not None:
         raise NotImplementedError("checkpoint: context_fn is not supported here; leave it out")
@@ -110,7 +119,12 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, con
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
-    return torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop)
+    if preserve_rng_state:
+        return torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop)
+    before = torch._rng_get()
+    result = torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop)
+    _warn_of_rng(before)
+    return result
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
@@ -133,6 +147,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     segment_size = len(functions) // segments
     # the last segment gets the remaining functions and is not checkpointed
     end = -1
+    if segments < 2 and torch.is_grad_enabled():
+        torch._warn_of("one_segment", "checkpoint_sequential with one segment checkpoints nothing: the last segment always "
+                       "runs without a checkpoint")
     for start in range(0, segment_size * (segments - 1), segment_size):
         end = start + segment_size - 1
         input = checkpoint(run_function(start, end, functions), input, use_reentrant=use_reentrant,

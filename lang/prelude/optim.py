@@ -260,6 +260,7 @@ class Adam(Optimizer):
                     if amsgrad:
                         max_exp_avg_sqs.append(state["max_exp_avg_sq"])
                     state_steps.append(step)
+            torch._check_eps(type(self).__name__, group["eps"], params_with_grad)
             update = _multi_tensor_adam if _wants_foreach(group["foreach"], params_with_grad) else _single_tensor_adam
             update(params_with_grad, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, group)
         return loss
@@ -374,6 +375,7 @@ class RMSprop(Optimizer):
                         momentum_buffer_list.append(state["momentum_buffer"])
                     if group["centered"]:
                         grad_avgs.append(state["grad_avg"])
+            torch._check_eps(type(self).__name__, group["eps"], params_with_grad)
             update = _multi_tensor_rmsprop if _wants_foreach(group["foreach"], params_with_grad) else _single_tensor_rmsprop
             update(params_with_grad, grads, square_avgs, grad_avgs, momentum_buffer_list, group)
         return loss
@@ -473,6 +475,7 @@ class Adagrad(Optimizer):
                     state["step"] = state["step"] + 1
                     state_sums.append(state["sum"])
                     state_steps.append(state["step"])
+            torch._check_eps(type(self).__name__, group["eps"], params_with_grad)
             update = _multi_tensor_adagrad if _wants_foreach(group["foreach"], params_with_grad) else _single_tensor_adagrad
             update(params_with_grad, grads, state_sums, state_steps, group)
         return loss

@@ -87,7 +87,11 @@ class Prefetcher:
 
 def make_next(source, settings):
     # a function that returns the next batch, on the device
-    count = settings["batch"] // settings["accumulate"]
+    accumulate = settings["accumulate"]
+    count = settings["batch"] // accumulate
+    if count * accumulate != settings["batch"]:
+        torch._warn_of("uneven_parts", f"batch={settings['batch']} does not divide into {accumulate} equal parts: each step "
+                       f"trains on {count * accumulate} samples, not on {settings['batch']}")
 
     def load():
         return to_device(host_batch(source, count, settings))
@@ -163,7 +167,42 @@ def run(net, settings):
         torch._note_state(optimizer)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     own_step = hasattr(net, "train_step") and settings["grad"] == "train"
+    if settings["grad"] == "train":
+        warn_of_batch_norm(plain, settings["accumulate"], settings["batch"] // settings["accumulate"])
     train(net, model, default_loss(net), net.train_step if own_step else None, optimizer, scaler, settings)
+
+
+# ---- warnings ----
+
+
+def warn_of_batch_norm(model, accumulate, count):
+    if accumulate == 1:
+        return
+    names = [name for name, m in model.named_modules()
+             if isinstance(m, nn._BatchNorm) and m.training and m.track_running_stats]
+    if len(names) > 0:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        torch._warn_of("accumulate_batch_norm", f"BatchNorm ({names[0]}{more}) takes its statistics from the {count} samples of "
+                       f"a part, not from the {count * accumulate} of the step")
+
+
+def warn_of_no_gradient(model):
+    # called after the last step. Where no parameter had a gradient nothing was trained at all, which says itself.
+    names = []
+    elements = 0
+    reached = 0
+    for name, p in model.named_parameters():
+        if torch._had_grad(p):
+            reached += 1
+        elif p.requires_grad:
+            layer = ".".join(name.split(".")[:-1]) or name
+            if layer not in names:
+                names.append(layer)
+            elements += p.numel()
+    if reached > 0 and len(names) > 0:
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        torch._warn_of("no_gradient", f"no gradient reached {', '.join(names[:3])}{more} in any step: {elements:,} elements of "
+                       "parameters require grad and are not trained")
 
 
 def autocast(settings):
@@ -252,6 +291,8 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
         for name, b in net.named_buffers():
             torch._dump("buffer", name, b, 1.0)
     torch._done()
+    if grad == "train":
+        warn_of_no_gradient(net)
 
 
 # ---- in-place checks ----

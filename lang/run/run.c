@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/target.h"
 #include "engine/context.h"
@@ -192,18 +193,31 @@ static void settings_fill(struct lang_run_state *run)
 
 static void hear_print(void *user, const char *text, size_t len)
 {
-    const struct lang_settings *settings = user;
+    const struct lang_settings *settings = ((const struct lang_run_state *)user)->settings;
+
     if (settings->print)
         settings->print(settings->user, text, len);
     else
         fwrite(text, 1, len, stdout);
 }
 
-static void hear_warning(void *user, const char *text, uint32_t line)
+static void hear_warning(void *user, const struct lang_warning *warning)
 {
-    const struct lang_settings *settings = user;
-    if (settings->warn)
-        settings->warn(settings->user, text, line);
+    struct lang_run_state *run = user;
+    struct lang_result *result = run->result;
+    struct lang_warning kept = *warning;
+
+    kept.text = vs_strdup(warning->text);
+    result->warnings = vs_grow(result->warnings, result->warning_count, &result->warning_cap,
+                               sizeof(*result->warnings));
+    result->warnings[result->warning_count++] = kept;
+    if (run->settings->warn)
+        run->settings->warn(run->settings->user, &kept);
+}
+
+static bool hear_poll(void *user)
+{
+    return lang_run_poll_stop(((struct lang_run_state *)user)->settings);
 }
 
 bool lang_run_poll_stop(void *user)
@@ -254,11 +268,11 @@ static enum vs_status check_net(struct lang_run_state *run, struct vs_error *err
 static enum vs_status machine_new(struct lang_run_state *run, struct vs_error *err)
 {
     struct lang_settings *settings = run->settings;
-    struct lang_options options = {.user = settings,
+    struct lang_options options = {.user = run,
                                    .print = hear_print,
                                    .warn = hear_warning,
                                    .observed = settings->observer != NULL,
-                                   .stop = settings->stop ? lang_run_poll_stop : NULL,
+                                   .stop = settings->stop ? hear_poll : NULL,
                                    .library = settings->library};
     struct eng_options eng_options = {.kernels = settings->kernels,
                                       .device = settings->device,
@@ -307,6 +321,36 @@ static enum vs_status run_all(struct lang_run_state *run, struct vs_error *err)
     return st;
 }
 
+/* ---- warnings that only the end of a run can give ---- */
+
+/* Copies of autocast that are larger than the originals count from this share of the peak on. */
+#define CAST_SHARE_MIN 100
+
+/* A copy in half the bytes an element that is larger than its original: an expanded tensor was written out. */
+static void warn_of_casts(struct lang_run_state *run)
+{
+    const struct eng_grown_cast *cast = eng_grown_cast_get(run->eng);
+    char copy[VS_BYTES_TEXT_MAX], from[VS_BYTES_TEXT_MAX], text[256];
+
+    if (!cast->bytes || cast->bytes < run->result->peak_allocated / CAST_SHARE_MIN)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "autocast copies an expanded tensor and writes it out: %s instead of %s",
+                   vs_bytes_text(cast->bytes, copy), vs_bytes_text(cast->from_bytes, from));
+    lang_warn_at(run->vm, LANG_WARN_CAST_GROWS, text, cast->line);
+}
+
+static void warn_of_no_backward(struct lang_run_state *run)
+{
+    char bytes[VS_BYTES_TEXT_MAX], text[256];
+
+    if (!run->result->saved_bytes || eng_counters_get(run->eng).backwards)
+        return;
+    (void)snprintf(text, sizeof(text), "autograd keeps %s for a backward that never runs",
+                   vs_bytes_text(run->result->saved_bytes, bytes));
+    lang_warn_at(run->vm, LANG_WARN_NO_BACKWARD, text, 0);
+}
+
 /* Collects the final figures, also after a failure. */
 static void result_complete(struct lang_run_state *run)
 {
@@ -341,6 +385,10 @@ static enum vs_status run_with(struct lang_settings *settings, const struct lang
 
     if (run.vm)
         result_complete(&run);
+    if (run.vm)
+        warn_of_casts(&run);
+    if (run.vm && !st)
+        warn_of_no_backward(&run);
     run_release(&run);
     return st;
 }
@@ -396,6 +444,9 @@ void lang_result_release(struct lang_result *result)
         vs_free(result->inplace[i]);
     vs_free(result->inplace);
     vs_free(result->placement);
+    for (size_t i = 0; i < result->warning_count; i++)
+        vs_free((char *)(uintptr_t)result->warnings[i].text);
+    vs_free(result->warnings);
     eng_workspaces_notes_release(&result->workspace_notes);
     vs_free(result->refusals);
     vs_free(result->losses);

@@ -25,6 +25,7 @@
 #include "engine/alloc/alloc.h"
 #include "engine/core/engine.h"
 #include "engine/core/observer.h"
+#include "lang/value/warning.h"
 
 struct eng_kernels;
 struct eng_tensor;
@@ -83,7 +84,7 @@ struct lang_skip {
  * progress     called at the end of each phase; returning false stops the run (VS_E_STOPPED)
  * stop         polled every few thousand statements and every few dozen nodes of a backward, also during in-place
  *              checks; returning true stops the run (VS_E_STOPPED)
- * warn         called with a warning that PyTorch would give, once per text, and its line in the net; 0: none
+ * warn         called with each warning when it is found, once per text; the result has all of them
  * print        called with the text that the net prints; NULL: it goes to stdout
  * dump         called with each gradient before each optimizer step (kind "gradient" in the first step, "gradient 1" in
  *              the second and so on; the true gradient is `t` times `scale`; where the net has a train_step, the
@@ -113,7 +114,7 @@ struct lang_settings {
     void (*started)(void *user, const struct vs_toggles *in_force, const bool *is_default);
     bool (*progress)(void *user, const struct lang_progress *progress);
     bool (*stop)(void *user);
-    void (*warn)(void *user, const char *text, uint32_t line);
+    void (*warn)(void *user, const struct lang_warning *warning);
     void (*print)(void *user, const char *text, size_t len);
     void (*dump)(void *user, const char *kind, const char *name, struct eng_tensor *t,
                  double scale);
@@ -170,6 +171,7 @@ struct lang_refusal {
  * The result of a run. After a failure it holds everything up to the failure.
  *
  * toggles, is_default  the values in force; lr: learning rate of the built-in optimizer
+ * warnings             what was warned of, in this order; each text is owned
  * inplace              paths of the modules that worked in place because of the toggle, in the model's order
  * placement            the checkpoints of checkpoint=auto as text (lang/run/plan_chain.h); NULL: another value
  * parameters           number of elements of all parameters
@@ -194,6 +196,8 @@ struct lang_result {
     size_t loss_count, loss_cap;
     struct lang_refusal *refusals;
     size_t refusal_count, refusal_cap;
+    struct lang_warning *warnings;
+    size_t warning_count, warning_cap;
     char **inplace;
     size_t inplace_count, inplace_cap;
     char *placement;

@@ -218,6 +218,23 @@ static bool f_rng_set(struct lang_vm *vm, const struct lang_call *call, struct l
     return true;
 }
 
+/* torch._rng_moved(state): whether random numbers were drawn since _rng_get() gave this state */
+static bool f_rng_moved(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    const struct eng_rng_state *state;
+    struct eng_rng_state now = eng_rng_get(vm->eng);
+
+    if (!lang_args_exact(vm, call, "_rng_moved", 1))
+        return false;
+    if (call->args[0].kind != LANG_OPAQUE ||
+        strcmp(call->args[0].as.opaque->type, "random state") != 0)
+        return lang_fail(vm, VS_E_TYPE, "_rng_moved() takes what _rng_get() gave");
+    state = call->args[0].as.opaque->data;
+    *out = lang_bool(state->host_offset != now.host_offset ||
+                     state->device_offset != now.device_offset);
+    return true;
+}
+
 void lang_checkpoint_register(struct lang_vm *vm)
 {
     lang_native(vm, "torch", "_checkpoint_run", f_checkpoint_run, NULL);
@@ -226,4 +243,5 @@ void lang_checkpoint_register(struct lang_vm *vm)
     lang_native(vm, "torch", "_recompute_end", f_recompute_end, NULL);
     lang_native(vm, "torch", "_rng_get", f_rng_get, NULL);
     lang_native(vm, "torch", "_rng_set", f_rng_set, NULL);
+    lang_native(vm, "torch", "_rng_moved", f_rng_moved, NULL);
 }

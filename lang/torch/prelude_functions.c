@@ -7,6 +7,7 @@
  */
 #include "lang/torch/torch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lang/builtins/builtins.h"
@@ -87,16 +88,79 @@ NATIVE(f_warn)
     return true;
 }
 
+/* torch._had_grad(tensor): whether its .grad was set at least once. */
+NATIVE(f_had_grad)
+{
+    if (!lang_args_exact(vm, call, "_had_grad", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_had_grad() takes a tensor");
+    *out = lang_bool(call->args[0].as.tensor->had_grad);
+    return true;
+}
+
+/* torch._warn_of(kind, text): a warning of a kind of lang/value/warning.def */
+NATIVE(f_warn_of)
+{
+    enum lang_warning_kind kind;
+
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_warn_of", 2) || call->args[0].kind != LANG_STR ||
+        call->args[1].kind != LANG_STR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_warn_of() takes two texts");
+    if (!lang_warning_find(call->args[0].as.str->text, &kind))
+        return lang_fail(vm, VS_E_VALUE, "_warn_of(): there is no warning `%s`",
+                         call->args[0].as.str->text);
+    lang_warn_of(vm, kind, call->args[1].as.str->text);
+    return true;
+}
+
+/*
+ * torch._check_eps(optimizer, eps, params): warns where eps is 0 in the float16 of one of the parameters. 2^-25 is half
+ * of the smallest float16 above 0: what is not larger becomes 0. A native, so that no name holds the parameters.
+ */
+NATIVE(f_check_eps)
+{
+    struct lang_value *items = NULL;
+    uint32_t count = 0;
+    double eps;
+
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_check_eps", 3) || call->args[0].kind != LANG_STR ||
+        !lang_is_number(call->args[1]) || !lang_items(call->args[2], &items, &count))
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_check_eps() takes text, number, list");
+    eps = lang_number(call->args[1]);
+    for (uint32_t i = 0; i < count && eps <= 0x1p-25; i++) {
+        char text[256];
+
+        if (items[i].kind != LANG_TENSOR || items[i].as.tensor->dtype != VS_F16)
+            continue;
+        (void)snprintf(
+            text, sizeof(text),
+            "%s: eps=%g is 0 in float16, so an element whose squared gradient underflows "
+            "is divided by 0 and becomes NaN",
+            call->args[0].as.str->text, eps);
+        lang_warn_of(vm, LANG_WARN_EPS_UNDERFLOW, text);
+        return true;
+    }
+    return true;
+}
+
 void lang_prelude_functions_register(struct lang_vm *vm)
 {
     static const struct {
         const char *name;
         lang_native_fn *fn;
     } table[] = {
-        {"_set_category", f_set_category},   {"_set_name", f_set_name},
-        {"_has_data", f_has_data},           {"_deal", lang_native_deal},
-        {"_is_instance", f_is_instance},     {"_new", f_new},
-        {"_storage_numel", f_storage_numel}, {"_warn", f_warn},
+        {"_set_category", f_set_category},
+        {"_set_name", f_set_name},
+        {"_has_data", f_has_data},
+        {"_deal", lang_native_deal},
+        {"_is_instance", f_is_instance},
+        {"_new", f_new},
+        {"_storage_numel", f_storage_numel},
+        {"_warn", f_warn},
+        {"_warn_of", f_warn_of},
+        {"_check_eps", f_check_eps},
+        {"_had_grad", f_had_grad},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 struct lang_library;
+struct lang_warning;
 
 /*
  * user      first argument of the callbacks
  * print     called once per print() with the text it writes, including its end; NULL: the text goes to stdout
- * warn      called with a warning that PyTorch would give, once per text, and the line of the net that it belongs to
- *           (0: none); NULL: warnings are dropped
+ * warn      called with each warning, once per text; the text is borrowed; NULL: warnings are dropped
  * probes    adds the built-in `_probe(name)`, which returns an object that prints "name" when it is freed (for tests)
  * observed  the engine has an observer: hold and drop events are emitted
  * budget    number of statements and loop iterations after which one lang_load() or lang_call() fails with
@@ -30,7 +30,7 @@ struct lang_library;
 struct lang_options {
     void *user;
     void (*print)(void *user, const char *text, size_t len);
-    void (*warn)(void *user, const char *text, uint32_t line);
+    void (*warn)(void *user, const struct lang_warning *warning);
     bool probes;
     bool observed;
     uint64_t budget;

@@ -21,6 +21,7 @@
 #include "lang/value/object.h"
 #include "lang/value/options.h"
 #include "lang/value/type.h"
+#include "lang/value/warning.h"
 
 #define LANG_STACK_VALUES                                                                          \
     (1u << 20)              /* address space is reserved; pages are touched only when used */
@@ -197,6 +198,12 @@ size_t lang_collect(struct lang_vm *vm);
 
 /* A warning that PyTorch would give: reported once for each text in a run, with the line of the net. No event. */
 void lang_warn(struct lang_vm *vm, const char *text);
+/*
+ * A warning of another kind (lang/value/warning.def); the same once for each text. lang_warn_at: about this line (0:
+ * none) instead of the running one.
+ */
+void lang_warn_of(struct lang_vm *vm, enum lang_warning_kind kind, const char *text);
+void lang_warn_at(struct lang_vm *vm, enum lang_warning_kind kind, const char *text, uint32_t line);
 
 /* Moves the noted failure to `err` and clears it, so that vm and engine can be used again. Returns its status. */
 enum vs_status lang_failure_take(struct lang_vm *vm, struct vs_error *err);

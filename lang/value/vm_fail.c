@@ -286,15 +286,26 @@ bool lang_check_depth(struct lang_vm *vm)
 
 /* ---- warnings ---- */
 
-void lang_warn(struct lang_vm *vm, const char *text)
+void lang_warn_at(struct lang_vm *vm, enum lang_warning_kind kind, const char *text, uint32_t line)
 {
     struct lang_string *key = lang_intern_text(vm, text);
-    const struct lang_frame *f = location_of_failure(vm);
+    struct lang_warning warning = {kind, line, key->text};
 
     if (lang_dict_find(vm->warned, key) != NULL)
         return;
     lang_dict_put(vm, vm->warned, key, lang_none());
     if (vm->options.warn != NULL)
-        vm->options.warn(vm->options.user, key->text,
-                         f != NULL && f->is_user ? span_of(f).line : 0);
+        vm->options.warn(vm->options.user, &warning);
+}
+
+void lang_warn_of(struct lang_vm *vm, enum lang_warning_kind kind, const char *text)
+{
+    const struct lang_frame *f = location_of_failure(vm);
+
+    lang_warn_at(vm, kind, text, f != NULL && f->is_user ? span_of(f).line : 0);
+}
+
+void lang_warn(struct lang_vm *vm, const char *text)
+{
+    lang_warn_of(vm, LANG_WARN_PYTORCH, text);
 }

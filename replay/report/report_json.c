@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/by_value.h"
+#include "replay/report/warnings.h"
 
 /* Module path, function, line, source line and op of a location. */
 static void location_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
@@ -469,6 +470,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     rpl_peak_json(report->trace, &sum->peak, json);
     rpl_uncertainty_json(report->trace, &report->sum, json);
     shortages_json(report, json);
+    rpl_warnings_json(report->trace, json);
     fit_json(report, json);
     rpl_account_json(&report->account, json);
     oom_json(report, json);

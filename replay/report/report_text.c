@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "replay/report/by_value.h"
 #include "replay/report/report_internal.h"
+#include "replay/report/warnings.h"
 
 #define BAR_WIDTH 24
 #define STEPS_SHOWN 6
@@ -428,6 +429,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     else
         add_peak(report, out);
     add_fit(report, out);
+    rpl_warnings_text(report->trace, out);
     rpl_account_text(&report->account, out);
     if (!report->sum.peak.allocated) {
         vs_text_add(out, "\nNothing was allocated.\n");

@@ -16,6 +16,7 @@
 #include "replay/inspect/space.h"
 #include "replay/report/account.h"
 #include "replay/report/by_value.h"
+#include "replay/report/warnings.h"
 #include "tui/app.h"
 #include "tui/names.h"
 #include "tui/parts/format.h"
@@ -116,6 +117,22 @@ static void add_event_and_bytes(struct pass *pass)
     rpl_by_values_text(pass->run->trace, &by_values);
     tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&by_values));
     vs_text_release(&by_values);
+}
+
+/* What the run warned of, above all figures. */
+static void add_warnings(struct pass *pass)
+{
+    struct rpl_warning warning;
+    const char *at = NULL;
+
+    while (rpl_warning_next(pass->run->trace, &at, &warning)) {
+        struct vs_text text = {NULL, 0, 0};
+
+        vs_text_add(&text, "warning: ");
+        rpl_warning_text(&warning, &text);
+        tui_page_wrap(pass->page, pass->w, 0, TUI_BAD, vs_text_get(&text));
+        vs_text_release(&text);
+    }
 }
 
 static void add_category(struct pass *pass, int category, uint64_t bytes, uint64_t total)
@@ -320,6 +337,7 @@ static void page_make(struct peak *s, struct tui_app *app)
     st = rpl_cursor_seek(pass.cursor, pass.at, &err);
     if (!st) {
         add_event_and_bytes(&pass);
+        add_warnings(&pass);
         add_categories(&pass);
         st = add_largest(&pass, &err);
     }
