@@ -13,11 +13,9 @@
 #include "base/mem.h"
 #include "planner/solve.h"
 
-/* A finer table covers the budgets up to this part of those that the one before covered. */
-#define FINER 3
-/* Tables are made until they have compared this many choices, and at most so many. */
-#define WORK 100000
-#define TABLES 6
+/* Tables are made as long as all of them compare no more choices than this, and at most so many. */
+#define WORK 1100000
+#define TABLES 5
 
 void pln_curve_release(struct pln_curve *curve)
 {
@@ -33,10 +31,7 @@ static void add(struct pln_curve *curve, const struct pln_plan *plan)
     curve->points[curve->count++] = *plan;
 }
 
-/*
- * Adds a plan for each cost that the table has, and returns the largest slot where no plan fits, plus one. Adds to
- * *work.
- */
+/* Adds a plan for each cost that the table has, and to *work. Returns how many slots are too small for any plan. */
 static uint32_t table_points(struct pln_curve *curve, const struct pln_chain *chain, uint64_t unit,
                              uint64_t *work)
 {
@@ -93,23 +88,34 @@ static void filter(struct pln_curve *curve)
     curve->count -= kept;
 }
 
+/*
+ * By how much the budgets of the next table are smaller, where there can be `tables` in all: together they reach down
+ * to a small part of the range, in equal steps.
+ */
+static double finer(uint64_t tables)
+{
+    return tables >= TABLES ? 2.0 : tables >= 4 ? 2.4 : 3.0;
+}
+
 void pln_curve_fill(struct pln_curve *out, const struct pln_chain *chain)
 {
     struct pln_plan none = {NULL, 0, 0, 0, 0};
-    uint64_t work = 0;
+    uint64_t tables = TABLES;
     uint64_t range;
 
     memset(out, 0, sizeof(*out));
     pln_plan_measure(chain, &none);
     range = none.peak;
     add(out, &none);
-    for (int i = 0; i < TABLES && work < WORK && (i == 0 || range > PLN_SLOTS); i++) {
-        uint64_t unit = (range + PLN_SLOTS - 1) / PLN_SLOTS;
-        uint64_t least = unit * table_points(out, chain, unit, &work);
+    for (uint64_t i = 0; i < tables && (i == 0 || range > PLN_SLOTS); i++) {
+        uint64_t work = 0;
 
-        if (least >= range)
+        /* Until nothing fits: a coarse unit hides how little memory small tensors need. */
+        if (table_points(out, chain, (range + PLN_SLOTS - 1) / PLN_SLOTS, &work) > PLN_SLOTS)
             break;
-        range = least + (range - least) / FINER;
+        if (i == 0 && work > WORK / TABLES)
+            tables = work < WORK ? WORK / work : 1;
+        range = (uint64_t)((double)range / finer(tables));
     }
     filter(out);
 }

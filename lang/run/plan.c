@@ -26,12 +26,10 @@
 #define NO_LIMIT (UINT64_C(1) << 62)
 
 /*
- * A placement of the model. was_run: `run` has the figures of the run with it, and is_good says whether the net then
- * computed the same.
+ * A placement. was_run: `run` has the figures of the run with it, and is_good says whether the net then computed the
+ * same.
  */
 struct point {
-    char *text;
-    uint64_t modelled; /* bytes above the start of the forward */
     bool was_run;
     bool is_good;
     struct lang_placement run;
@@ -42,20 +40,21 @@ static const char *const SIMPLE[] = {"blocks", "sqrt"};
 #define SIMPLE_COUNT (sizeof(SIMPLE) / sizeof(SIMPLE[0]))
 
 /*
- * What is known about one combination of toggles: the points of the model from the highest peak to the lowest, and one
- * for each simple value. base: bytes alive when the forward begins.
+ * What is known about one combination of toggles: what the pass did, its chain, and the curve of that; `count` points
+ * for those of the curve, from the highest peak to the lowest, and one for each simple value.
  */
 struct net_plans {
     char *key;
-    uint64_t ops_hash;
-    uint64_t base;
+    struct lang_pass pass;
+    struct lang_plan_chain chain;
+    struct pln_curve curve;
     struct point *points;
     size_t count;
     struct point simple[SIMPLE_COUNT];
 };
 
 struct lang_plans {
-    struct net_plans *items;
+    struct net_plans **items;
     size_t count;
     size_t cap;
 };
@@ -71,21 +70,18 @@ void lang_placement_release(struct lang_placement *placement)
     memset(placement, 0, sizeof(*placement));
 }
 
-static void point_release(struct point *point)
-{
-    lang_placement_release(&point->run);
-    vs_free(point->text);
-}
-
 static void net_plans_release(struct net_plans *plans)
 {
     for (size_t i = 0; i < plans->count; i++)
-        point_release(&plans->points[i]);
+        lang_placement_release(&plans->points[i].run);
     for (size_t i = 0; i < SIMPLE_COUNT; i++)
-        point_release(&plans->simple[i]);
+        lang_placement_release(&plans->simple[i].run);
     vs_free(plans->points);
+    pln_curve_release(&plans->curve);
+    lang_plan_chain_release(&plans->chain);
+    lang_pass_release(&plans->pass);
     vs_free(plans->key);
-    memset(plans, 0, sizeof(*plans));
+    vs_free(plans);
 }
 
 void lang_plans_free(struct lang_plans *plans)
@@ -93,7 +89,7 @@ void lang_plans_free(struct lang_plans *plans)
     if (!plans)
         return;
     for (size_t i = 0; i < plans->count; i++)
-        net_plans_release(&plans->items[i]);
+        net_plans_release(plans->items[i]);
     vs_free(plans->items);
     vs_free(plans);
 }
@@ -151,62 +147,37 @@ static enum vs_status run_with(const struct lang_settings *settings, const char 
 
 /* ---- the points of the model ---- */
 
-static void points_take(struct net_plans *plans, const struct lang_plan_chain *chain)
-{
-    struct pln_curve curve = {NULL, 0, 0};
-
-    pln_curve_fill(&curve, &chain->chain);
-    plans->points = vs_calloc(curve.count, sizeof(*plans->points));
-    plans->count = curve.count;
-    for (size_t i = 0; i < curve.count; i++) {
-        struct vs_text text = {NULL, 0, 0};
-
-        lang_plan_text(chain, &curve.points[i], &text);
-        plans->points[i].text = vs_strdup(vs_text_get(&text));
-        plans->points[i].modelled = curve.points[i].peak;
-        vs_text_release(&text);
-    }
-    pln_curve_release(&curve);
-}
-
 /* Measures the net and solves its chain. */
 static enum vs_status plans_fill(struct net_plans *plans, const struct lang_settings *settings,
                                  struct vs_error *err)
 {
-    struct lang_pass pass;
+    struct lang_pass *pass = &plans->pass;
     struct lang_pass dropped;
-    struct lang_plan_chain chain;
     struct lang_placement figures = {0};
     struct vs_text singles = {NULL, 0, 0};
     enum vs_status st;
 
-    memset(&pass, 0, sizeof(pass));
     memset(&dropped, 0, sizeof(dropped));
-    memset(&chain, 0, sizeof(chain));
-    st = run_with(settings, "", true, &pass, &figures, err);
-    if (!st && (pass.mark_count == 0 || !pass.marks[0].path))
+    st = run_with(settings, "", true, pass, &figures, err);
+    if (!st && (pass->mark_count == 0 || !pass->marks[0].path))
         st = vs_fail(err, VS_E_VALUE, "the net is not called in a training step");
     if (st)
         goto out;
     lang_placement_release(&figures);
-    lang_plan_chain_fill(&chain, &pass);
-    lang_plan_singles_text(&chain, &singles);
+    lang_plan_chain_fill(&plans->chain, pass);
+    lang_plan_singles_text(&plans->chain, &singles);
     st = run_with(settings, vs_text_get(&singles), true, &dropped, &figures, err);
     if (st)
         goto out;
-    if (dropped.ops_hash == pass.ops_hash)
-        lang_plan_chain_drop(&chain, &dropped);
-    plans->ops_hash = pass.ops_hash;
-    plans->base = pass.sections[0].start;
-    for (size_t i = 0; i < SIMPLE_COUNT; i++)
-        plans->simple[i].text = vs_strdup(SIMPLE[i]);
-    points_take(plans, &chain);
+    if (dropped.ops_hash == pass->ops_hash)
+        lang_plan_chain_drop(&plans->chain, &dropped);
+    pln_curve_fill(&plans->curve, &plans->chain.chain);
+    plans->count = plans->curve.count;
+    plans->points = vs_calloc(plans->count, sizeof(*plans->points));
 out:
     vs_text_release(&singles);
     lang_placement_release(&figures);
-    lang_plan_chain_release(&chain);
     lang_pass_release(&dropped);
-    lang_pass_release(&pass);
     return st;
 }
 
@@ -229,28 +200,38 @@ static enum vs_status plans_of(const struct lang_settings *settings, struct net_
                                struct vs_error *err)
 {
     struct lang_plans *all = settings->plans;
-    struct net_plans plans = {.key = key_of(settings->toggles)};
+    struct net_plans *plans = vs_calloc(1, sizeof(*plans));
     enum vs_status st;
 
+    plans->key = key_of(settings->toggles);
     for (size_t i = 0; i < all->count; i++) {
-        if (strcmp(all->items[i].key, plans.key) == 0) {
-            net_plans_release(&plans);
-            *out = &all->items[i];
+        if (strcmp(all->items[i]->key, plans->key) == 0) {
+            net_plans_release(plans);
+            *out = all->items[i];
             return VS_OK;
         }
     }
-    st = plans_fill(&plans, settings, err);
+    st = plans_fill(plans, settings, err);
     if (st) {
-        net_plans_release(&plans);
+        net_plans_release(plans);
         return st;
     }
-    all->items = vs_grow(all->items, all->count, &all->cap, sizeof(*all->items));
-    all->items[all->count] = plans;
-    *out = &all->items[all->count++];
+    all->items = vs_grow(all->items, all->count, &all->cap, sizeof(struct net_plans *));
+    all->items[all->count++] = plans;
+    *out = plans;
     return VS_OK;
 }
 
 /* ---- the search ---- */
+
+static void point_text(const struct net_plans *plans, const struct point *point,
+                       struct vs_text *out)
+{
+    if (point >= plans->simple && point < plans->simple + SIMPLE_COUNT)
+        vs_text_add(out, SIMPLE[point - plans->simple]);
+    else
+        lang_plan_text(&plans->chain, &plans->curve.points[point - plans->points], out);
+}
 
 /*
  * The peak of a point, from a run with it: UINT64_MAX where the net then fails or computes something else. Fails only
@@ -261,13 +242,17 @@ static enum vs_status peak_of(const struct net_plans *plans, struct point *point
                               struct vs_error *err)
 {
     struct vs_error why = VS_ERROR_INIT;
-    struct lang_pass pass;
 
     if (!point->was_run) {
+        struct vs_text text = {NULL, 0, 0};
+        struct lang_pass pass;
+
         memset(&pass, 0, sizeof(pass));
-        if (!run_with(settings, point->text, false, &pass, &point->run, &why))
-            point->is_good = pass.ops_hash == plans->ops_hash;
+        point_text(plans, point, &text);
+        if (!run_with(settings, vs_text_get(&text), false, &pass, &point->run, &why))
+            point->is_good = pass.ops_hash == plans->pass.ops_hash;
         lang_pass_release(&pass);
+        vs_text_release(&text);
         if (why.status == VS_E_STOPPED)
             return vs_fail(err, VS_E_STOPPED, "%s", why.text);
         point->was_run = true;
@@ -324,20 +309,28 @@ static enum vs_status first_within(struct net_plans *plans, const struct lang_se
 /* Points at the end of the curve of which one may have the least peak: the model is not exact. */
 #define LAST_POINTS 4
 
+/* The point with the least peak; NULL: the net fails with all of them. */
 static enum vs_status least_peak(struct net_plans *plans, const struct lang_settings *settings,
-                                 uint64_t *least, size_t *at, struct vs_error *err)
+                                 const struct point **out, struct vs_error *err)
 {
+    uint64_t least = UINT64_MAX;
     enum vs_status st = VS_OK;
 
-    *least = UINT64_MAX;
-    *at = plans->count - 1;
-    for (size_t i = plans->count; i-- > 0 && plans->count - i <= LAST_POINTS && !st;) {
+    *out = NULL;
+    for (size_t i = 0; i < LAST_POINTS + SIMPLE_COUNT && !st; i++) {
+        bool is_simple = i < SIMPLE_COUNT;
+        size_t last = i - SIMPLE_COUNT; /* number of a point, from the end */
+        struct point *point = is_simple ? &plans->simple[i] : NULL;
         uint64_t peak = UINT64_MAX;
 
-        st = peak_of(plans, &plans->points[i], settings, &peak, err);
-        if (peak <= *least) {
-            *least = peak;
-            *at = i;
+        if (!is_simple && last >= plans->count)
+            break;
+        if (!is_simple)
+            point = &plans->points[plans->count - 1 - last];
+        st = peak_of(plans, point, settings, &peak, err);
+        if (peak < least) {
+            least = peak;
+            *out = point;
         }
     }
     return st;
@@ -345,32 +338,27 @@ static enum vs_status least_peak(struct net_plans *plans, const struct lang_sett
 
 static size_t modelled_within(const struct net_plans *plans, uint64_t bytes)
 {
-    for (size_t i = 0; i < plans->count; i++) {
-        if (plans->base + plans->points[i].modelled <= bytes)
-            return i;
-    }
-    return plans->count - 1;
+    uint64_t base = plans->pass.sections[0].start; /* alive when the forward begins */
+    size_t at = pln_curve_find(&plans->curve, bytes > base ? bytes - base : 0);
+
+    return at < plans->count ? at : plans->count - 1;
 }
 
-/* The cheapest point within `budget`; NULL: none. least: the least peak that is known, and the point that has it. */
+/* The cheapest point within `budget`; NULL: none was found. */
 static enum vs_status cheapest(struct net_plans *plans, const struct lang_settings *settings,
-                               uint64_t budget, size_t least_at, const struct point **out,
-                               struct vs_error *err)
+                               uint64_t budget, const struct point **out, struct vs_error *err)
 {
-    const struct point *least = &plans->points[least_at];
     size_t at = plans->count;
     enum vs_status st =
         first_within(plans, settings, budget, modelled_within(plans, budget), &at, err);
 
     *out = at < plans->count ? &plans->points[at] : NULL;
-    /* At the end of the curve, peaks may be out of order. */
-    if (!*out && least->is_good && least->run.peak <= budget)
-        *out = least;
     for (size_t i = 0; i < SIMPLE_COUNT && !st; i++) {
-        const struct point *simple = &plans->simple[i];
+        struct point *simple = &plans->simple[i];
+        uint64_t peak = UINT64_MAX;
 
-        if (simple->is_good && simple->run.peak <= budget &&
-            (!*out || simple->run.recompute_flops < (*out)->run.recompute_flops))
+        st = peak_of(plans, simple, settings, &peak, err);
+        if (peak <= budget && (!*out || simple->run.recompute_flops < (*out)->run.recompute_flops))
             *out = simple;
     }
     return st;
@@ -380,34 +368,33 @@ enum vs_status lang_plan_find(const struct lang_settings *settings, uint64_t bud
                               struct lang_placement *out, struct vs_error *err)
 {
     struct net_plans *plans = NULL;
+    const struct point *least = NULL;
     const struct point *point = NULL;
-    uint64_t least = 0;
-    size_t least_at = 0;
     enum vs_status st = plans_of(settings, &plans, err);
 
     memset(out, 0, sizeof(*out));
-    if (!st)
-        st = least_peak(plans, settings, &least, &least_at, err);
-    for (size_t i = 0; i < SIMPLE_COUNT && !st; i++) {
-        uint64_t peak = UINT64_MAX;
-
-        st = peak_of(plans, &plans->simple[i], settings, &peak, err);
-        least = peak < least ? peak : least;
+    if (!st && budget == LANG_PLAN_LEAST) {
+        st = least_peak(plans, settings, &least, err);
+        budget = least ? least->run.peak : 0;
     }
-    if (!st && budget == LANG_PLAN_LEAST)
-        budget = least;
     if (!st)
-        st = cheapest(plans, settings, budget, least_at, &point, err);
+        st = cheapest(plans, settings, budget, &point, err);
+    /* At the end of the curve, peaks may be out of order. */
+    if (!st && !point && !least)
+        st = least_peak(plans, settings, &least, err);
+    if (!st && !point && least && least->run.peak <= budget)
+        point = least;
     if (st)
         return st;
     if (!point) {
+        uint64_t bytes = least ? least->run.peak : 0;
         char a[VS_BYTES_TEXT_MAX];
         char b[VS_BYTES_TEXT_MAX];
 
         return vs_fail(err, VS_E_VALUE,
                        "no placement of checkpoints keeps the peak within %s; the least is %s "
                        "(%" PRIu64 " bytes): checkpoint=auto",
-                       vs_bytes_text(budget, a), vs_bytes_text(least, b), least);
+                       vs_bytes_text(budget, a), vs_bytes_text(bytes, b), bytes);
     }
     *out = point->run;
     out->text = vs_strdup(out->text);

@@ -102,6 +102,38 @@ static void run_cuts(struct builder *b, size_t r)
     }
 }
 
+/* Cuts of one run at most: where it has twice as many, solving gets slow and hardly a placement better. */
+#define CUTS_MAX 64
+
+/*
+ * Removes cuts that no placement needs: a checkpoint that begins where the next call frees its input would hold that
+ * for nothing; the cut before serves as well. Of a very long run every few cuts remain.
+ */
+static void cuts_thin(struct builder *b, size_t r)
+{
+    struct pln_run *run = &b->chain->chain.runs[r];
+    size_t *from = b->chain->runs[r].from;
+    size_t kept = 0;
+    size_t every;
+
+    for (size_t c = 0; c < run->count; c++) {
+        bool is_end = c == 0 || c + 1 == run->count;
+
+        if (is_end || b->freed[run->cuts[c]] == 0) {
+            run->cuts[kept] = run->cuts[c];
+            from[kept++] = from[c];
+        }
+    }
+    every = kept / CUTS_MAX > 1 ? kept / CUTS_MAX : 1;
+    run->count = 0;
+    for (size_t c = 0; c < kept; c++) {
+        if (c % every == 0 || c + 1 == kept) {
+            run->cuts[run->count] = run->cuts[c];
+            from[run->count++] = from[c];
+        }
+    }
+}
+
 static void cuts_find(struct builder *b)
 {
     struct lang_plan_chain *chain = b->chain;
@@ -111,6 +143,8 @@ static void cuts_find(struct builder *b)
     chain->chain.runs = vs_calloc(chain->run_count + 1, sizeof(*chain->chain.runs));
     for (size_t r = 0; r < chain->run_count; r++)
         run_cuts(b, r);
+    for (size_t r = 0; r < chain->run_count; r++)
+        cuts_thin(b, r);
     for (size_t r = 0; r < chain->run_count; r++) {
         if (chain->chain.runs[r].count < 2) {
             vs_free(chain->chain.runs[r].cuts);
