@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss freeze grad prefetch shard world empty-cache alloc-conf target workspace; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -31,6 +31,8 @@ _vramscope_values()
     detach-loss) echo "off on" ;;
     freeze) echo "none half" ;;
     grad) echo "train eval no_grad" ;;
+    fuse) echo "off on" ;;
+    quantize) echo "off int8" ;;
     prefetch) echo "off 1" ;;
     shard) echo "off ddp zero1" ;;
     world) echo "" ;;

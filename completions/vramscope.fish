@@ -19,6 +19,8 @@ function __vramscope_pairs
     printf '%s\n' detach-loss=off detach-loss=on
     printf '%s\n' freeze=none freeze=half
     printf '%s\n' grad=train grad=eval grad=no_grad
+    printf '%s\n' fuse=off fuse=on
+    printf '%s\n' quantize=off quantize=int8
     printf '%s\n' prefetch=off prefetch=1
     printf '%s\n' shard=off shard=ddp shard=zero1
     printf '%s\n' world=
@@ -70,6 +72,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l drop-outputs -x
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l detach-loss -x -a 'off on' -d 'the loop adds up loss.item() over the steps, or the loss tensor itself'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; the trace is that of rank 0'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
@@ -136,6 +140,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l drop-outputs -x 
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l detach-loss -x -a 'off on' -d 'the loop adds up loss.item() over the steps, or the loss tensor itself'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; the trace is that of rank 0'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'

@@ -1,9 +1,12 @@
-# lang/prelude/nn_utils.py - torch.nn.utils: clipping gradients.
+# lang/prelude/nn_utils.py - torch.nn.utils: clipping gradients; folding batch norms into convolutions.
 #
-# For:       net files with a train_step.
+# For:       net files with a train_step; evaluation.py.
 # Invariant: a norm is one small tensor per gradient, then one stacked vector, then the total; gradients are
 #            scaled in place.
+import copy
+
 import torch
+from torch.nn import Parameter
 from torch.optim import _buckets
 
 
@@ -70,3 +73,34 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     grads = [p.grad for p in parameters if p.grad is not None]
     for grad in grads:
         grad.clamp_(min=-clip_value, max=clip_value)
+
+
+# ---- folding batch norms ----
+
+
+def fuse_conv_bn_eval(conv, bn, transpose=False):
+    assert not (conv.training or bn.training), "Fusion only for eval!"
+    fused_conv = copy.deepcopy(conv)
+    assert bn.running_mean is not None and bn.running_var is not None
+    fused_conv.weight, fused_conv.bias = fuse_conv_bn_weights(
+        fused_conv.weight, fused_conv.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose)
+    return fused_conv
+
+
+def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+    conv_weight_dtype = conv_w.dtype
+    conv_bias_dtype = conv_b.dtype if conv_b is not None else conv_weight_dtype
+    if conv_b is None:
+        conv_b = torch.zeros_like(bn_rm)
+    if bn_w is None:
+        bn_w = torch.ones_like(bn_rm)
+    if bn_b is None:
+        bn_b = torch.zeros_like(bn_rm)
+    bn_var_rsqrt = torch.rsqrt(bn_rv + bn_eps)
+    if transpose:
+        shape = [1, -1] + [1] * (len(conv_w.shape) - 2)
+    else:
+        shape = [-1, 1] + [1] * (len(conv_w.shape) - 2)
+    fused_conv_w = (conv_w * (bn_w * bn_var_rsqrt).reshape(shape)).to(dtype=conv_weight_dtype)
+    fused_conv_b = ((conv_b - bn_rm) * bn_var_rsqrt * bn_w + bn_b).to(dtype=conv_bias_dtype)
+    return Parameter(fused_conv_w, conv_w.requires_grad), Parameter(fused_conv_b, conv_b.requires_grad)

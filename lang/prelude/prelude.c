@@ -51,6 +51,7 @@ static const struct {
     {"backends.py", "torch.backends"},
     {"distributed.py", "_distributed"},
     {"placement.py", "_placement"},
+    {"evaluation.py", "_evaluation"},
     {"toggles.py", "_toggles"},
     {"train.py", "_train"},
 };

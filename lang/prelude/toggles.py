@@ -10,6 +10,7 @@ import torch.nn as nn
 import torch.utils.checkpoint
 
 import _distributed as distributed
+import _evaluation as evaluation
 import _placement as placement
 
 _IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish, nn.Hardswish,
@@ -271,6 +272,20 @@ def _find_sequentials(m, path, found):
             found.append((at, child))
         else:
             _find_sequentials(child, at, found)
+
+
+# ---- for evaluation ----
+
+
+def lower(model, settings):
+    # before the model moves to the device: fuse, then quantize
+    for name in ("fuse", "quantize"):
+        if settings[name] != "off" and settings["grad"] == "train":
+            raise ValueError(f"{name}={settings[name]}: for evaluation only; set grad=no_grad")
+    if settings["fuse"] == "on" and evaluation.fuse(model) == 0:
+        torch._note_refused("fuse", "on", "no convolution is followed by a batch norm over its channels")
+    if settings["quantize"] == "int8" and evaluation.quantize(model) == 0:
+        torch._note_refused("quantize", "int8", "the net has no nn.Linear and no nn.Conv2d")
 
 
 # ---- freeze, optimizer ----

@@ -142,6 +142,7 @@ def set_up(net, settings):
     model = make_model(net, settings)
     if settings["half"] == "on":
         model.half()
+    toggles.lower(model, settings)
     toggles.freeze(model, settings["freeze"])
     torch._note_parameters(sum([p.numel() for p in model.parameters()]))
     move(model)

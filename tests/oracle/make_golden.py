@@ -9,6 +9,7 @@ grid          phase figures, peaks, saved, recomputed: every net with every togg
 events        every event of three steps of some nets
 articles      the same of the nets of tests/nets/articles
 shard         the same of one process of several
+lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
@@ -22,6 +23,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 import nogpu
 
@@ -222,6 +224,59 @@ def make_articles(case, only):
     lines = [event_line(case, n, t) for n in nets("tests/nets/articles")
              for t in ARTICLE_TOGGLES.get(os.path.basename(n)[:-3], ({},)) if only(n, t)]
     write("articles.jsonl", lines, only)
+
+
+# ---- the runs of lessons ----
+
+
+def lesson_runs(name):
+    """(run, net file, lines to change, toggles) of each run in the head of a lesson, docs/internals/lessons.md."""
+    with open(os.path.join(ROOT, name)) as f:
+        head = re.match(r"(#[^\n]*\n)*", f.read()).group(0)
+    for run, rest in re.findall(r"^# run (\w+):(.*)$", head.replace("\n#   ", " "), re.M):
+        net, lines, given = name, [], {}
+        for word in rest.split(" : ")[0].split():
+            key, equals, value = word.partition("=")
+            if not equals:
+                net = word
+            elif key[0].isupper():
+                lines.append((key, value))
+            else:
+                given[key] = value
+        yield run, net, lines, given
+
+
+def lesson_line(case, name, run, net, lines, given):
+    with open(os.path.join(ROOT, net)) as f:
+        text = f.read()
+    for key, value in lines:
+        text, count = re.subn("^%s = .*$" % key, "%s = %s" % (key, value.replace("\\", "")), text, flags=re.M)
+        assert count == 1, (name, run, key)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, os.path.basename(net))
+        with open(path, "w") as f:
+            f.write(text)
+        report = case.memory(path, given)
+    line = {"net": name, "run": run, "toggles": given}
+    if "error" in report:
+        progress("%s %s: %s" % (name, run, report["error"]))
+        return dict(line, **failed(report))
+    line["torch"] = report["torch"]
+    line["peak"] = {k: report["peak"][k] for k in ("allocated", "requested", "reserved")}
+    line["saved"] = report["saved"]["bytes"]
+    line["ends"] = [[step["step"], p["phase"], p["allocated_end"]] for step in report["steps"] for p in step["phases"]]
+    return line
+
+
+def make_lessons(case, only):
+    import toggles
+    lines = []
+    for name in nets("lessons"):
+        if os.path.basename(name)[0].isdigit():
+            for run, net, changed, given in lesson_runs(name):
+                if only(name, given) and all(word in toggles.VALUES for word in given):
+                    lines.append(lesson_line(case, name, run, net, changed, given))
+    write("lessons.jsonl", lines, only)
 
 
 # ---- one process of several ----

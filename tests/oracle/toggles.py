@@ -1,5 +1,8 @@
 """tests/oracle/toggles.py - what each toggle does to a model, as the net language page defines it ("Toggles,
 exactly")."""
+import importlib.util
+import os
+
 import torch
 import torch.nn as nn
 from torch.utils import checkpoint as ckpt
@@ -14,6 +17,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None,
     "shard": ("off", "ddp", "zero1"), "world": None,
+    "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
             nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold,
@@ -55,6 +59,7 @@ def prepare(model, toggles, decided=None):
     notes = {}
     if toggles["half"] == "on":
         model.half()
+    lower(model, toggles)
     if toggles["inplace"] == "on":
         notes["inplace"] = decided
         switch_inplace(model, decided["on"])
@@ -66,6 +71,24 @@ def prepare(model, toggles, decided=None):
         notes["checkpoint"] = wrap_checkpoint(model, toggles)
     freeze(model, toggles["freeze"])
     return notes
+
+
+# ---- for evaluation: lang/prelude/evaluation.py, run by PyTorch, with PyTorch's own fuse_conv_bn_eval ----
+
+
+def lower(model, toggles):
+    if toggles["fuse"] == "off" and toggles["quantize"] == "off":
+        return
+    if toggles["grad"] == "train":
+        raise Refused("for evaluation only")
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "lang", "prelude", "evaluation.py")
+    spec = importlib.util.spec_from_file_location("_evaluation", path)
+    evaluation = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(evaluation)
+    if toggles["fuse"] == "on":
+        evaluation.fuse(model)
+    if toggles["quantize"] == "int8":
+        evaluation.quantize(model)
 
 
 # ---- checkpoint ----
