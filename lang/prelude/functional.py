@@ -282,6 +282,41 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
     return torch._op.embedding(weight, input, padding_idx, scale_grad_by_freq)
 
 
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean",
+                  sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
+                         f"then it must have the same shape as the input ({input.shape})")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                             "fixed length sequences")
+        offsets = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
+        include_last_offset = False
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.dim() != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    elif offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if max_norm is not None:
+        raise NotImplementedError("F.embedding_bag: max_norm is not supported here; leave it out")
+    if sparse:
+        raise NotImplementedError("F.embedding_bag: sparse=True is not supported here; leave it out")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+                                  f"supported for mode='sum' (got mode='{mode}').")
+    ret, _, _, _ = torch._op.embedding_bag(weight, input, offsets, scale_grad_by_freq,
+                                           ("sum", "mean", "max").index(mode), sparse, per_sample_weights,
+                                           include_last_offset, padding_idx)
+    return ret
+
+
 def _check_batch(size):
     per_channel = size[0]
     for s in size[2:]:

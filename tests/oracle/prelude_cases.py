@@ -76,7 +76,8 @@ MODULES = (  # text after nn., input shape, then what is not on the CPU
     ("PixelShuffle(2)", (2, 8, 3, 3)),
     ("Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.Dropout(0.2))", (3, 6)),
 )
-TOKENS = ("Embedding(20, 8)", "Embedding(20, 8, padding_idx=3)", "Embedding(20, 8, padding_idx=-1)")
+TOKENS = ("Embedding(20, 8)", "Embedding(20, 8, padding_idx=3)", "Embedding(20, 8, padding_idx=-1)",
+          "EmbeddingBag(20, 8)", "EmbeddingBag(20, 8, mode='sum', padding_idx=-1)", "EmbeddingBag(20, 8, mode='max')")
 
 
 def module_case(text, shape, train=True, dtype=None):

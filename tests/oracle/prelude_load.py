@@ -56,7 +56,7 @@ def _op():
         _binary_cross_entropy=nn.binary_cross_entropy,
         _binary_cross_entropy_with_logits=torch.binary_cross_entropy_with_logits,
         _constant_pad_nd=torch.constant_pad_nd, _einsum=torch._C._VariableFunctions.einsum,
-        embedding=torch.embedding, _max_pool1d=torch.max_pool1d, _max_pool2d=torch.max_pool2d,
+        embedding=torch.embedding, embedding_bag=torch.embedding_bag, _max_pool1d=torch.max_pool1d, _max_pool2d=torch.max_pool2d,
         _max_pool2d_with_indices=nn.max_pool2d_with_indices,
         _adaptive_avg_pool2d_any=nn.adaptive_avg_pool2d, _adaptive_max_pool2d=nn.adaptive_max_pool2d,
         _max_pool3d=torch.max_pool3d, _max_pool3d_with_indices=nn.max_pool3d_with_indices,

@@ -91,12 +91,12 @@ static void scatter(const struct eng *e, const struct eng_view *slices, const st
 }
 
 /* Scratch for the slices of an image [N,C,D,H,W] under a kernel of depth `depth`. */
-static struct eng_volume_scratch slices_get(const struct eng *e, const struct eng_view *x,
-                                            int64_t depth, enum vs_dtype dtype)
+static struct eng_host_scratch slices_get(const struct eng *e, const struct eng_view *x,
+                                          int64_t depth, enum vs_dtype dtype)
 {
     int64_t sizes[5] = {x->sizes[0], x->sizes[1], depth, x->sizes[3], x->sizes[4]};
 
-    return eng_volume_scratch_get(e, sizes, 5, dtype);
+    return eng_host_scratch_get(e, sizes, 5, dtype);
 }
 
 /* ---- three dimensions ---- */
@@ -106,10 +106,10 @@ static void forward(const struct eng *e, const struct eng_view *x, const struct 
                     const struct eng_conv3d *p)
 {
     struct eng_view first = plane_at(out, 0);
-    struct eng_volume_scratch weight = eng_volume_scratch_copy(e, w, w->dtype);
-    struct eng_volume_scratch slices = slices_get(e, x, w->sizes[2], x->dtype);
-    struct eng_volume_scratch plane = eng_volume_scratch_get(e, first.sizes, 4, out->dtype);
-    struct eng_volume_scratch shift = bias ? eng_volume_scratch_copy(e, bias, bias->dtype) : plane;
+    struct eng_host_scratch weight = eng_host_scratch_copy(e, w, w->dtype);
+    struct eng_host_scratch slices = slices_get(e, x, w->sizes[2], x->dtype);
+    struct eng_host_scratch plane = eng_host_scratch_get(e, first.sizes, 4, out->dtype);
+    struct eng_host_scratch shift = bias ? eng_host_scratch_copy(e, bias, bias->dtype) : plane;
     struct eng_view vw = deep_channels(&weight.v), vx = deep_channels(&slices.v);
 
     for (int64_t d = 0; d < out->sizes[2]; d++) {
@@ -120,59 +120,59 @@ static void forward(const struct eng *e, const struct eng_view *x, const struct 
         e->kernels->copy(&plane.v, &vo);
     }
     if (bias)
-        eng_volume_scratch_put(e, &shift);
-    eng_volume_scratch_put(e, &plane);
-    eng_volume_scratch_put(e, &slices);
-    eng_volume_scratch_put(e, &weight);
+        eng_host_scratch_put(e, &shift);
+    eng_host_scratch_put(e, &plane);
+    eng_host_scratch_put(e, &slices);
+    eng_host_scratch_put(e, &weight);
 }
 
 static void backward_input(const struct eng *e, const struct eng_view *g, const struct eng_view *w,
                            const struct eng_view *gx, const struct eng_conv3d *p)
 {
     enum vs_dtype dtype = eng_volume_sum_dtype(gx->dtype);
-    struct eng_volume_scratch weight = eng_volume_scratch_copy(e, w, dtype);
-    struct eng_volume_scratch slices = slices_get(e, gx, w->sizes[2], dtype);
-    struct eng_volume_scratch sum = eng_volume_scratch_get(e, gx->sizes, 5, dtype);
+    struct eng_host_scratch weight = eng_host_scratch_copy(e, w, dtype);
+    struct eng_host_scratch slices = slices_get(e, gx, w->sizes[2], dtype);
+    struct eng_host_scratch sum = eng_host_scratch_get(e, gx->sizes, 5, dtype);
     struct eng_view vw = deep_channels(&weight.v), vx = deep_channels(&slices.v);
 
     fill_zero(e, &sum.v);
     for (int64_t d = 0; d < g->sizes[2]; d++) {
         struct eng_view vg = plane_at(g, d);
-        struct eng_volume_scratch plane = eng_volume_scratch_copy(e, &vg, dtype);
+        struct eng_host_scratch plane = eng_host_scratch_copy(e, &vg, dtype);
 
         e->kernels->conv2d_backward_input(&plane.v, &vw, &vx, &p->plane);
         scatter(e, &slices.v, &sum.v, d, p);
-        eng_volume_scratch_put(e, &plane);
+        eng_host_scratch_put(e, &plane);
     }
     e->kernels->copy(&sum.v, gx);
-    eng_volume_scratch_put(e, &sum);
-    eng_volume_scratch_put(e, &slices);
-    eng_volume_scratch_put(e, &weight);
+    eng_host_scratch_put(e, &sum);
+    eng_host_scratch_put(e, &slices);
+    eng_host_scratch_put(e, &weight);
 }
 
 static void backward_weight(const struct eng *e, const struct eng_view *g, const struct eng_view *x,
                             const struct eng_view *gw, const struct eng_conv3d *p)
 {
     enum vs_dtype dtype = eng_volume_sum_dtype(gw->dtype);
-    struct eng_volume_scratch slices = slices_get(e, x, gw->sizes[2], dtype);
-    struct eng_volume_scratch part = eng_volume_scratch_get(e, gw->sizes, 5, dtype);
-    struct eng_volume_scratch sum = eng_volume_scratch_get(e, gw->sizes, 5, dtype);
+    struct eng_host_scratch slices = slices_get(e, x, gw->sizes[2], dtype);
+    struct eng_host_scratch part = eng_host_scratch_get(e, gw->sizes, 5, dtype);
+    struct eng_host_scratch sum = eng_host_scratch_get(e, gw->sizes, 5, dtype);
     struct eng_view vx = deep_channels(&slices.v), vp = deep_channels(&part.v);
 
     fill_zero(e, &sum.v);
     for (int64_t d = 0; d < g->sizes[2]; d++) {
         struct eng_view vg = plane_at(g, d);
-        struct eng_volume_scratch plane = eng_volume_scratch_copy(e, &vg, dtype);
+        struct eng_host_scratch plane = eng_host_scratch_copy(e, &vg, dtype);
 
         gather(e, x, &slices.v, d, p);
         e->kernels->conv2d_backward_weight(&plane.v, &vx, &vp, &p->plane);
         add_into(e, &sum.v, &part.v);
-        eng_volume_scratch_put(e, &plane);
+        eng_host_scratch_put(e, &plane);
     }
     e->kernels->copy(&sum.v, gw);
-    eng_volume_scratch_put(e, &sum);
-    eng_volume_scratch_put(e, &part);
-    eng_volume_scratch_put(e, &slices);
+    eng_host_scratch_put(e, &sum);
+    eng_host_scratch_put(e, &part);
+    eng_host_scratch_put(e, &slices);
 }
 
 /* ---- either ---- */

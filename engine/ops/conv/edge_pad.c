@@ -65,14 +65,14 @@ static void run(const struct eng *e, const struct eng_view *small, const struct 
                 const int64_t *padding, int dims, bool reflect, bool forward)
 {
     int last = small->ndim - 1;
-    struct eng_volume_scratch between[2];
+    struct eng_host_scratch between[2];
     const struct eng_view *views[4] = {small};
 
     for (int k = 0; k < dims - 1; k++) {
         struct eng_view wide = *views[k];
 
         wide.sizes[last - k] = big->sizes[last - k];
-        between[k] = eng_volume_scratch_get(e, wide.sizes, wide.ndim, wide.dtype);
+        between[k] = eng_host_scratch_get(e, wide.sizes, wide.ndim, wide.dtype);
         if (!forward)
             e->kernels->fill(&between[k].v, (struct eng_scalar){0});
         views[k + 1] = &between[k].v;
@@ -84,7 +84,7 @@ static void run(const struct eng *e, const struct eng_view *small, const struct 
         run_dim(e, views[k], views[k + 1], last - k, padding[2 * k], reflect, forward);
     }
     for (int k = dims - 2; k >= 0; k--)
-        eng_volume_scratch_put(e, &between[k]);
+        eng_host_scratch_put(e, &between[k]);
 }
 
 /* How many dims a row of the table pads. */

@@ -128,7 +128,7 @@ static bool adaptive_sizes(struct eng_op_call *c, const struct eng_tensor *x,
 static void join_indices(const struct eng *e, const struct eng_view *in_plane,
                          struct eng_view *positions, int64_t row, int64_t plane_size)
 {
-    struct eng_volume_scratch depth = eng_volume_scratch_copy(e, positions, VS_I64);
+    struct eng_host_scratch depth = eng_host_scratch_copy(e, positions, VS_I64);
     struct eng_view divisor = *positions, from = *in_plane, index = depth.v, to = *positions;
     double factor[4] = {(double)plane_size};
 
@@ -147,7 +147,7 @@ static void join_indices(const struct eng *e, const struct eng_view *in_plane,
     (void)e->kernels->gather(&from, 1, &index, &to);
     e->kernels->binary(ENG_B_FLOOR_DIV, VS_I64, &depth.v, &divisor, &depth.v, factor);
     e->kernels->binary(ENG_B_ADD, VS_I64, positions, &depth.v, positions, factor);
-    eng_volume_scratch_put(e, &depth);
+    eng_host_scratch_put(e, &depth);
 }
 
 /* One image [C,D,H,W]: the maxima of the planes, then those along the depth among them. The first maximum stays. */
@@ -155,10 +155,10 @@ static void max_image(const struct eng *e, const struct pool3d *p, const struct 
                       const struct eng_view *out, const struct eng_view *indices)
 {
     int64_t half[4] = {x->sizes[0], x->sizes[1], out->sizes[2], out->sizes[3]};
-    struct eng_volume_scratch values =
-        eng_volume_scratch_get(e, half, 4, eng_volume_sum_dtype(x->dtype));
-    struct eng_volume_scratch in_plane = eng_volume_scratch_get(e, half, 4, VS_I64);
-    struct eng_volume_scratch positions = eng_volume_scratch_get(e, out->sizes, 4, VS_I64);
+    struct eng_host_scratch values =
+        eng_host_scratch_get(e, half, 4, eng_volume_sum_dtype(x->dtype));
+    struct eng_host_scratch in_plane = eng_host_scratch_get(e, half, 4, VS_I64);
+    struct eng_host_scratch positions = eng_host_scratch_get(e, out->sizes, 4, VS_I64);
     struct eng_view from = eng_volume_columns(&values.v), to = eng_volume_columns(out),
                     rows = eng_volume_columns(&in_plane.v), at = eng_volume_columns(&positions.v);
 
@@ -171,9 +171,9 @@ static void max_image(const struct eng *e, const struct pool3d *p, const struct 
     }
     join_indices(e, &rows, &at, at.sizes[3], x->sizes[2] * x->sizes[3]);
     e->kernels->copy(&positions.v, indices);
-    eng_volume_scratch_put(e, &positions);
-    eng_volume_scratch_put(e, &in_plane);
-    eng_volume_scratch_put(e, &values);
+    eng_host_scratch_put(e, &positions);
+    eng_host_scratch_put(e, &in_plane);
+    eng_host_scratch_put(e, &values);
 }
 
 static void max_images(const struct eng *e, const struct pool3d *p, const struct eng_tensor *x,

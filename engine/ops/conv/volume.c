@@ -7,36 +7,6 @@
 
 #include <string.h>
 
-struct eng_volume_scratch eng_volume_scratch_get(const struct eng *e, const int64_t *sizes,
-                                                 int ndim, enum vs_dtype dtype)
-{
-    struct eng_volume_scratch s = {.v = {.dtype = dtype, .ndim = ndim}};
-    uint64_t count = 1;
-
-    for (int d = 0; d < ndim; d++) {
-        s.v.sizes[d] = sizes[d];
-        count *= (uint64_t)sizes[d];
-    }
-    eng_contiguous_strides(s.v.sizes, ndim, s.v.strides);
-    s.bytes = count * vs_dtype_bytes(dtype);
-    s.v.data = e->kernels->mem_get(s.bytes);
-    return s;
-}
-
-struct eng_volume_scratch eng_volume_scratch_copy(const struct eng *e, const struct eng_view *v,
-                                                  enum vs_dtype dtype)
-{
-    struct eng_volume_scratch s = eng_volume_scratch_get(e, v->sizes, v->ndim, dtype);
-
-    e->kernels->copy(v, &s.v);
-    return s;
-}
-
-void eng_volume_scratch_put(const struct eng *e, const struct eng_volume_scratch *s)
-{
-    e->kernels->mem_put(s->v.data, s->bytes);
-}
-
 int64_t eng_volume_count(const struct eng_tensor *t)
 {
     return t->ndim == 5 ? t->sizes[0] : 1;
@@ -69,12 +39,12 @@ struct eng_view eng_volume_columns(const struct eng_view *image)
 }
 
 /* Scratch for an image whose planes have been processed and its columns not: [C,D,Ho,Wo]. */
-static struct eng_volume_scratch half_done(const struct eng *e, const struct eng_view *big,
-                                           const struct eng_view *small)
+static struct eng_host_scratch half_done(const struct eng *e, const struct eng_view *big,
+                                         const struct eng_view *small)
 {
     int64_t sizes[4] = {big->sizes[0], big->sizes[1], small->sizes[2], small->sizes[3]};
 
-    return eng_volume_scratch_get(e, sizes, 4, eng_volume_sum_dtype(big->dtype));
+    return eng_host_scratch_get(e, sizes, 4, eng_volume_sum_dtype(big->dtype));
 }
 
 void eng_volume_forward(const struct eng *e, const struct eng_tensor *x,
@@ -84,12 +54,12 @@ void eng_volume_forward(const struct eng *e, const struct eng_tensor *x,
         return;
     for (int64_t n = 0; n < eng_volume_count(x); n++) {
         struct eng_view vx = eng_volume_image(x, n), vo = eng_volume_image(out, n);
-        struct eng_volume_scratch half = half_done(e, &vx, &vo);
+        struct eng_host_scratch half = half_done(e, &vx, &vo);
         struct eng_view from = eng_volume_columns(&half.v), to = eng_volume_columns(&vo);
 
         step(e, how, false, &vx, &half.v);
         step(e, how, true, &from, &to);
-        eng_volume_scratch_put(e, &half);
+        eng_host_scratch_put(e, &half);
     }
 }
 
@@ -100,11 +70,11 @@ void eng_volume_backward(const struct eng *e, const struct eng_tensor *g,
         return;
     for (int64_t n = 0; n < eng_volume_count(gx); n++) {
         struct eng_view vx = eng_volume_image(gx, n), vg = eng_volume_image(g, n);
-        struct eng_volume_scratch half = half_done(e, &vx, &vg);
+        struct eng_host_scratch half = half_done(e, &vx, &vg);
         struct eng_view to = eng_volume_columns(&half.v), from = eng_volume_columns(&vg);
 
         step(e, how, true, &to, &from);
         step(e, how, false, &vx, &half.v);
-        eng_volume_scratch_put(e, &half);
+        eng_host_scratch_put(e, &half);
     }
 }

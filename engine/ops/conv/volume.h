@@ -3,7 +3,7 @@
  *
  * For:            conv3d.c, pool3d.c, upsample3d.c, edge_pad.c.
  * Must not know:  what is pooled or resampled.
- * Invariant:      scratch is host memory of the kernels, in no figure; between its two steps a value is float or double.
+ * Invariant:      between its two steps a value is float or double.
  *
  * Pooling and resampling are separable: first each plane of the image, then each column along the depth, where a plane
  * is one row.
@@ -12,19 +12,7 @@
 #define ENG_OPS_VOLUME_H
 
 #include "engine/core/op_internal.h"
-
-/* A dense view in memory of the kernels. */
-struct eng_volume_scratch {
-    struct eng_view v;
-    uint64_t bytes;
-};
-/* sizes[ndim], all at least 1; the values are undefined. Freed by eng_volume_scratch_put. */
-struct eng_volume_scratch eng_volume_scratch_get(const struct eng *e, const int64_t *sizes,
-                                                 int ndim, enum vs_dtype dtype);
-/* The same as a copy of v, in `dtype`. */
-struct eng_volume_scratch eng_volume_scratch_copy(const struct eng *e, const struct eng_view *v,
-                                                  enum vs_dtype dtype);
-void eng_volume_scratch_put(const struct eng *e, const struct eng_volume_scratch *s);
+#include "engine/ops/host_scratch.h"
 
 /* The dtype of sums over values of `dtype`. */
 static inline enum vs_dtype eng_volume_sum_dtype(enum vs_dtype dtype)

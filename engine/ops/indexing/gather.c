@@ -10,7 +10,7 @@
 
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
-#include "engine/workspace/scratch.h"
+#include "engine/ops/indexing/embedding_scratch.h"
 #include "engine/workspace/workspace.h"
 
 static void *index_out_of_range(struct eng *e, const char *what)
@@ -308,72 +308,7 @@ void eng_f_embedding(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/*
- * Scratch of the sorted path, taken above 3072 indices: sorted and original positions (kept), a range. After the
- * table: where each row's segment begins, and buffers a segment and a partial segment. Measured without a device, see
- * docs/internals/oracle-findings.md.
- */
-static void embedding_sort_scratch(struct eng *e, int64_t n, int64_t rows, struct eng_tensor **kept)
-{
-    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    struct eng_tensor *range;
-
-    kept[0] = eng_empty(e, &n, 1, VS_I64, false);
-    kept[1] = eng_empty(e, &n, 1, VS_I64, false);
-    range = eng_empty(e, &n, 1, VS_I64, false);
-    eng_scratch_sort(e, (uint64_t)n, rows);
-    eng_unref(range);
-    eng_category_default(e, before);
-}
-
-#define ROWS_PER_PARTIAL_SEGMENT 10
-#define MOST_THREADS 1024
-#define WARP 32
-
-/*
- * Whether one kernel sums the gradient segment by segment: this is done if it needs few blocks compared with the
- * device's capacity and with the number of partial segments needed otherwise.
- */
-static bool sums_whole_segments(const struct eng *e, int64_t segments, int64_t partials,
-                                int64_t width)
-{
-    int64_t threads = (width + WARP - 1) / WARP * WARP;
-    int64_t block = threads < MOST_THREADS ? threads : MOST_THREADS;
-    int64_t blocks = (segments * threads + block - 1) / block;
-
-    return blocks < 4 * eng_scratch_processors(e) && 4 * blocks < partials;
-}
-
-static void embedding_segment_scratch(struct eng *e, int64_t n, int64_t rows, int64_t width,
-                                      enum vs_dtype dtype)
-{
-    enum vs_category before = eng_category_default(e, VS_CAT_WORKSPACE);
-    enum vs_dtype sum = vs_dtype_bytes(dtype) == 2 ? VS_F32 : dtype;
-    int64_t segments = n < rows ? n : rows;
-    int64_t partials = n / ROWS_PER_PARTIAL_SEGMENT + segments;
-    struct eng_tensor *scratch[8] = {0};
-    int count = 0;
-
-    scratch[count++] = eng_empty(e, &n, 1, VS_I64, false);
-    scratch[count++] = eng_empty(e, NULL, 0, VS_I64, false);
-    eng_scratch_unique(e, (uint64_t)n);
-    scratch[count++] = eng_empty(e, &segments, 1, VS_I64, false);
-    scratch[count++] = eng_empty(e, &segments, 1, VS_I64, false);
-    eng_scratch_scan(e, (uint64_t)segments, VS_I64);
-    scratch[count++] = eng_empty(e, NULL, 0, VS_I64, false);
-    scratch[count++] = eng_empty(e, &partials, 1, VS_I64, false);
-    if (!sums_whole_segments(e, segments, partials, width)) {
-        scratch[count++] = eng_empty(e, (int64_t[]){partials, width}, 2, sum, false);
-    } else {
-        scratch[count++] = eng_empty(e, &partials, 1, VS_I64, false);
-        if (sum != dtype) /* half types are summed in float, a row a segment */
-            scratch[count++] = eng_empty(e, (int64_t[]){segments, width}, 2, sum, false);
-    }
-    while (count > 0)
-        eng_unref(scratch[--count]);
-    eng_category_default(e, before);
-}
-
+/* PyTorch sorts the indices by row above this number. */
 #define EMBEDDING_SORT_FROM 3072
 
 void eng_b_embedding(struct eng_bw *b)
@@ -389,7 +324,7 @@ void eng_b_embedding(struct eng_bw *b)
     n = eng_numel(indices);
     g = eng_contiguous(b->e, b->g[0]);
     if (n > EMBEDDING_SORT_FROM && !indices->storage->on_host)
-        embedding_sort_scratch(b->e, n, edge->sizes[0], sorted);
+        eng_embedding_sort(b->e, n, edge->sizes[0], sorted);
     table =
         eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
     if (table && g && eng_runs(b->e)) {
@@ -407,8 +342,8 @@ void eng_b_embedding(struct eng_bw *b)
                                    b->a[ARG_embedding_padding_idx].v.scalar.i, &vt);
     }
     if (sorted[0])
-        embedding_segment_scratch(b->e, n, edge->sizes[0], edge->sizes[1],
-                                  (enum vs_dtype)b->g[0]->dtype);
+        eng_embedding_segments(b->e, n, edge->sizes[0], edge->sizes[1],
+                               (enum vs_dtype)b->g[0]->dtype);
     eng_unref(sorted[1]);
     eng_unref(sorted[0]);
     eng_unref(g);

@@ -1,0 +1,27 @@
+# embedding_bag_max: nn.EmbeddingBag(30, 8, mode="max", padding_idx=3)
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.op = nn.EmbeddingBag(30, 8, mode="max", padding_idx=3)
+
+    def forward(self, inputs):
+        return self.op(inputs)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randint(0, 30, (n, 6)), torch.randn(n, 8)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=4, steps=2)
