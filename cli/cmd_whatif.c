@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/target.h"
 #include "cli/cmds.h"
+#include "cli/curve.h"
 #include "cli/progress.h"
 #include "cli/sweep.h"
 #include "replay/report/by_value.h"
@@ -34,6 +35,9 @@ static const struct cli_option OPTIONS[] = {
     {"each", 0, NULL, false,
      "try each toggle alone and the best ones combined, in addition to --set; on a device with a "
      "limit: which of them fit, and the largest batch"},
+    {"curve", 0, "TOGGLE", false,
+     "the peak over values of a toggle that is a count, such as batch: what each unit takes, and "
+     "what none does"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -454,6 +458,21 @@ static void print_one(struct session *s, const char *label, const struct answer 
     vs_json_end(&j);
 }
 
+static enum vs_status print_curve(const struct session *s, const char *name, bool json,
+                                  struct vs_text *out, struct vs_error *err)
+{
+    struct cli_curve curve;
+    enum vs_status st = cli_curve_fill(&curve, s->trace, &s->set, name, err);
+
+    if (st)
+        return st;
+    if (json)
+        cli_curve_json(&curve, out);
+    else
+        cli_curve_text(&curve, out);
+    return VS_OK;
+}
+
 static enum vs_status session_open(const struct cli_args *args, struct session *s,
                                    struct vs_error *err)
 {
@@ -468,7 +487,8 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
         err->status = VS_E_USAGE;
         return VS_E_USAGE;
     }
-    if (!cli_args_has(args, "each") && !cli_args_has(args, "set") && !capacity)
+    if (!cli_args_has(args, "each") && !cli_args_has(args, "set") && !cli_args_has(args, "curve") &&
+        !capacity)
         return vs_fail(err, VS_E_USAGE,
                        "whatif: --set TOGGLE=VALUE sets what to change; --each tries every toggle");
     if (capacity && (!vs_bytes_parse(capacity, &s->capacity) || !s->capacity))
@@ -510,7 +530,12 @@ static int run(const struct cli_args *args)
         status = cli_fail(&err);
         goto out;
     }
-    if (cli_args_has(args, "each")) {
+    if (cli_args_has(args, "curve")) {
+        if (print_curve(&s, cli_args_value(args, "curve"), json, &text, &err)) {
+            status = cli_fail(&err);
+            goto out;
+        }
+    } else if (cli_args_has(args, "each")) {
         if (print_each(&s, json, &text, &err)) {
             status = cli_fail(&err);
             goto out;
@@ -538,7 +563,7 @@ out:
 
 const struct cli_cmd cli_cmd_whatif = {
     .name = "whatif",
-    .usage = "TRACE --set TOGGLE=VALUE … | --each [--capacity SIZE] [--json]",
+    .usage = "TRACE --set TOGGLE=VALUE … | --each | --curve TOGGLE [--capacity SIZE] [--json]",
     .summary = "Show the peak the recorded net would have with other toggles",
     .help = "The net stored in the trace is run again without data, with its toggles, seed and "
             "capacity and the changes of --set. The\n"

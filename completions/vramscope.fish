@@ -101,6 +101,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from tui' -s f -l follow -d 'wa
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a '(__vramscope_pairs)' -d 'a toggle to change; may be given more than once'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l capacity -x -d 'memory of the device, such as 8G (default: as recorded)'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try each toggle alone and the best ones combined, in addition to --set; on a device with a limit: which of them fit, and the largest batch'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l curve -x -d 'the peak over values of a toggle that is a count, such as batch: what each unit takes, and what none does'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l json -d 'print JSON; docs/formats/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from diff' -l by -x -a 'category module line' -d 'what a row stands for: category (default), module, line, tensor'
 complete -c vramscope -n '__fish_seen_subcommand_from diff' -l at -x -d 'the events to compare: peak (default), step or step=N (the highest of a step), event=N or event=N,M'

@@ -79,6 +79,73 @@ static void the_table_has_a_line_for_each_lesson_of_the_list(void **state)
     program_release(&all);
 }
 
+/* Fails where a run of `lesson`, as JSON, has other figures than PyTorch in `line`. Returns whether it is there. */
+static bool run_compare(const char *lesson, const char *line, const char *name)
+{
+    static const char *const FIGURES[][2] = {{"allocated", "$.peak.allocated"},
+                                             {"requested", "$.peak.requested"},
+                                             {"reserved", "$.peak.reserved"},
+                                             {"saved", "$.saved"}};
+
+    for (int k = 0;; k++) {
+        char path[64];
+        char *here;
+        bool is_it;
+
+        snprintf(path, sizeof(path), "$.lessons[0].runs[%d].name", k);
+        here = json_text(lesson, path);
+        if (!here)
+            return false;
+        is_it = strcmp(here, name) == 0;
+        free(here);
+        if (!is_it)
+            continue;
+        for (size_t i = 0; i < sizeof(FIGURES) / sizeof(FIGURES[0]); i++) {
+            snprintf(path, sizeof(path), "$.lessons[0].runs[%d].%s", k, FIGURES[i][0]);
+            if (json_int(lesson, path) != json_int(line, FIGURES[i][1]))
+                fail_msg("run %s: %s is %jd, in PyTorch %jd: %s", name, FIGURES[i][0],
+                         (intmax_t)json_int(lesson, path), (intmax_t)json_int(line, FIGURES[i][1]),
+                         line);
+        }
+        return true;
+    }
+}
+
+/* What real PyTorch needs for the same file with the same lines changed: tests/oracle/make_golden.py lessons. */
+static void every_run_has_the_figures_of_pytorch(void **state)
+{
+    FILE *golden = fopen("tests/golden/oracle/lessons.jsonl", "r");
+    struct program p = {.out = NULL};
+    char last[256] = "";
+    char line[4096];
+    int seen = 0;
+
+    (void)state;
+    assert_non_null(golden);
+    while (golden && fgets(line, sizeof(line), golden)) {
+        char *net = json_text(line, "$.net");
+        char *run = json_text(line, "$.run");
+
+        assert_true(net && run);
+        if (strcmp(net, last) != 0) {
+            char number[8];
+
+            program_release(&p);
+            snprintf(number, sizeof(number), "%d", atoi(net + strlen("lessons/")));
+            p = program_run("lesson", number, "--json", NULL);
+            snprintf(last, sizeof(last), "%s", net);
+        }
+        if (!run_compare(p.out, line, run))
+            fail_msg("%s has no run %s, which PyTorch was asked for", net, run);
+        seen++;
+        free(net);
+        free(run);
+    }
+    fclose(golden);
+    program_release(&p);
+    assert_true(seen >= 97);
+}
+
 /* The names and types that docs/formats/json.md promises; the figures are those that articles and issues print. */
 static void a_lesson_says_its_figures_as_json(void **state)
 {
@@ -214,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_of_techniques_is_what_the_lessons_print),
         cmocka_unit_test(the_table_has_a_line_for_each_lesson_of_the_list),
+        cmocka_unit_test(every_run_has_the_figures_of_pytorch),
         cmocka_unit_test(a_lesson_says_its_figures_as_json),
         cmocka_unit_test(the_code_of_a_lesson_is_its_file),
         cmocka_unit_test(a_lesson_opens_both_runs_in_the_tui),

@@ -84,6 +84,40 @@ static void a_what_if_equals_recording_again(void **state)
     assert_equals_recording("sample_nets/resnet18.py", "alloc-conf", "expandable_segments:True");
 }
 
+/* Of a net whose activations are all of its memory but for a constant: 32 KiB of input and twice 32 KiB for each. */
+static void a_curve_has_a_slope_and_a_constant(void **state)
+{
+    const char *net =
+        program_file("line.py", "import torch\nimport torch.nn as nn\n\n\n"
+                                "def model():\n    return nn.Sequential(nn.Linear(64, "
+                                "8192), nn.ReLU())\n\n\n"
+                                "def batch(n):\n    return torch.randn(n, 64), "
+                                "torch.randint(0, 10, (n,))\n\n\n"
+                                "defaults = dict(batch=256, steps=1)\n");
+    const char *trace = program_record(net, "line.db", "--grad", "no_grad");
+    struct program p = program_run("whatif", trace, "--curve", "batch", "--json", NULL);
+    struct program text = program_run("whatif", trace, "--curve", "batch", NULL);
+    struct program bad = program_run("whatif", trace, "--curve", "amp", NULL);
+    char *off;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_int_equal(json_int(p.out, "$.curve[0].value"), 32);
+    assert_int_equal(json_int(p.out, "$.curve[5].value"), 1024);
+    assert_int_equal(
+        json_int(p.out, "$.curve[1].allocated") * 2 - json_int(p.out, "$.curve[2].allocated"),
+        json_int(p.out, "$.curve[2].allocated") * 2 - json_int(p.out, "$.curve[3].allocated"));
+    off = json_text(p.out, "$.off");
+    assert_true(off && strtod(off, NULL) < 0.01);
+    free(off);
+    assert_non_null(strstr(text.out, "for each unit of batch"));
+    assert_int_equal(bad.status, 2);
+    assert_non_null(strstr(bad.err, "--curve cannot be `amp`"));
+    program_release(&p);
+    program_release(&text);
+    program_release(&bad);
+}
+
 /* The names and types that docs/formats/json.md promises to programs. */
 static void an_answer_has_the_contracts_fields(void **state)
 {
@@ -364,6 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_what_if_equals_recording_again),
+        cmocka_unit_test(a_curve_has_a_slope_and_a_constant),
         cmocka_unit_test(an_answer_has_the_contracts_fields),
         cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
         cmocka_unit_test(each_runs_every_toggle_alone),
