@@ -20,7 +20,8 @@ CPPFLAGS += -I. -I$(B)/gen $(patsubst -I%,-isystem %,$(BLAS_CFLAGS))
 CFLAGS   += $(WARN) $(OPT) -pthread
 # Packed snapshots are read faster with libdeflate, where there is one; linked in whole, if it can be.
 HAS_DEFLATE = $(eval HAS_DEFLATE := $$(shell pkg-config --exists libdeflate 2>/dev/null && echo yes))$(HAS_DEFLATE)
-DEFLATE_LIB = $(if $(HAS_DEFLATE),$(if $(filter /%,$(shell $(CC) -print-file-name=libdeflate.a)),-l:libdeflate.a,-ldeflate))
+DEFLATE_A   = $(filter /%,$(shell $(CC) -print-file-name=libdeflate.a))
+DEFLATE_LIB = $(if $(HAS_DEFLATE),$(if $(DEFLATE_A),-l:libdeflate.a,-ldeflate))
 LDLIBS   += $(DEFLATE_LIB) -lsqlite3 -lz -llz4 -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
@@ -35,12 +36,15 @@ INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.
 STANDIN_SO := $(if $(filter x86_64,$(shell uname -m)),$(B)/vramscope_standin.so)
 # What knows NVIDIA's headers is in the injection library alone.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
-LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' ! -path 'standin/runtime/*' 2>/dev/null)))
+LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' \
+              ! -path 'standin/runtime/*' 2>/dev/null)))
 LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
 CLI_SRC  := $(sort $(shell find cli -name '*.c'))
 BASE_SRC := $(sort $(shell find base -name '*.c'))
-TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' $(if $(INJECT_SO),,! -path '*/inject/test_inject_*.c')))
-HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
+TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' \
+              $(if $(INJECT_SO),,! -path '*/inject/test_inject_*.c')))
+HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'tests/fuzz/*' ! -path 'tests/gpu/*' \
+              ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
@@ -96,7 +100,8 @@ $(CPU_DIR)/%.o: CFLAGS += $(if $(DEBUG),,-O3) -fno-math-errno -fno-trapping-math
 $(CPU_DIR)/products/cpu_tile_%.o: CFLAGS += -ffp-contract=fast
 ifeq ($(shell uname -m),x86_64)
 $(CPU_DIR)/rows/cpu_rows_v3.o $(CPU_DIR)/products/cpu_tile_v3.o: CFLAGS += -mavx2 -mfma -mf16c
-$(CPU_DIR)/rows/cpu_rows_v4.o $(CPU_DIR)/products/cpu_tile_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+$(CPU_DIR)/rows/cpu_rows_v4.o $(CPU_DIR)/products/cpu_tile_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl \
+    -mfma -mf16c -mprefer-vector-width=512
 endif
 
 # The standard library of the net language is written in the net language and compiled in as text.
@@ -164,7 +169,8 @@ $(B)/bench/%: $(B)/bench/%.o $(BENCH_OBJ) $(B)/libvramscope.a
 # CUPTI is opened at run time; of the toolkit only its headers are wanted, and without them the program says what it
 # lacks.
 CUPTI_FLAGS = $(if $(wildcard $(CUDA_DIR)/include/cupti.h),-DVS_CUPTI -isystem $(CUDA_DIR)/include)
-$(B)/tracer/cupti/%.o $(B)/tracer/inject/%.o $(B)/tests/tracer/cupti/%.o $(B)/tests/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
+$(B)/tracer/cupti/%.o $(B)/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
+$(B)/tests/tracer/cupti/%.o $(B)/tests/tracer/inject/%.o: CPPFLAGS += $(CUPTI_FLAGS)
 $(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti/%.o: CPPFLAGS += $(CUPTI_FLAGS)
 
 # The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is
@@ -204,7 +210,8 @@ $(B)/fake/programs: $(B)/fake/programs.o $(B)/fake/libcuda.so.1
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -rdynamic -o $@ $^ -ldl
 # These load them beside the injection library, and the program.
-$(patsubst %.c,$(B)/%,$(wildcard tests/tracer/inject/test_inject_*.c)) $(B)/tests/e2e/test_record_driver: $(FAKE) $(INJECT_SO) $(B)/vramscope
+INJECT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/tracer/inject/test_inject_*.c)) $(B)/tests/e2e/test_record_driver
+$(INJECT_TESTS): $(FAKE) $(INJECT_SO) $(B)/vramscope
 # And a library of NVIDIA's management, which needs no header of theirs.
 FAKE_NVML := $(B)/fake/libnvidia-ml.so.1
 $(FAKE_NVML): tests/tracer/nvml/fake/fake_nvml.c tracer/nvml/nvml_api.h tracer/nvml/nvml_api.def
@@ -263,7 +270,8 @@ $(B)/cuda/%.o: %.c
 $(B)/cuda/%.o: %.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -std=c++17 --extended-lambda -O2 -I. -D_GNU_SOURCE $(CUDA_GEN) -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(Q)$(NVCC) -std=c++17 --extended-lambda -O2 -I. -D_GNU_SOURCE $(CUDA_GEN) \
+	  -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -c -o $@ $<
 $(B)/vramscope_cuda.so: $(CUDA_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared -cudart static -Xlinker -Bsymbolic $(CUDA_GEN) -o $@ $^ -ldl
@@ -288,8 +296,10 @@ TWIN_SO  := $(B)/twin/vramscope_cuda.so
 $(B)/twin/%.o: %.cu
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -x c++ -std=c++17 -DVS_CUDA_TWIN -D_GNU_SOURCE -I. -Wall -Wextra -Werror -Wno-unused-function $(OPT) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
-$(B)/twin/vramscope_cuda.so: $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) $(B)/pic/engine/alloc/driver.o $(B)/pic/engine/alloc/set.o
+	$(Q)$(CXX) -x c++ -std=c++17 -DVS_CUDA_TWIN -D_GNU_SOURCE -I. -Wall -Wextra -Werror -Wno-unused-function $(OPT) \
+	  -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+$(B)/twin/vramscope_cuda.so: $(filter-out %/twin_tests.o,$(TWIN_OBJ)) $(BASE_SRC:%.c=$(B)/pic/%.o) \
+                             $(B)/pic/engine/alloc/driver.o $(B)/pic/engine/alloc/set.o
 	$(call say,LINK,$@)
 	$(Q)$(CXX) -shared -Wl,-Bsymbolic $(LDFLAGS) -o $@ $^
 $(TWIN_TESTS:%=%.o): $(B)/tests/engine/device/twin/test_cuda_%.o: tests/engine/device/test_cpu_%.c
@@ -332,14 +342,16 @@ $(B)/tests/gpu/plain: tests/gpu/plain.cu
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) -std=c++17 -O2 -cudart static $(CUDA_GEN) -o $@ $<
 TESTS += $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
-$(B)/tests/gpu/test_run: $(GPU_CHECK) $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index $(TWIN_SO) $(FAKE) $(INJECT_SO)
+$(B)/tests/gpu/test_run: $(GPU_CHECK) $(B)/tests/gpu/test_gpu_copy $(B)/tests/gpu/test_gpu_index
+$(B)/tests/gpu/test_run: $(TWIN_SO) $(FAKE) $(INJECT_SO)
 $(GPU_CHECK_OBJ) $(GPU_LIB): | $(OP_ARGS)
-gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build what tests/gpu/run.sh runs beside the program and the plug-in
+gpu-tests: $(GPU_TESTS) $(GPU_CHECK) $(if $(NVCC),$(B)/tests/gpu/plain) ## build what tests/gpu/run.sh runs
 
 
 # What the device asks of CUDA's libraries, over a table of the test's own: needs their headers, not them.
 CUDA_TEST := $(B)/tests/engine/device/cuda/test_api
-CUDA_TEST_OBJ := $(patsubst %.c,$(B)/cuda/%.o,$(wildcard tests/engine/device/cuda/*.c) $(filter-out %/cuda_api.c %/cuda_plugin.c,$(CUDA_C)))
+CUDA_TEST_OBJ := $(patsubst %.c,$(B)/cuda/%.o,$(wildcard tests/engine/device/cuda/*.c) \
+                                              $(filter-out %/cuda_api.c %/cuda_plugin.c,$(CUDA_C)))
 $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(B)/pic/tests/engine/device/twin/twin_turn.o $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
@@ -356,8 +368,11 @@ $(B)/twin/libcupti.so.13: $(PLAYED_SRC:%.c=$(B)/pic/%.o) $(BASE_SRC:%.c=$(B)/pic
 TWIN_SO += $(PLAYED)
 
 -include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(PLAYED_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
--include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(TWIN_TESTS:%=%.d)
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d) $(EMPTY_TRACE).d $(OP_ARGS_TOOL).d
+-include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(TWIN_TESTS:%=%.d) $(CUDA_TEST_OBJ:.o=.d)
+-include $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)
+-include $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
+-include $(EMPTY_TRACE).d $(OP_ARGS_TOOL).d
 
 tests: $(TESTS) $(TWIN_SO)
 doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
@@ -377,7 +392,8 @@ demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show whe
 # Under a sanitizer one cell in nine of what is a grid (tests/share.h): they reach the same code. All of them with
 # STRESS=1 or GRID_SHARE=1.
 test: $(B)/vramscope $(TESTS) $(TWIN_SO) ## set up, build and run every test
-	@GRID_SHARE=$(or $(GRID_SHARE),$(if $(SAN),$(if $(STRESS),1,9),1)) VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(TESTS)
+	@GRID_SHARE=$(or $(GRID_SHARE),$(if $(SAN),$(if $(STRESS),1,9),1)) VRAMSCOPE=$(abspath $(B))/vramscope \
+	  sh tools/run-tests.sh $(B) $(TESTS)
 
 # Where threads meet: the recorder's two, the kernels' pool, and both at once in the program. Under SAN=thread these are
 # the ones that matter, and the others would take long.
@@ -393,7 +409,7 @@ test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 print-tests:
 	@printf '%s\n' $(TESTS)
 
-test-everywhere: ## the tests as another user, with other kernels, clocks, locales and orders, and beside a copy of themselves
+test-everywhere: ## the tests as another user, with other kernels, clocks, locales, orders
 	@sh tools/test-everywhere.sh "$(MAKE)" $(B) $(WORDS)
 
 check: ## the gate: gcc, clang, tests, sanitizers, layers, headers, globals, format
@@ -406,14 +422,17 @@ $(B)/setup.done: tools/setup.sh
 	@sh tools/setup.sh
 	@mkdir -p $(@D) && touch $@
 
-hdr-check: $(patsubst %,$(B)/hdr/%.ok,$(filter-out engine/device/cuda/cuda_api.h engine/device/cuda/cuda_internal.h tests/engine/device/cuda/%,$(HEADERS))) ## each header compiles alone
+# Those that include CUDA's own headers are left out.
+CUDA_HEADERS := engine/device/cuda/cuda_api.h engine/device/cuda/cuda_internal.h tests/engine/device/cuda/%
+hdr-check: $(patsubst %,$(B)/hdr/%.ok,$(filter-out $(CUDA_HEADERS),$(HEADERS))) ## each header compiles alone
 
 $(B)/hdr/%.ok: % | $(SETUP) $(OP_ARGS)
 	@mkdir -p $(@D)
-	$(Q)printf '#include "%s"\n#include "%s"\ntypedef int not_empty;\n' $< $< | $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
+	$(Q)printf '#include "%s"\n#include "%s"\ntypedef int not_empty;\n' $< $< | \
+	  $(CC) $(CPPFLAGS) $(WARN) -MMD -MP -MT $@ -MF $(@:.ok=.d) -x c -fsyntax-only - && touch $@
 -include $(HEADERS:%=$(B)/hdr/%.d)
 
-layer-check: ## the table of allowed includes in docs/internals/conventions.md
+layer-check: ## the list of allowed includes in docs/internals/architecture.md
 	@sh tools/layer-check.sh
 
 docs-check: ## links, paths and form of the pages
@@ -422,7 +441,7 @@ docs-check: ## links, paths and form of the pages
 words-check: ## words of docs/glossary.md that are not used; V=1 prints each place
 	@V=$(V) sh tools/words-check.sh
 
-files-check: ## first comments of sources
+files-check: ## first comments of sources, their lines
 	@sh tools/files-check.sh
 
 globals-check: $(LIB_OBJ) $(CLI_OBJ) ## no writable globals but the known ones
@@ -439,16 +458,18 @@ benches: $(BENCHES) # the benchmarks, built and not run
 bench: benches ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
-golden: $(B)/vramscope $(TESTS) ## rewrite the expected screens, the man page, the page of commands and the completions; review the difference
+golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, man page, page of commands, completions
 	@mkdir -p tests/golden/tui completions
-	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
+	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write \
+	  sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
 
 techniques: $(B)/vramscope ## rewrite docs/guide/techniques.md from lessons/; review the difference
 	@$(B)/vramscope lesson --page > $(B)/techniques.md && mv $(B)/techniques.md docs/guide/techniques.md
 
 # Programs that count what is equal to PyTorch, and the page that has the counts.
 COUNTING := $(addprefix $(B)/tests/,$(addprefix golden_check/test_golden_,ops scratch events random grid numbers) \
-            engine/test_ops engine/core/test_op_policies engine/core/test_op_flops engine/alloc_history/test_replay facts/test_recorded facts/test_recorded_gpu)
+            engine/test_ops engine/core/test_op_policies engine/core/test_op_flops engine/alloc_history/test_replay \
+            facts/test_recorded facts/test_recorded_gpu)
 golden-counts: $(COUNTING) ## rewrite the counts of docs/internals/fidelity.md
 	@VRAMSCOPE_GOLDEN=write sh tools/run-tests.sh $(B) $(COUNTING)
 
@@ -472,11 +493,12 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
 	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program, its libraries, man page, pages, completions and the sample nets to DESTDIR and PREFIX
+install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program and what belongs to it to DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
-	for f in $(wildcard $(INJECT_SO) $(STANDIN_SO) $(B)/vramscope_cuda.so); do install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
+	for f in $(wildcard $(INJECT_SO) $(STANDIN_SO) $(B)/vramscope_cuda.so); do \
+	  install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
 	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
 	install -d $(SHARE)/vramscope/sample_nets/tools/netwriter
 	install -m 755 sample_nets/tools/torch2net.py $(SHARE)/vramscope/sample_nets/tools
@@ -485,7 +507,8 @@ install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program, its libr
 	install -d $(SHARE)/vramscope/lessons && install -m 644 lessons/*.py $(SHARE)/vramscope/lessons
 	install -m 644 docs/vramscope.1 $(SHARE)/man/man1
 	for d in . guide formats internals; do \
-	  install -d $(SHARE)/doc/vramscope/docs/$$d && install -m 644 docs/$$d/*.md $(SHARE)/doc/vramscope/docs/$$d || exit 1; done
+	  install -d $(SHARE)/doc/vramscope/docs/$$d && \
+	  install -m 644 docs/$$d/*.md $(SHARE)/doc/vramscope/docs/$$d || exit 1; done
 	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
 	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions
 	install -m 644 completions/vramscope.fish $(SHARE)/fish/vendor_completions.d

@@ -1,8 +1,8 @@
 # bench/meta_peer.py - a training step under PyTorch on its `meta` device: the peer of bench_meta's steps.
 #
 # For:       docs/guide/performance.md. `python3 bench/meta_peer.py [NET.py BATCH]…` in the root of the repository.
-# Invariant: the loop is the plain one (forward, loss, backward, optimizer step, zero_grad); nothing is recorded. Processor time of
-#            the process, the median of STEPS steps after the first.
+# Invariant: the loop is the plain one (forward, loss, backward, optimizer step, zero_grad); nothing is recorded.
+#            Processor time of the process, the median of STEPS steps after the first.
 import importlib.util
 import os
 import statistics

@@ -1,9 +1,10 @@
 # bench/viewer_peer.py - ptmem on a snapshot: the other peer of bench_viewer's figures.
 #
-# For:            bench/bench_viewer.c. `python3 bench/viewer_peer.py SNAPSHOT` with ptmem installed (pip install ptmem): lines of
-#                 "name milliseconds".
+# For:            bench/bench_viewer.c. `python3 bench/viewer_peer.py SNAPSHOT` with ptmem installed (pip install
+#                 ptmem): lines of "name milliseconds".
 # Must not know:  how ptmem works: a key is what its own main loop does with one, at 160x48.
-# Invariant:      what is written to the screen goes nowhere, so that no terminal is needed: the program does everything but write it out.
+# Invariant:      what is written to the screen goes nowhere, so that no terminal is needed: the program does everything
+#                 but write it out.
 import curses
 import os
 import resource

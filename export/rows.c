@@ -16,12 +16,12 @@
 
 /* clang-format off */
 #define EVENT_COLUMNS(X) \
-    X(SEQ, "seq") X(TIME, "time_ns") X(DEVICE, "device") X(STEP, "step") X(KIND, "kind") X(PHASE, "phase") X(MODULE, "module") \
-    X(FUNC, "func") X(LINE, "line") X(OP, "op") X(BLOCK, "block") X(TENSOR, "tensor") X(SIZE, "size") \
-    X(BLOCK_SIZE, "block_size") X(STREAM, "stream") X(ADDRESS, "address") X(CATEGORY, "category") X(POOL, "pool") X(NODE, "node") \
-    X(FLOPS, "flops") X(ROLE, "role") X(NAME, "name") X(SCOPE, "scope") X(HOLDER, "holder") \
-    X(FROM_BLOCK, "from_block") X(FROM_DTYPE, "from_dtype") X(TO_DTYPE, "to_dtype") X(SCALE, "scale") \
-    X(OLD_SCALE, "old_scale") X(DEVICE_FREE, "device_free")
+    X(SEQ, "seq") X(TIME, "time_ns") X(DEVICE, "device") X(STEP, "step") X(KIND, "kind") X(PHASE, "phase") \
+    X(MODULE, "module") X(FUNC, "func") X(LINE, "line") X(OP, "op") X(BLOCK, "block") X(TENSOR, "tensor") \
+    X(SIZE, "size") X(BLOCK_SIZE, "block_size") X(STREAM, "stream") X(ADDRESS, "address") X(CATEGORY, "category") \
+    X(POOL, "pool") X(NODE, "node") X(FLOPS, "flops") X(ROLE, "role") X(NAME, "name") X(SCOPE, "scope") \
+    X(HOLDER, "holder") X(FROM_BLOCK, "from_block") X(FROM_DTYPE, "from_dtype") X(TO_DTYPE, "to_dtype") \
+    X(SCALE, "scale") X(OLD_SCALE, "old_scale") X(DEVICE_FREE, "device_free")
 #define BLOCK_COLUMNS(X) \
     X(ID, "id") X(ALLOC_SEQ, "alloc_seq") X(FREE_SEQ, "free_seq") X(SIZE, "size") X(BLOCK_SIZE, "block_size") \
     X(ADDRESS, "address") X(CATEGORY, "category") X(TENSOR, "tensor") X(STEP, "step") X(PHASE, "phase") \

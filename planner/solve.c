@@ -234,7 +234,9 @@ static void lower_by_one(float *restrict to, const float *restrict a, float cost
     }
 }
 
-/* First slot in [low, high) whose cost is at most `cost`, or high: from there on a choice that costs more is in vain. */
+/*
+ * First slot in [low, high) whose cost is at most `cost`, or high: from there on a choice that costs more is in vain.
+ */
 static int64_t reached(const struct row *row, int64_t low, int64_t high, float cost)
 {
     while (low < high) {

@@ -30,9 +30,9 @@ VS_MUST_USE enum vs_status sti_torch_key(const char *folder, const char *const *
                                          uint64_t *out, struct vs_error *err);
 
 /*
- * What the libraries in `folder` need of CUDA, with `functions` in the libraries they belong to: those are also found by
- * name at run time, as are the driver and NVML, which are always among the libraries. Settled; the caller releases it,
- * after a failure, too. Errors: those of sti_elf_read.
+ * What the libraries in `folder` need of CUDA, with `functions` in the libraries they belong to: those are also found
+ * by name at run time, as are the driver and NVML, which are always among the libraries. Settled; the caller releases
+ * it, after a failure, too. Errors: those of sti_elf_read.
  */
 VS_MUST_USE enum vs_status sti_torch_needs(const char *folder, const char *const *functions,
                                            struct sti_needs *out, struct vs_error *err);

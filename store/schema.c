@@ -15,7 +15,8 @@
 static const char *const tables[] = {
     /* clang-format off */
     "CREATE TABLE meta (\n"
-    "    key   TEXT PRIMARY KEY, -- name of the entry, e.g. net, device, created, complete; see docs/formats/trace-format.md\n"
+    "    key   TEXT PRIMARY KEY, -- name of the entry, e.g. net, device, created, complete; see "
+    "docs/formats/trace-format.md\n"
     "    value TEXT NOT NULL     -- its value; numbers in decimal, times as 2025-01-31T12:00:00Z\n"
     ") WITHOUT ROWID",
 
@@ -103,7 +104,8 @@ static const char *const tables[] = {
 
     "CREATE TABLE event_block (\n"
     "    id        INTEGER PRIMARY KEY, -- number of the chunk, from 0, * 64 + kind\n"
-    "    first_seq INTEGER NOT NULL,    -- first event of the chunk, over all kinds; of tensors: the first one's number\n"
+    "    first_seq INTEGER NOT NULL,    -- first event of the chunk, over all kinds; of tensors: the first "
+    "one's number\n"
     "    kind      INTEGER NOT NULL,    -- event_kind.id: a block holds the chunk's events of one kind; 63: tensors\n"
     "    count     INTEGER NOT NULL     -- how many these are\n"
     ")",
@@ -113,7 +115,8 @@ static const char *const tables[] = {
     "    base       INTEGER NOT NULL,    -- value = base + step * i + unit * word, for event i of the block, from 0\n"
     "    step       INTEGER NOT NULL,    -- see base\n"
     "    unit       INTEGER NOT NULL,    -- see base\n"
-    "    width      INTEGER NOT NULL,    -- bytes an event in data, least significant first, 7 bits each; 0: word is 0\n"
+    "    width      INTEGER NOT NULL,    -- bytes an event in data, least significant first, 7 bits each; 0: "
+    "word is 0\n"
     "    dict_width INTEGER NOT NULL,    -- bytes an entry in dict; 0: no dict\n"
     "    codes      INTEGER NOT NULL,    -- with a dict: field whose data number its entries, mostly the row's own\n"
     "    dict       BLOB,                -- words that data gives the numbers of; NULL: data holds the words\n"
@@ -130,7 +133,8 @@ static const char *const tables[] = {
 static const char *const beside_tables[] = {
     /* clang-format off */
     "CREATE TABLE derived (\n"
-    "    id   INTEGER PRIMARY KEY, -- kind of part * 2^32 + its number; 0 tells what events the parts are derived from\n"
+    "    id   INTEGER PRIMARY KEY, -- kind of part * 2^32 + its number; 0 tells what events the parts are "
+    "derived from\n"
     "    data BLOB NOT NULL        -- packed; replay/ knows how, and makes it again where it is missing\n"
     ")",
 
@@ -164,7 +168,8 @@ static const char *const work_tables[] = {
     ")",
 
     "CREATE TABLE work (\n"
-    "    id    INTEGER PRIMARY KEY, -- event.seq of the op_begin inside of which it was queued (0: of none) * 65536 + task.id\n"
+    "    id    INTEGER PRIMARY KEY, -- event.seq of the op_begin inside of which it was queued (0: of none) * "
+    "65536 + task.id\n"
     "    count INTEGER NOT NULL,    -- how often the device ran the task for this op\n"
     "    ns    INTEGER NOT NULL,    -- how long in all, in ns\n"
     "    bytes INTEGER NOT NULL     -- bytes copied or filled; 0 of a kernel\n"
@@ -190,7 +195,8 @@ static const char *const work_tables[] = {
 static const char *const stack_tables[] = {
     /* clang-format off */
     "CREATE TABLE frame (\n"
-    "    id   INTEGER PRIMARY KEY, -- number of the call stack, from 1, * 256 + depth: 0 the innermost frame, counting outwards\n"
+    "    id   INTEGER PRIMARY KEY, -- number of the call stack, from 1, * 256 + depth: 0 the innermost frame, "
+    "counting outwards\n"
     "    func INTEGER NOT NULL,    -- string.id of the function: file:function of Python, module!function else\n"
     "    line INTEGER NOT NULL     -- line in the file, from 1; 0: not known\n"
     ")",
@@ -202,7 +208,8 @@ static const char *const stack_tables[] = {
 
     "CREATE VIEW call_stack AS SELECT e.seq AS seq, f.id % 256 AS depth,\n"
     " s.text AS func, f.line AS line\n"
-    "FROM event_stack e JOIN frame f ON f.id BETWEEN e.stack * 256 AND e.stack * 256 + 255 JOIN string s ON s.id = f.func",
+    "FROM event_stack e JOIN frame f ON f.id BETWEEN e.stack * 256 AND e.stack * 256 + 255 JOIN string s ON "
+    "s.id = f.func",
     /* clang-format on */
 };
 

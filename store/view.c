@@ -154,7 +154,8 @@ static const struct {
     /* clang-format off */
     {"seq", "n.seq"},
     {"time_ns", "n.time_ns"},
-    {"device", "ifnull((SELECT d.number FROM device d WHERE d.first_seq <= n.seq ORDER BY d.first_seq DESC LIMIT 1), 0)"},
+    {"device", "ifnull((SELECT d.number FROM device d WHERE d.first_seq <= n.seq "
+               "ORDER BY d.first_seq DESC LIMIT 1), 0)"},
     {"step", STEP_OF_SEQ},
     {"kind", "k.name"},
     {"phase", "CASE k.name WHEN 'phase' THEN " NAME_OF("phase", "n.a") " ELSE " NAME_OF("phase", "p.phase") " END"},

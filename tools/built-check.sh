@@ -18,8 +18,9 @@ $make --no-print-directory -nB V=1 B="$out" everything-but-the-check >"$commands
     exit 1
 }
 git ls-files '*.c' '*.cc' '*.cu' | sort >"$sources"
-missing=$(tr -s " '\"" '\n\n\n' <"$commands" | grep -E '\.(c|cc|cu)$' | sed 's,^\./,,' | sort -u | comm -13 - "$sources")
-needs_cuda='^(engine/device/cuda/|tests/engine/device/cuda/|tracer/inject/|tests/tracer/inject/|tests/tracer/cupti/|tests/gpu/plain)'
+missing=$(tr -s " '\"" '\n\n\n' <"$commands" | grep -E '\.(c|cc|cu)$' | sed 's,^\./,,' | sort -u |
+    comm -13 - "$sources")
+needs_cuda='^((tests/)?engine/device/cuda/|(tests/)?tracer/inject/|tests/tracer/cupti/|tests/gpu/plain)'
 if grep -q nvcc "$commands"; then
     needs_cuda='^$'
 fi

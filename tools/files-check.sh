@@ -1,28 +1,42 @@
 #!/bin/sh
-# tools/files-check.sh - does every source begin with a comment "path - what it is for", with its own path? In scripts
-# words for the arguments may stand between the two. Exit status 1 where one does not. Nets, lessons, golden files and
-# seeds are data; tables (.def) say what a row is instead; tests/gpu/run.sh begins with how it is called.
+# tools/files-check.sh - checks the form of sources. Exit status 1 if something is wrong.
+#
+# - A source begins with a comment "path - what it is for", with its own path. In scripts words for the arguments may
+#   stand between the two. Tables (.def) say what a row is instead.
+# - A line has at most 120 characters, a file at most 600 lines. The rows of tables may be longer.
+#
+# Nets, lessons, golden files and seeds are data; tests/gpu/run.sh begins with how it is called, and a table.
 set -u
-bad=$(mktemp)
-trap 'rm -f "$bad"' EXIT
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
-git ls-files | grep -E '\.(c|h|cu|cuh|cc|inc|py|sh)$' |
-    grep -vE '^tests/(nets|golden|fuzz/seeds)/|^lessons/|^sample_nets/[^/]*\.py$|^tests/gpu/run\.sh$' |
-    while IFS= read -r file; do
-        [ -e "$file" ] || continue
-        awk -v path="$file" '
-            NR == 1 && (/^#!/ || /^\/\*$/) { next }
-            {
-                line = $0
-                sub(/^(\/\* | \* |# |""")/, "", line)
-                begins = line != $0 && index(line, path) == 1
-                rest = substr(line, length(path) + 1)
-                exit
-            }
-            END {
-                if (!begins || rest !~ /^( [^-].*)? - ./)
-                    print "files-check: " path ": the first comment is not `" path " - what it is for`"
-            }' "$file"
-    done >"$bad"
-cat "$bad" >&2
-[ ! -s "$bad" ]
+git ls-files | grep -E '\.(c|h|cu|cuh|cc|inc|def|py|sh)$|^Makefile$' |
+    grep -vE '^tests/(nets|golden|fuzz/seeds)/|^lessons/|^sample_nets/[^/]*\.py$|^tests/gpu/run\.sh$' >"$tmp/listed"
+while IFS= read -r file; do
+    [ ! -e "$file" ] || echo "$file"
+done <"$tmp/listed" >"$tmp/files"
+
+# One byte a character: the bytes that continue one are left out.
+LC_ALL=C xargs awk '
+    FNR == 1 {
+        is_table = FILENAME ~ /\.def$/
+        begins = is_table || FILENAME == "Makefile"
+    }
+    FNR <= 2 && !begins {
+        line = $0
+        sub(/^(\/\* | \* |# |""")/, "", line)
+        rest = substr(line, length(FILENAME) + 1)
+        begins = line != $0 && index(line, FILENAME) == 1 && rest ~ /^( [^-].*)? - ./
+        if (FNR == 2 && !begins)
+            print FILENAME ": the first comment is not `" FILENAME " - what it is for`"
+    }
+    length($0) > 120 && (!is_table || /^(\/\*| \*)/) {
+        line = $0
+        gsub(/[\200-\277]/, "", line)
+        if (length(line) > 120)
+            print FILENAME ":" FNR ": " length(line) " characters"
+    }
+    FNR == 601 && !is_table && FILENAME != "Makefile" { print FILENAME ": more than 600 lines" }' <"$tmp/files" |
+    sed 's/^/files-check: /' >"$tmp/bad"
+cat "$tmp/bad" >&2
+[ ! -s "$tmp/bad" ]

@@ -1,8 +1,8 @@
 #!/bin/sh
-# tools/globals-check.sh OUT OBJECT… - compares the writable globals and function statics of these objects, in the folder
-# OUT of a build, with the list "Writable globals" of docs/internals/conventions.md. Fails, naming it, where one is not
-# in the list, and where the list has one that its object has not. Objects that were not built are left out. PAGE=FILE
-# reads another page.
+# tools/globals-check.sh OUT OBJECT… - compares the writable globals and function statics of these objects, in the
+# folder OUT of a build, with the list "Writable globals" of docs/internals/conventions.md. Fails, naming it, where one
+# is not in the list, and where the list has one that its object has not. Objects that were not built are left out.
+# PAGE=FILE reads another page.
 set -u
 page=${PAGE:-docs/internals/conventions.md}
 out=$1

@@ -110,6 +110,8 @@ fi
 
 git ls-files 2>/dev/null | grep -E '\.(c|h|cu|cuh|cc|inc|def|py|sh)$' |
     grep -vE '^tests/(nets|golden|fuzz/seeds)/|^sample_nets/' | sed 's,/[^/]*$,,' | sort | uniq -c |
-    awk '$1 > 40 { print "layer-check: " $2 "/ has " $1 " source files, more than 40" >"/dev/stderr"; bad = 1 } END { exit bad }' ||
+    awk '
+        $1 > 40 { print "layer-check: " $2 "/ has " $1 " source files, more than 40" >"/dev/stderr"; bad = 1 }
+        END { exit bad }' ||
     status=1
 exit $status

@@ -14,8 +14,10 @@ count() { # count WORD LOG: the sum over the lines "[  WORD  ] N test(s)": a pro
     sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
 }
 
-spent() { # spent FILE: processor time in seconds, from what `times` wrote there: its second line is of the shell's children
-    LC_ALL=C awk 'NR == 2 { split($1, u, "m"); split($2, s, "m"); printf "%.1f", 60 * (u[1] + s[1]) + u[2] + s[2] }' "$1"
+# spent FILE: processor time in seconds, from what `times` wrote there: its second line is of the shell's children.
+spent() {
+    LC_ALL=C awk '
+        NR == 2 { split($1, u, "m"); split($2, s, "m"); printf "%.1f", 60 * (u[1] + s[1]) + u[2] + s[2] }' "$1"
 }
 
 one() { # one OUT PROGRAM: run it and leave "passed failed skipped seconds" beside its log
@@ -28,7 +30,8 @@ one() { # one OUT PROGRAM: run it and leave "passed failed skipped seconds" besi
     status=$?
     rm -rf "$home"
     if [ "$status" = 124 ] || [ "$status" = 137 ]; then
-        echo "run-tests: no end within ${TEST_TIMEOUT:-1200} s; the last line that begins with RUN names the test" >>"$log"
+        echo "run-tests: no end within ${TEST_TIMEOUT:-1200} s; the last line that begins with RUN names the test" \
+            >>"$log"
     fi
     times >"${log%.log}.times" # not in a subshell: that has no children yet
     seconds=$(spent "${log%.log}.times")
@@ -61,7 +64,10 @@ mkdir -p "$TEST_LOGS"
 SHUFFLE=${SHUFFLE:-$(awk 'BEGIN { srand(); print int(rand() * 1000000) }')}
 echo "order of the programs: SHUFFLE=$SHUFFLE"
 # The long ones go first, so that no processor waits for them at the end.
-printf "%s\n" "$@" | LC_ALL=C sort | LC_ALL=C awk -v seed="$SHUFFLE" 'BEGIN { srand(seed) } { print ($0 ~ /\/(facts|golden_check)\// ? 0 : 1), rand(), $0 }' |
+printf "%s\n" "$@" | LC_ALL=C sort |
+    LC_ALL=C awk -v seed="$SHUFFLE" '
+        BEGIN { srand(seed) }
+        { print ($0 ~ /\/(facts|golden_check)\// ? 0 : 1), rand(), $0 }' |
     LC_ALL=C sort -s -k 1,1n -k 2,2g | cut -d ' ' -f 3- |
     xargs -P "$(nproc 2>/dev/null || echo 2)" -I{} sh "$0" --one "$out" {}
 cat "$TEST_LOGS"/*.skipped | sort >"$TEST_LOGS/skipped"

@@ -54,7 +54,8 @@ if [ -z "$missing" ]; then
 fi
 missing="$missing$wanted"
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "set-up: this machine has no apt-get; install what these Debian packages hold, then run make again:$missing" >&2
+    echo "set-up: this machine has no apt-get; install what these Debian packages hold, then run make" \
+        "again:$missing" >&2
     exit 1
 fi
 install="apt-get install -y --no-install-recommends$missing"

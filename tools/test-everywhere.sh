@@ -17,7 +17,8 @@ VRAMSCOPE=$(realpath "$out/vramscope")
 export VRAMSCOPE
 ALL=$($make -s B="$out" print-tests)
 # The programs that compute, that wait, that read a clock, and that print or read numbers.
-NUMBERS=$(printf '%s\n' $ALL | grep -E '/(golden_check/test_(golden_numbers|arithmetic)|engine/device/|facts/test_devices$)')
+NUMBERS=$(printf '%s\n' $ALL |
+    grep -E '/(golden_check/test_(golden_numbers|arithmetic)|engine/device/|facts/test_devices$)')
 TEXTS=$(printf '%s\n' $ALL | grep -E '/(base|cli|lang|export|import|recording|store|tui|e2e)/')
 CLOCKS=$(printf '%s\n' $ALL | grep -E '/(tracer|store|facts/test_kill|e2e/test_record|tui/test_(terminal|app))')
 
@@ -52,7 +53,8 @@ suite() { # suite PROGRAM…
 
 as_other_user() {
     chmod 777 "$work"
-    runuser -u nobody -- env HOME=/nonexistent TEST_LOGS="$TEST_LOGS" VRAMSCOPE="$VRAMSCOPE" sh tools/run-tests.sh "$out" $ALL
+    runuser -u nobody -- env HOME=/nonexistent TEST_LOGS="$TEST_LOGS" VRAMSCOPE="$VRAMSCOPE" \
+        sh tools/run-tests.sh "$out" $ALL
 }
 
 beside_a_copy() {

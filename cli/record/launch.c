@@ -119,8 +119,8 @@ static enum vs_status refuse(const struct cli_launch *launch, int reason,
 }
 
 /*
- * What exec will find at `path`: 0, or an errno. In PATH a folder that cannot be searched is one without the program, as
- * for a shell.
+ * What exec will find at `path`: 0, or an errno. In PATH a folder that cannot be searched is one without the program,
+ * as for a shell.
  */
 static int file_check(const char *path, bool is_from_search)
 {

@@ -231,8 +231,8 @@ void eng_events_release(struct eng_alloc *alloc);
 /* ---- cache.c ---- */
 
 /*
- * Returns unsplit free segments of the large pool to the driver, those of at least average age first, until the reserved
- * bytes are at most gc_threshold times the limit. Does nothing where they are already.
+ * Returns unsplit free segments of the large pool to the driver, those of at least average age first, until the
+ * reserved bytes are at most gc_threshold times the limit. Does nothing where they are already.
  */
 void eng_cache_collect_garbage(struct eng_alloc *alloc);
 /*

@@ -236,8 +236,8 @@ void eng_fail_second_backward(const struct eng_node *n)
 }
 
 /*
- * Which op saved the tensor and which overwrote it last, with their lines. `why` has VS_ERROR_TEXT_MAX bytes. A backward
- * node of the net's own is named as such.
+ * Which op saved the tensor and which overwrote it last, with their lines. `why` has VS_ERROR_TEXT_MAX bytes. A
+ * backward node of the net's own is named as such.
  */
 static void overwritten_text(const struct eng_node *n, const struct eng_saved *s, char *why)
 {

@@ -21,8 +21,8 @@ struct eng_node;
 uint64_t eng_flops_of_call(enum eng_op_id id, const struct eng_arg *args);
 
 /*
- * Of a backward node's own formula, with the gradients that are needed now; ops that the formula calls count themselves.
- * g: incoming gradients as for eng_node_run; NULL or all NULL: there is nothing to compute.
+ * Of a backward node's own formula, with the gradients that are needed now; ops that the formula calls count
+ * themselves. g: incoming gradients as for eng_node_run; NULL or all NULL: there is nothing to compute.
  */
 uint64_t eng_flops_of_node(const struct eng_node *n, struct eng_tensor *const *g);
 

@@ -1,9 +1,9 @@
 # lang/prelude/amp.py - torch.amp: GradScaler (autocast is native).
 #
 # For:       net files and the built-in loop.
-# Invariant: the scaler's small device tensors are created, copied and freed where PyTorch's are: scale and growth tracker
-#            at the first scale(); per step the two double temporaries of the reciprocal, the inverse scale and the flag,
-#            each with a copy for the device. The flag's copy lives until update().
+# Invariant: the scaler's small device tensors are created, copied and freed where PyTorch's are: scale and growth
+#            tracker at the first scale(); per step the two double temporaries of the reciprocal, the inverse scale and
+#            the flag, each with a copy for the device. The flag's copy lives until update().
 #
 # The factor is also kept as a number on the host, so that the events are the same without data.
 import torch

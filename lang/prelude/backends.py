@@ -20,8 +20,8 @@ def _set_cudnn(name, value):
                                   "benchmark, deterministic, enabled, allow_tf32 and benchmark_limit")
     _expect_bool(f"set_{name}_cudnn", value)
     if name == "enabled" and not value:
-        raise NotImplementedError("torch.backends.cudnn.enabled = False: PyTorch's own convolutions, batch norms and RNNs, whose "
-                                  "temporaries differ, are not modelled here; leave it True")
+        raise NotImplementedError("torch.backends.cudnn.enabled = False: PyTorch's own convolutions, batch norms and "
+                                  "RNNs, whose temporaries differ, are not modelled here; leave it True")
 
 
 def _set_matmul(name, value):

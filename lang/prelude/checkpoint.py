@@ -52,9 +52,9 @@ class CheckpointFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *args):
         if not torch._checkpoint_is_valid():
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
-                               "`inputs` parameter to .backward(). To resolve this error, you can either set "
-                               "use_reentrant=False, or call .backward() without passing the `inputs` argument.")
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                               "passing an `inputs` parameter to .backward(). To resolve this error, you can either "
+                               "set use_reentrant=False, or call .backward() without passing the `inputs` argument.")
         inputs = list(ctx.inputs)
         tensor_indices = ctx.tensor_indices
         tensors = ctx.saved_tensors
@@ -102,9 +102,9 @@ def _refuse_options(context_fn, debug, determinism_check):
 
 
 def _default_reentrant(name):
-    torch._warn(f"{name}: the use_reentrant parameter should be passed explicitly. In a future release, calling checkpoint "
-                "without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-                "preserve the current default behavior, you can pass use_reentrant=True.")
+    torch._warn(f"{name}: the use_reentrant parameter should be passed explicitly. In a future release, calling "
+                f"checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if "
+                f"you need to preserve the current default behavior, you can pass use_reentrant=True.")
     return True
 
 

@@ -1,15 +1,16 @@
 # lang/prelude/copy.py - copy: copy() and deepcopy(), as CPython's module and PyTorch's tensors and modules do them.
 #
 # For:       net files; nn_transformer.py.
-# Invariant: a tensor is copied where and when PyTorch copies it: a parameter is cloned, of any other leaf the whole memory
-#            is copied; an object that is reached twice is copied once.
+# Invariant: a tensor is copied where and when PyTorch copies it: a parameter is cloned, of any other leaf the whole
+#            memory is copied; an object that is reached twice is copied once.
 import torch
 from torch.nn import Module, Parameter
 
 
 def _deep_tensor(x):
     if not x.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+                           "at the moment.")
     with torch.no_grad():
         if isinstance(x, Parameter):
             return Parameter(x.detach().clone(), x.requires_grad)
@@ -58,7 +59,8 @@ def deepcopy(x, memo=None):
     if x in memo:
         return memo[x]
     if hasattr(x, "__deepcopy__"):
-        raise NotImplementedError(f"copy.deepcopy(): `__deepcopy__` of {type(x).__name__} is not looked for; copy it by hand")
+        raise NotImplementedError(f"copy.deepcopy(): `__deepcopy__` of {type(x).__name__} is not looked for; copy it "
+                                  f"by hand")
     new = torch._new(type(x))
     memo[x] = new
     if isinstance(x, Module):
@@ -75,7 +77,8 @@ def copy(x):
     if isinstance(x, dict):
         return dict(x)
     if isinstance(x, (torch.Tensor, Module)):
-        raise NotImplementedError(f"copy.copy() of a {type(x).__name__} is not supported here; use copy.deepcopy(), or .clone() of a tensor")
+        raise NotImplementedError(f"copy.copy() of a {type(x).__name__} is not supported here; use copy.deepcopy(), or "
+                                  f".clone() of a tensor")
     if not torch._is_instance(x):
         return x
     new = torch._new(type(x))

@@ -1,8 +1,10 @@
 # lang/prelude/distributed.py - DistributedDataParallel and ZeroRedundancyOptimizer in one of `world` processes: rank 0.
 #
-# For:       train.py and toggles.py; docs/internals/distributed.md says which PyTorch API each value of the toggle `shard` stands for.
-# Invariant: device memory at every point is that of PyTorch 2.15 with NCCL, measured by tests/oracle/distributed.py. No data
-#            is sent: the other processes are assumed to have the same values, so an in-place collective does nothing.
+# For:       train.py and toggles.py; docs/internals/distributed.md says which PyTorch API each value of the toggle
+#            `shard` stands for.
+# Invariant: device memory at every point is that of PyTorch 2.15 with NCCL, measured by tests/oracle/distributed.py. No
+#            data is sent: the other processes are assumed to have the same values, so an in-place collective does
+#            nothing.
 import torch
 import torch.nn as nn
 import torch.optim
@@ -16,11 +18,11 @@ _NO_LIMIT = 9223372036854775807
 def check(net, settings):
     # refuse incompatible toggles before anything is on the device
     if settings["shard"] == "zero1" and hasattr(net, "optimizer"):
-        raise ValueError("shard=zero1: the net makes its optimizer itself, and a ZeroRedundancyOptimizer is made of a class "
-                         "and its settings; leave out the net's `def optimizer`, or use shard=ddp")
+        raise ValueError("shard=zero1: the net makes its optimizer itself, and a ZeroRedundancyOptimizer is made of a "
+                         "class and its settings; leave out the net's `def optimizer`, or use shard=ddp")
     if settings["shard"] == "zero1" and torch._has_data() and settings["grad"] == "train":
-        torch._warn("shard=zero1: rank 0 updates its own share of the parameters; the others, which come from the other "
-                    "processes, stay as they are here, and so the losses are not those of a training")
+        torch._warn("shard=zero1: rank 0 updates its own share of the parameters; the others, which come from the "
+                    "other processes, stay as they are here, and so the losses are not those of a training")
 
 
 # ---- buckets ----
@@ -31,8 +33,9 @@ def _bytes(t):
 
 
 def _assign(tensors, limits):
-    # Lists of indices of `tensors`, each of one dtype, closed when it reaches the limit. A dtype's buckets use the limits in turn, then the
-    # last one. Incomplete buckets come at the end, the dtype seen last first, in the order of PyTorch's hash table.
+    # Lists of indices of `tensors`, each of one dtype, closed when it reaches the limit. A dtype's buckets use the
+    # limits in turn, then the last one. Incomplete buckets come at the end, the dtype seen last first, in the order of
+    # PyTorch's hash table.
     full = []
     filling = {}
     for i, t in enumerate(tensors):
@@ -64,8 +67,8 @@ def _by_first(buckets):
 
 @torch.no_grad()
 def _broadcast_coalesced(tensors):
-    # Each bucket is copied to one flat tensor, sent and copied back; two are in flight at once. A bucket of one tensor is
-    # sent without a copy.
+    # Each bucket is copied to one flat tensor, sent and copied back; two are in flight at once. A bucket of one tensor
+    # is sent without a copy.
     in_flight = []
     for places in _by_first(_assign(tensors, [_BROADCAST_BUCKET])):
         if len(in_flight) == 2:
@@ -103,8 +106,8 @@ class DistributedDataParallel(nn.Module):
         self.module = module
         self.reduced = [p for p in module.parameters() if p.requires_grad]
         if len(self.reduced) == 0:
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
-                               "gradient.")
+            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that "
+                               "requires a gradient.")
         self.synced_buffers = list(module.buffers())
         self.syncs_buffers = True
         self.is_rebuilt = False
@@ -129,9 +132,9 @@ class DistributedDataParallel(nn.Module):
         # before the second forward: buckets in the order in which gradients came, on which the processes agree
         order = torch._ready_order()
         if 0 < len(order) < len(self.reduced):
-            raise RuntimeError("Expected to have finished reduction in the prior iteration before starting a new one. This error "
-                               "indicates that your module has parameters that were not used in producing loss. Parameter "
-                               "indices which did not receive grad: "
+            raise RuntimeError("Expected to have finished reduction in the prior iteration before starting a new one. "
+                               "This error indicates that your module has parameters that were not used in producing "
+                               "loss. Parameter indices which did not receive grad: "
                                + " ".join([str(i) for i in range(len(self.reduced)) if i not in order]))
         if self.is_rebuilt or len(order) == 0:
             return
@@ -164,7 +167,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     def __init__(self, params, optimizer_class, world, **defaults):
         for p in params:
             if p.dtype != params[0].dtype:
-                raise ValueError("ZeroRedundancyOptimizer only supports using the same dense type for all parameters but got both "
+                raise ValueError("ZeroRedundancyOptimizer only supports using the same dense type for all parameters "
+                                 "but got both "
                                  f"{params[0].dtype} and {p.dtype}")
         super().__init__(params, defaults)
         self.optim = optimizer_class([self._share_of(group, world) for group in self.param_groups], **defaults)

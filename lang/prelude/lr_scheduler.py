@@ -1,8 +1,8 @@
 # lang/prelude/lr_scheduler.py - torch.optim.lr_scheduler: learning rate schedules.
 #
 # For:       net files with a train_step or an optimizer; nothing here creates a tensor.
-# Invariant: a scheduler sets every group's "lr" in its constructor and in step(), to the number that PyTorch computes, in
-#            the same order of operations; get_last_lr() returns the values set last.
+# Invariant: a scheduler sets every group's "lr" in its constructor and in step(), to the number that PyTorch computes,
+#            in the same order of operations; get_last_lr() returns the values set last.
 import math
 
 import torch
@@ -502,11 +502,12 @@ def _check_schedulers(name, optimizer, schedulers):
         raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
     for i, scheduler in enumerate(schedulers):
         if isinstance(scheduler, ReduceLROnPlateau):
-            raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                             f"specified when calling `step`, but got one at index {i} in the given schedulers sequence.")
+            raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs "
+                             f"to be specified when calling `step`, but got one at index {i} in the given schedulers "
+                             f"sequence.")
         if scheduler.optimizer is not optimizer:
-            raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but the scheduler at index "
-                             f"{i} has another one")
+            raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but the scheduler at "
+                             f"index {i} has another one")
 
 
 def _undo(scheduler):
@@ -534,7 +535,8 @@ class SequentialLR(LRScheduler):
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         _check_schedulers("SequentialLR", optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the "
+                             "number of "
                              f"milestone points, but got number of schedulers {len(schedulers)} and the number of "
                              f"milestones to be equal to {len(milestones)}")
         self._schedulers = schedulers

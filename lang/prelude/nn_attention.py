@@ -92,7 +92,8 @@ class MultiheadAttention(Module):
                 average_attn_weights=True, is_causal=False):
         if self._has_fast_path(query, key, value, attn_mask, key_padding_mask):
             raise NotImplementedError("nn.MultiheadAttention: PyTorch takes a fused inference kernel here (eval mode "
-                                      "without gradients, batch_first=True), which is not supported; use batch_first=False")
+                                      "without gradients, batch_first=True), which is not supported; use "
+                                      "batch_first=False")
         is_batched = query.dim() == 3
         key_padding_mask = F._canonical_mask(key_padding_mask, "key_padding_mask", query.dtype)
         attn_mask = F._canonical_mask(attn_mask, "attn_mask", query.dtype)

@@ -1,7 +1,8 @@
 # lang/prelude/nn_rnn.py - torch.nn: cells of recurrent networks, for one time step.
 #
 # For:       net files.
-# Invariant: as nn_layers.py. Whole layers (LSTM, GRU, RNN) are refused: only cuDNN knows the size of its reserve buffer.
+# Invariant: as nn_layers.py. Whole layers (LSTM, GRU, RNN) are refused: only cuDNN knows the size of its reserve
+#            buffer.
 import math
 
 import torch
@@ -98,8 +99,9 @@ class LSTMCell(RNNCellBase):
 
 
 def _refused(name):
-    raise NotImplementedError(f"nn.{name} runs in cuDNN, which alone knows the size of what it keeps for backward, so its memory cannot be "
-                              f"reproduced exactly: write the layer with nn.{name}Cell and a loop over time")
+    raise NotImplementedError(f"nn.{name} runs in cuDNN, which alone knows the size of what it keeps for backward, so "
+                              f"its memory cannot be reproduced exactly: write the layer with nn.{name}Cell and a loop "
+                              f"over time")
 
 
 class LSTM(Module):

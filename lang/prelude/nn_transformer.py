@@ -53,8 +53,9 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
         src_mask = F._canonical_mask(src_mask, "src_mask", src.dtype)
         if self._has_fast_path(src):
-            raise NotImplementedError("nn.TransformerEncoderLayer: PyTorch takes a fused inference kernel here (eval mode "
-                                      "without gradients, batch_first=True), which is not supported; use batch_first=False")
+            raise NotImplementedError("nn.TransformerEncoderLayer: PyTorch takes a fused inference kernel here (eval "
+                                      "mode without gradients, batch_first=True), which is not supported; use "
+                                      "batch_first=False")
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal=is_causal)
@@ -142,8 +143,8 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
     make_causal = is_causal is True
     if is_causal is None and mask is not None:
         if mask.is_cuda and not torch._has_data():
-            raise NotImplementedError("whether the mask is the causal one is asked of its values, and a run on meta has none: give "
-                                      "is_causal=True or is_causal=False with it")
+            raise NotImplementedError("whether the mask is the causal one is asked of its values, and a run on meta "
+                                      "has none: give is_causal=True or is_causal=False with it")
         sz = size if size is not None else mask.size(-2)
         causal_comparison = _causal_mask(sz, device=mask.device, dtype=mask.dtype)
         if mask.size() == causal_comparison.size():
@@ -159,7 +160,8 @@ def _could_be_packed(layer):
         return False
     if layer.self_attn.in_proj_bias is None or layer.norm1.eps != layer.norm2.eps:
         return False
-    if layer.activation is not F.relu and layer.activation is not F.gelu and not isinstance(layer.activation, (ReLU, GELU)):
+    if (layer.activation is not F.relu and layer.activation is not F.gelu
+            and not isinstance(layer.activation, (ReLU, GELU))):
         return False
     return layer.self_attn.num_heads % 2 == 0
 
@@ -180,8 +182,8 @@ class TransformerEncoder(Module):
         first_layer = self.layers[0]
         if (self.use_nested_tensor and not first_layer.training and src.dim() == 3 and
                 src_key_padding_mask is not None):
-            raise NotImplementedError("nn.TransformerEncoder: in eval mode with a padding mask PyTorch reads its values to see whether the rows "
-                                      "can be packed; give enable_nested_tensor=False")
+            raise NotImplementedError("nn.TransformerEncoder: in eval mode with a padding mask PyTorch reads its "
+                                      "values to see whether the rows can be packed; give enable_nested_tensor=False")
         output = src
         seq_len = _get_seq_len(src, first_layer.self_attn.batch_first)
         is_causal = _detect_is_causal_mask(mask, is_causal, seq_len)
@@ -221,14 +223,16 @@ class Transformer(Module):
         if custom_encoder is not None:
             self.encoder = custom_encoder
         else:
-            encoder_layer = TransformerEncoderLayer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+            encoder_layer = TransformerEncoderLayer(d_model, nhead, dim_feedforward, dropout, activation,
+                                                    layer_norm_eps,
                                                     batch_first, norm_first, bias, device, dtype)
             encoder_norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
             self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, encoder_norm)
         if custom_decoder is not None:
             self.decoder = custom_decoder
         else:
-            decoder_layer = TransformerDecoderLayer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+            decoder_layer = TransformerDecoderLayer(d_model, nhead, dim_feedforward, dropout, activation,
+                                                    layer_norm_eps,
                                                     batch_first, norm_first, bias, device, dtype)
             decoder_norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
             self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, decoder_norm)
@@ -247,7 +251,8 @@ class Transformer(Module):
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         output = self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                              tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
+                              tgt_key_padding_mask=tgt_key_padding_mask,
+                              memory_key_padding_mask=memory_key_padding_mask,
                               tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
         return output
 

@@ -1,10 +1,10 @@
 # lang/prelude/optim.py - torch.optim: SGD, Adam, AdamW, RMSprop, Adagrad.
 #
 # For:       net files and the built-in loop.
-# Invariant: state is created in the first step() that sees a gradient (Adagrad's in the constructor), in the order of the
-#            parameters, and each step creates the same temporaries as PyTorch: the multi-tensor form (the default where all
-#            parameters are on the device) creates whole lists that live until the list's name is bound again, the
-#            single-tensor form those of one parameter, whose names stay bound while the next one's are computed.
+# Invariant: state is created in the first step() that sees a gradient (Adagrad's in the constructor), in the order of
+#            the parameters, and each step creates the same temporaries as PyTorch: the multi-tensor form (the default
+#            where all parameters are on the device) creates whole lists that live until the list's name is bound again,
+#            the single-tensor form those of one parameter, whose names stay bound while the next one's are computed.
 #
 # A parameter's step counter is a number on the host (in PyTorch a CPU tensor), so it is also known on meta.
 import torch
@@ -376,7 +376,8 @@ class RMSprop(Optimizer):
                     if group["centered"]:
                         grad_avgs.append(state["grad_avg"])
             torch._check_eps(type(self).__name__, group["eps"], params_with_grad)
-            update = _multi_tensor_rmsprop if _wants_foreach(group["foreach"], params_with_grad) else _single_tensor_rmsprop
+            update = (_multi_tensor_rmsprop if _wants_foreach(group["foreach"], params_with_grad)
+                      else _single_tensor_rmsprop)
             update(params_with_grad, grads, square_avgs, grad_avgs, momentum_buffer_list, group)
         return loss
 
@@ -476,7 +477,8 @@ class Adagrad(Optimizer):
                     state_sums.append(state["sum"])
                     state_steps.append(state["step"])
             torch._check_eps(type(self).__name__, group["eps"], params_with_grad)
-            update = _multi_tensor_adagrad if _wants_foreach(group["foreach"], params_with_grad) else _single_tensor_adagrad
+            update = (_multi_tensor_adagrad if _wants_foreach(group["foreach"], params_with_grad)
+                      else _single_tensor_adagrad)
             update(params_with_grad, grads, state_sums, state_steps, group)
         return loss
 

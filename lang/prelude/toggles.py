@@ -83,7 +83,8 @@ def _note_no_candidates(model):
     if len(able) > 0:
         why = "each module that can work in place does so already"
     else:
-        why = "the net has no module of an activation or a dropout; functions have a form of their own, as F.relu(x, inplace=True)"
+        why = ("the net has no module of an activation or a dropout; functions have a form of their own, as "
+               "F.relu(x, inplace=True)")
     torch._note_refused("inplace", "on", why)
 
 
@@ -125,7 +126,8 @@ def decide_inplace(model, value):
     if len(candidates) == 0:
         _note_no_candidates(model)
         return []
-    # usually one run with all of them shows which are at fault; else they are checked one by one, if the net works without any
+    # usually one run with all of them shows which are at fault; else they are checked one by one, if the net works
+    # without any
     faults = torch._inplace_blame(candidates)
     if faults is not None:
         kept = [candidates[i] for i in range(len(candidates)) if faults[i] is None]

@@ -71,8 +71,9 @@ def host_batch(net, count, settings):
 
 
 class Prefetcher:
-    # The loop of docs/guide/net-language.md ("prefetch"): `depth` further batches are on the device, and the next one is loaded before the
-    # oldest is returned. The caller's old batch is freed when its names are bound again, so for that time there is one more.
+    # The loop of docs/guide/net-language.md ("prefetch"): `depth` further batches are on the device, and the next one
+    # is loaded before the oldest is returned. The caller's old batch is freed when its names are bound again, so for
+    # that time there is one more.
     def __init__(self, load, depth):
         self.load = load
         self.batches = []

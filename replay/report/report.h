@@ -103,8 +103,8 @@ void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json)
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
                    struct vs_json *json);
 /*
- * Whether `peak`, in allocated bytes, is exact or a lower bound: a line of text, nothing where it is exact; and the JSON
- * member `bound`. `uncertainty` was filled from `trace`.
+ * Whether `peak`, in allocated bytes, is exact or a lower bound: a line of text, nothing where it is exact; and the
+ * JSON member `bound`. `uncertainty` was filled from `trace`.
  */
 void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncertainty *uncertainty,
                           uint64_t peak, struct vs_text *out);

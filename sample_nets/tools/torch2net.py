@@ -109,7 +109,8 @@ def convert(model, example_inputs, target=None, loss=None, optimizer=None, title
     about = ["# %s, written by torch2net.py from PyTorch %s." % (name, torch.__version__.split("+")[0]),
              "# Lesson: where a model of your own puts its memory."]
     if recorder.reads:
-        about.append("# Decided by the example's values, as they are asked for at %s." % ", ".join(sorted(recorder.reads)))
+        places = ", ".join(sorted(recorder.reads))
+        about.append("# Decided by the example's values, as they are asked for at %s." % places)
     if evaluated is None:
         about.append("# Recorded in training mode only: grad=eval would not be what the model does then.")
     lines = netfile.file_lines(about, recorder, evaluated, originals, tail)
@@ -183,7 +184,8 @@ def _input(word):
     words = rest.split(":")
     dtype = torch.float32 if words[0][:1].isdigit() else getattr(torch, words.pop(0), None)
     if not isinstance(dtype, torch.dtype) or not words or not all(s.isdigit() for s in ",".join(words).split(",")):
-        raise ValueError("%s: write [NAME=][DTYPE:]SIZES[:HIGH], as in 8,3,224,224 or input_ids=int64:4,128:50257" % word)
+        raise ValueError("%s: write [NAME=][DTYPE:]SIZES[:HIGH], as in 8,3,224,224 or "
+                         "input_ids=int64:4,128:50257" % word)
     shape = [int(s) for s in words[0].split(",")]
     if dtype.is_floating_point or dtype == torch.bool:
         return name, torch.zeros(shape, dtype=dtype)
@@ -206,7 +208,8 @@ def main(words=None):
     p.add_argument("model", help="MODULE:NAME of a class or function that makes the model, or of a model")
     p.add_argument("--input", action="append", required=True, help="[NAME=][DTYPE:]SIZES[:HIGH]; once for each input")
     p.add_argument("--target", help="[DTYPE:]SIZES[:HIGH] of what the loss compares with")
-    p.add_argument("--loss", help="cross_entropy (default), mse, lm, MODULE:NAME, or an expression of output and target")
+    p.add_argument("--loss", help="cross_entropy (default), mse, lm, MODULE:NAME, or an expression of output and "
+                                  "target")
     p.add_argument("--optimizer", choices=("sgd", "momentum", "adam", "adamw"),
                    help="the optimizer that the net file sets (left out: none; choose it with record's --optimizer)")
     p.add_argument("--config", help="MODULE:NAME of a configuration to make the model of")

@@ -4,8 +4,8 @@ cases.
 
     python3 tests/fuzz/make_seeds.py FOLDER_OF_SNAPSHOTS
 
-Of each snapshot the first segments and events with the outermost and innermost frames, in one protocol or another; they are strangers' files, so the
-reader here takes data only. Of tests/golden/pickle/cases.txt every fifteenth.
+Of each snapshot the first segments and events with the outermost and innermost frames, in one protocol or another; they
+are strangers' files, so the reader here takes data only. Of tests/golden/pickle/cases.txt every fifteenth.
 """
 import gzip
 import io

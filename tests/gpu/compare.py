@@ -3,9 +3,10 @@
 
     python3 tests/gpu/compare.py OUT VRAMSCOPE
 
-Every case is recorded with `--device meta`; compared are its parameters, six figures at the end of every phase, the peaks,
-what autograd saved and the recomputed ops. `vramscope match` compares the events. Prints one line a case and every
-difference; writes the same to OUT/differences.txt. Exit status 0: nothing differs, 1: something does. Needs no GPU and no PyTorch.
+Every case is recorded with `--device meta`; compared are its parameters, six figures at the end of every phase, the
+peaks, what autograd saved and the recomputed ops. `vramscope match` compares the events. Prints one line a case and
+every difference; writes the same to OUT/differences.txt. Exit status 0: nothing differs, 1: something does. Needs no
+GPU and no PyTorch.
 """
 import concurrent.futures
 import csv

@@ -14,8 +14,8 @@ if grep -q '"stand_in": true' "$out/machine.json" "$out/golden.jsonl" 2>/dev/nul
 fi
 to=tests/golden/gpu/$gpu
 mkdir -p "$to"
-for file in machine.json summary.json summary.txt golden.jsonl events.jsonl.gz differences.txt ops.jsonl kernels.jsonl nets.jsonl \
-    steps.jsonl oom.jsonl programs.jsonl cupti.jsonl sanitizer.jsonl smi.jsonl; do
+for file in machine.json summary.json summary.txt golden.jsonl events.jsonl.gz differences.txt ops.jsonl \
+    kernels.jsonl nets.jsonl steps.jsonl oom.jsonl programs.jsonl cupti.jsonl sanitizer.jsonl smi.jsonl; do
     if [ -f "$out/$file" ]; then
         cp "$out/$file" "$to/"
     fi

@@ -4,9 +4,10 @@
     python3 tests/gpu/measure.py OUT [--seconds N] [--only REGEX] [--stand-in]
 
 Writes OUT/golden.jsonl: first the machine, then one line a case, in the words of tests/golden/oracle/grid (see
-tests/oracle/README.md), with `counters`, what torch.cuda.memory_stats() said at the end of each phase, libraries' workspaces
-and kernels' scratch included; and OUT/events.jsonl.gz: every allocation and free of a tensor. After N seconds (450) no
-further case is begun. --stand-in: where no GPU is, run on the stand-in of tests/oracle; for testing this script.
+tests/oracle/README.md), with `counters`, what torch.cuda.memory_stats() said at the end of each phase, libraries'
+workspaces and kernels' scratch included; and OUT/events.jsonl.gz: every allocation and free of a tensor. After N
+seconds (450) no further case is begun. --stand-in: where no GPU is, run on the stand-in of tests/oracle; for testing
+this script.
 """
 import gzip
 import json

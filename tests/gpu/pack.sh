@@ -9,7 +9,9 @@ make -j"$(nproc 2>/dev/null || echo 2)" all cuda gpu-tests doubles
 rm -rf "$carry"
 mkdir -p "$carry/tests/gpu" "$carry/twin" "$carry/fake/cupti" "$carry/libs"
 # and what --stand-in takes in the place of a GPU: small, and tells a script that fails from a GPU that does
-for file in vramscope $(cd build && ls ./*.so 2>/dev/null) twin/vramscope_cuda.so tests/gpu/check $(cd build && ls twin/libcupti.so.13 fake/libcuda.so.1 fake/cupti/libcupti.so.13 fake/programs 2>/dev/null) $(cd build && ls tests/gpu/plain tests/gpu/test_gpu_* 2>/dev/null); do
+for file in vramscope $(cd build && ls ./*.so 2>/dev/null) twin/vramscope_cuda.so tests/gpu/check \
+    $(cd build && ls twin/libcupti.so.13 fake/libcuda.so.1 fake/cupti/libcupti.so.13 fake/programs 2>/dev/null) \
+    $(cd build && ls tests/gpu/plain tests/gpu/test_gpu_* 2>/dev/null); do
     case $file in
     *.o | *.d) continue ;;
     esac

@@ -3,8 +3,9 @@
 
     python3 tests/gpu/time_torch.py NET.py
 
-The loop of tests/oracle, the net's own defaults, each step ended by a wait for the device; the first steps are left out. Medians: in
-float32 throughout, which is what ours computes, and with PyTorch's own default, which convolves in TF32.
+The loop of tests/oracle, the net's own defaults, each step ended by a wait for the device; the first steps are left
+out. Medians: in float32 throughout, which is what ours computes, and with PyTorch's own default, which convolves in
+TF32.
 """
 import json
 import os

@@ -42,7 +42,8 @@ def main():
             said["torch_step_seconds_as_shipped"] = theirs[case]["step_seconds_as_shipped"]
             said["ratio"] = mine / theirs[case]["step_seconds"]
             said["ratio_as_shipped"] = mine / theirs[case]["step_seconds_as_shipped"]
-            print("%s: %.3f ms, PyTorch %.3f ms in the same arithmetic (%.2f times), %.3f ms as shipped (%.2f times); recording %+.2f %%" % (
+            print("%s: %.3f ms, PyTorch %.3f ms in the same arithmetic (%.2f times), %.3f ms as shipped (%.2f times); "
+                  "recording %+.2f %%" % (
                 case, 1e3 * mine, 1e3 * theirs[case]["step_seconds"], said["ratio"],
                 1e3 * theirs[case]["step_seconds_as_shipped"], said["ratio_as_shipped"],
                 100 * recording))

@@ -5,7 +5,8 @@ import torch.nn as nn
 
 
 def model():
-    return nn.Sequential(nn.Linear(64, 65536), nn.ReLU(), nn.Linear(65536, 64), nn.Linear(64, 65536), nn.ReLU(), nn.Linear(65536, 1))
+    return nn.Sequential(nn.Linear(64, 65536), nn.ReLU(), nn.Linear(65536, 64), nn.Linear(64, 65536), nn.ReLU(),
+                         nn.Linear(65536, 1))
 
 
 def batch(n):

@@ -3,9 +3,10 @@
 
     python3 tests/oracle/autograd_cases.py [--print]
 
-Writes tests/golden/oracle/autograd_cases.txt: "NAME EVENTS" a line, events as in op_cases.txt. tests/engine/autograd/test_autograd_programs.c,
-test_autocast.c and test_checkpoint.c run the same programs in C; x and y are leaves [2,3] (24 bytes), w is one of [3,3] (36 bytes),
-h is a leaf [2,3] of float16. What is made before the first mark is not shown.
+Writes tests/golden/oracle/autograd_cases.txt: "NAME EVENTS" a line, events as in op_cases.txt.
+tests/engine/autograd/test_autograd_programs.c, test_autocast.c and test_checkpoint.c run the same programs in C; x and
+y are leaves [2,3] (24 bytes), w is one of [3,3] (36 bytes), h is a leaf [2,3] of float16. What is made before the first
+mark is not shown.
 """
 import inspect
 import os

@@ -1,7 +1,7 @@
 """tests/oracle/distributed.py - one process of several under real PyTorch: rank 0 of `world`, with NCCL as its backend.
 
-The stand-in says yes to NCCL too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no other
-process is needed, because a store in memory is enough for rank 0 to make its communicator.
+The stand-in says yes to NCCL too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no
+other process is needed, because a store in memory is enough for rank 0 to make its communicator.
 """
 import ctypes
 import os

@@ -27,23 +27,23 @@ import nogpu
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-VISION = ("resnet18 resnet50 resnext50_32x4d wide_resnet50_2 vgg16_bn vgg11 alexnet squeezenet1_0 squeezenet1_1 densenet121 "
-          "mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 efficientnet_v2_s convnext_tiny vit_b_16 "
-          "swin_t swin_v2_t regnet_y_400mf regnet_x_400mf shufflenet_v2_x1_0 mnasnet1_0 googlenet inception_v3 "
-          "maxvit_t").split()
+VISION = ("resnet18 resnet50 resnext50_32x4d wide_resnet50_2 vgg16_bn vgg11 alexnet squeezenet1_0 squeezenet1_1 "
+          "densenet121 mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 efficientnet_v2_s "
+          "convnext_tiny vit_b_16 swin_t swin_v2_t regnet_y_400mf regnet_x_400mf shufflenet_v2_x1_0 mnasnet1_0 "
+          "googlenet inception_v3 maxvit_t").split()
 VIDEO = "r3d_18 mc3_18 r2plus1d_18 s3d mvit_v2_s swin3d_t".split()
-TIMM = ("resnet18 resnet50d resnetv2_50 vit_tiny_patch16_224 deit_tiny_distilled_patch16_224 convnext_atto mixer_s16_224 "
-        "mobilenetv3_small_050 efficientnet_b0 densenet121 regnety_002 levit_128s swin_tiny_patch4_window7_224 "
-        "gmlp_ti16_224 poolformer_s12 convmixer_768_32 resmlp_12_224 cait_xxs24_224 xcit_nano_12_p16_224 "
-        "nfnet_l0 coatnet_nano_rw_224 edgenext_xx_small mobilevit_xxs hrnet_w18_small dla34 ghostnet_050 "
-        "repvgg_a0 eva02_tiny_patch14_224 beit_base_patch16_224 pvt_v2_b0 volo_d1_224 tnt_s_legacy_patch16_224 "
-        "mobilenetv4_conv_small fastvit_t8 repvit_m0_9 hiera_tiny_224 crossvit_tiny_240 efficientvit_b0 davit_tiny "
-        "convnextv2_atto res2net50_14w_8s resnest14d efficientformer_l1 gcvit_xxtiny coat_lite_tiny "
-        "twins_pcpvt_small focalnet_tiny_srf seresnet50 visformer_tiny dpn48b vit_base_patch16_siglip_224 "
-        "tinynet_a nest_tiny eca_resnet33ts vit_relpos_small_patch16_224 cspresnet50 skresnet18 efficientvit_m0 "
-        "nextvit_small fastvit_sa12 mvitv2_tiny pit_ti_224 regnetz_b16 rexnet_100 selecsls42b xception41 "
-        "inception_v4 nasnetalarge gernet_s swinv2_cr_tiny_224 tf_efficientnetv2_b0 starnet_s1 rdnet_tiny "
-        "mambaout_femto hgnet_tiny inception_next_tiny levit_conv_128s efficientformerv2_s0 repghostnet_050 "
+TIMM = ("resnet18 resnet50d resnetv2_50 vit_tiny_patch16_224 deit_tiny_distilled_patch16_224 convnext_atto "
+        "mixer_s16_224 mobilenetv3_small_050 efficientnet_b0 densenet121 regnety_002 levit_128s "
+        "swin_tiny_patch4_window7_224 gmlp_ti16_224 poolformer_s12 convmixer_768_32 resmlp_12_224 cait_xxs24_224 "
+        "xcit_nano_12_p16_224 nfnet_l0 coatnet_nano_rw_224 edgenext_xx_small mobilevit_xxs hrnet_w18_small dla34 "
+        "ghostnet_050 repvgg_a0 eva02_tiny_patch14_224 beit_base_patch16_224 pvt_v2_b0 volo_d1_224 "
+        "tnt_s_legacy_patch16_224 mobilenetv4_conv_small fastvit_t8 repvit_m0_9 hiera_tiny_224 crossvit_tiny_240 "
+        "efficientvit_b0 davit_tiny convnextv2_atto res2net50_14w_8s resnest14d efficientformer_l1 gcvit_xxtiny "
+        "coat_lite_tiny twins_pcpvt_small focalnet_tiny_srf seresnet50 visformer_tiny dpn48b "
+        "vit_base_patch16_siglip_224 tinynet_a nest_tiny eca_resnet33ts vit_relpos_small_patch16_224 cspresnet50 "
+        "skresnet18 efficientvit_m0 nextvit_small fastvit_sa12 mvitv2_tiny pit_ti_224 regnetz_b16 rexnet_100 "
+        "selecsls42b xception41 inception_v4 nasnetalarge gernet_s swinv2_cr_tiny_224 tf_efficientnetv2_b0 starnet_s1 "
+        "rdnet_tiny mambaout_femto hgnet_tiny inception_next_tiny levit_conv_128s efficientformerv2_s0 repghostnet_050 "
         "mobileone_s0 vit_tiny_r_s16_p8_224 swiftformer_xs shvit_s1 csatv2").split()
 GOLDEN = ("torchvision.resnet18", "torchvision.densenet121", "torchvision.mobilenet_v3_small", "torchvision.swin_t",
           "torchvision.googlenet", "timm.vit_tiny_patch16_224", "timm.convnext_atto", "transformers.gpt2",

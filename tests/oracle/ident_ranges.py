@@ -32,8 +32,11 @@ for c in range(0x80, 0x110000):
         rows[-1][1] = c
     else:
         rows.append([c, c, start])
-print(f"/* Characters beyond ASCII in identifiers: first, last, may come first. Unicode {unicodedata.unidata_version}, made by")
-print(" * tests/oracle/ident_ranges.py. Left out: what Python would rewrite (NFKC) and marks that combine with the letter before. */")
+print(f"""/*
+ * lang/syntax/ident.def - characters beyond ASCII in identifiers: first, last, may come first. Unicode
+ * {unicodedata.unidata_version}, made by tests/oracle/ident_ranges.py. Left out: what Python would rewrite (NFKC) and
+ * marks that combine with the letter before.
+ */""")
 for first, last, start in rows:
     print(f"LANG_IDENT(0x{first:04X}, 0x{last:04X}, {int(start)})")
 print(len(rows), file=sys.stderr)

@@ -2,11 +2,12 @@
 
     python3.12 tests/oracle/lang_cases.py
 
-Reads tests/oracle/lang_semantics.txt and lang_lifetimes.txt ("=== name", then the program), runs each program under CPython and
-writes tests/golden/lang/cases.txt: each program with what it printed. `_probe(name)` is an object whose death prints its name.
+Reads tests/oracle/lang_semantics.txt and lang_lifetimes.txt ("=== name", then the program), runs each program under
+CPython and writes tests/golden/lang/cases.txt: each program with what it printed. `_probe(name)` is an object whose
+death prints its name.
 
-The order of deaths is that of CPython 3.12, whose compiler puts comprehensions into the frame around them; with another version this script refuses
-to write.
+The order of deaths is that of CPython 3.12, whose compiler puts comprehensions into the frame around them; with another
+version this script refuses to write.
 """
 import contextlib
 import io

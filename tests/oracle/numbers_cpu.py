@@ -1,4 +1,5 @@
-"""tests/oracle/numbers_cpu.py - the numbers of setting cpu. Formula-made weights and batches, real arithmetic on the CPU.
+"""tests/oracle/numbers_cpu.py - the numbers of setting cpu. Formula-made weights and batches, real arithmetic on the
+CPU.
 
 Weights and inputs depend on nothing but a key and an index (`hash_values`), so that any program
 can make the same ones. Dropout is off everywhere.

@@ -7,8 +7,9 @@ results, and what is saved.
 Writes tests/golden/oracle/op_policies.txt; with --print to the screen instead. Per row:
 
     case ID|ARGUMENTS|OPTIONS
-    f32 off out f32 saved in0 new24     tensors of float32, no autocast: dtypes of the results; the distinct storages that
-                                        autograd holds once the call is over: inputs in reading order, results, others by bytes
+    f32 off out f32 saved in0 new24     tensors of float32, no autocast: dtypes of the results; the distinct storages
+                                        that autograd holds once the call is over: inputs in reading order, results,
+                                        others by bytes
     f32 f16 ...                         the same call under autocast to float16, after the region
     f16 f16 ...                         tensors of float16 under autocast
     f32 off error TEXT                  PyTorch refuses the call

@@ -4,9 +4,10 @@
     python3 tests/oracle/pickle_cases.py > tests/golden/pickle/cases.txt
     python3 tests/oracle/pickle_cases.py opcodes > tests/golden/pickle/opcodes.txt
 
-A line is a pickle in hexadecimal and what tests/recording/test_pickle.c must make of it: n, true, false, whole numbers (as 64 bits with
-a sign; big where they do not fit), f and the bits of a float, t and the bytes of a text, [items], (items), {key=value,…}. Random
-data of all protocols, with shared and with optimized memos; then pickles that no pickler writes, opcode by opcode.
+A line is a pickle in hexadecimal and what tests/recording/test_pickle.c must make of it: n, true, false, whole numbers
+(as 64 bits with a sign; big where they do not fit), f and the bits of a float, t and the bytes of a text, [items],
+(items), {key=value,…}. Random data of all protocols, with shared and with optimized memos; then pickles that no pickler
+writes, opcode by opcode.
 """
 import pickle
 import pickletools
@@ -21,7 +22,8 @@ def shown(v):
     if v is True or v is False:
         return str(v).lower()
     if isinstance(v, int):
-        return "big" if not -1 << 63 <= v < 1 << 64 else str(v - (v >> 63 << 64) if v > 0 else v)  # as 64 bits with a sign
+        # as 64 bits with a sign
+        return "big" if not -1 << 63 <= v < 1 << 64 else str(v - (v >> 63 << 64) if v > 0 else v)
     if isinstance(v, float):
         return "f%016x" % struct.unpack(">Q", struct.pack(">d", v))[0]
     if isinstance(v, str):
@@ -39,14 +41,16 @@ def text(r):
     if kind == 0:
         return ""
     if kind == 1:
-        return "".join(chr(r.choice([0, 9, 10, 26, 39, 92, 127, 200, 0x20ac, 0x1f600, 0xdc80])) for _ in range(r.randrange(6)))
+        codes = [0, 9, 10, 26, 39, 92, 127, 200, 0x20ac, 0x1f600, 0xdc80]
+        return "".join(chr(r.choice(codes)) for _ in range(r.randrange(6)))
     if kind == 2:
         return "x" * r.choice([254, 255, 256, 257, 5000])
     return r.choice(["name", "size", "addr", "frames", "action", "\\u0041", "'quoted\"", "line\nline"])
 
 
 def number(r):
-    return r.choice([r.randrange(-3, 300), r.randrange(-1 << 17, 1 << 17), r.choice([-1, 1]) * (1 << r.randrange(100)) + r.randrange(-2, 3)])
+    return r.choice([r.randrange(-3, 300), r.randrange(-1 << 17, 1 << 17),
+                     r.choice([-1, 1]) * (1 << r.randrange(100)) + r.randrange(-2, 3)])
 
 
 def value(r, proto, depth, pool):
@@ -81,7 +85,8 @@ def value(r, proto, depth, pool):
 
 
 class Stream:
-    """A pickle as no pickler would write it: every opcode that creates data, each value in any of its forms, with values pushed and popped in between."""
+    """A pickle as no pickler would write it: every opcode that creates data, each value in any of its forms, with
+    values pushed and popped in between."""
 
     def __init__(self, r):
         self.r = r
@@ -111,7 +116,8 @@ class Stream:
         numbers = [n for n, kind in self.memo.items()]
         if numbers and r.random() < 0.2:
             return self.get(r.choice(numbers))
-        kind = r.choice(["int", "int", "text", "text", "float", "plain", "bytes"] + (["list", "tuple", "dict", "dict", "set"] * 2 if depth else []))
+        kind = r.choice(["int", "int", "text", "text", "float", "plain", "bytes"] +
+                        (["list", "tuple", "dict", "dict", "set"] * 2 if depth else []))
         getattr(self, kind)(*([depth] if kind in ("list", "tuple", "dict") else []))
         if kind != "list" and kind != "dict":  # those have been, before they were filled
             self.put(kind)
@@ -134,11 +140,15 @@ class Stream:
         r = self.r
         if r.random() < 0.5:
             return
-        free = [n for n in range(min(300, len(self.out))) if n not in self.memo]  # ours refuses numbers above the length
+        # ours refuses numbers above the length
+        free = [n for n in range(min(300, len(self.out))) if n not in self.memo]
         if not free:
             return
         used = [n for n in self.memo if n > 3]
-        n = r.choice(used) if used and self.overwrites and r.random() < 0.3 else r.choice([free[0], free[0], r.choice(free)])
+        if used and self.overwrites and r.random() < 0.3:
+            n = r.choice(used)
+        else:
+            n = r.choice([free[0], free[0], r.choice(free)])
         form = r.randrange(4)
         if form == 0 and len(self.memo) not in self.memo:  # else it would be another one's number
             n = len(self.memo)
@@ -182,7 +192,8 @@ class Stream:
         elif form == "LONG4":
             self.op(b"\x8b", struct.pack("<I", size) + n.to_bytes(size, "little", signed=True))
         else:
-            self.op(*{"BININT1": lambda: (b"K", bytes([n])), "BININT2": lambda: (b"M", struct.pack("<H", n)), "BININT": lambda: (b"J", struct.pack("<i", n))}[form]())
+            self.op(*{"BININT1": lambda: (b"K", bytes([n])), "BININT2": lambda: (b"M", struct.pack("<H", n)),
+                      "BININT": lambda: (b"J", struct.pack("<i", n))}[form]())
 
     def float(self):
         v = self.r.choice([0.0, -1.5, 1e300, 0.1, float("inf"), self.r.random()])
@@ -211,7 +222,8 @@ class Stream:
             return
         data = v.encode("utf-8", "surrogatepass")
         if self.r.random() < 0.15:
-            line = v.replace("\\", "\\u005c").replace("\0", "\\u0000").replace("\n", "\\u000a").replace("\r", "\\u000d").replace("\x1a", "\\u001a")
+            line = v.replace("\\", "\\u005c").replace("\0", "\\u0000").replace("\n", "\\u000a")
+            line = line.replace("\r", "\\u000d").replace("\x1a", "\\u001a")
             self.op(b"V", line.encode("raw-unicode-escape") + b"\n")
             return
         code, size = self.r.choice([(b"\x8c", "<B")] * 3 * (len(data) < 256) + [(b"X", "<I"), (b"\x8d", "<Q")])
@@ -283,7 +295,8 @@ class Stream:
         self.op(b"\x91" if is_frozen else b"\x90")
 
     def snapshot(self):
-        """What PyTorch dumps, in small: dicts with the same keys, stacks that refer to the same frames; one of them changed afterwards."""
+        """What PyTorch dumps, in small: dicts with the same keys, stacks that refer to the same frames; one of them
+        changed afterwards."""
         r = self.r
         for n, key in enumerate(("name", "line", "addr", "frames")):
             self.op(b"\x8c", bytes([len(key)]) + key.encode())
@@ -335,7 +348,8 @@ class Stream:
 
 def opcodes():
     """What there is: code, name, and whether it makes data."""
-    refused = "PERSID BINPERSID REDUCE BUILD GLOBAL INST OBJ NEWOBJ EXT1 EXT2 EXT4 NEWOBJ_EX STACK_GLOBAL NEXT_BUFFER READONLY_BUFFER".split()
+    refused = ("PERSID BINPERSID REDUCE BUILD GLOBAL INST OBJ NEWOBJ EXT1 EXT2 EXT4 NEWOBJ_EX STACK_GLOBAL "
+               "NEXT_BUFFER READONLY_BUFFER").split()
     for op in pickletools.opcodes:
         print("%02x %s %s" % (ord(op.code), op.name, "refused" if op.name in refused else "data"))
 

@@ -219,10 +219,13 @@ def encoder_case(**words):
 # ---- optimizers ----
 
 OPTIMIZERS = (
-    "SGD(params, lr=0.1)", "SGD(params, lr=0.1, weight_decay=0.1)", "SGD(params, lr=0.1, maximize=True, weight_decay=0.1)",
+    "SGD(params, lr=0.1)", "SGD(params, lr=0.1, weight_decay=0.1)",
+    "SGD(params, lr=0.1, maximize=True, weight_decay=0.1)",
     "SGD(params, lr=0.1, momentum=0.9)", "SGD(params, lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.01)",
-    "SGD(params, lr=0.1, momentum=0.9, nesterov=True)", "SGD(params, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1)",
-    "Adam(params)", "Adam(params, weight_decay=0.1)", "Adam(params, amsgrad=True)", "Adam(params, maximize=True, weight_decay=0.1)",
+    "SGD(params, lr=0.1, momentum=0.9, nesterov=True)",
+    "SGD(params, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1)",
+    "Adam(params)", "Adam(params, weight_decay=0.1)", "Adam(params, amsgrad=True)",
+    "Adam(params, maximize=True, weight_decay=0.1)",
     "AdamW(params)", "AdamW(params, amsgrad=True, maximize=True)", "RMSprop(params)",
     "RMSprop(params, momentum=0.9, centered=True, weight_decay=0.1)", "RMSprop(params, maximize=True)",
     "Adagrad(params)", "Adagrad(params, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.1)",

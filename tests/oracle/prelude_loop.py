@@ -4,8 +4,8 @@ file with the very memory events that tests/oracle/loop.py has, which is plain P
 
     python3 tests/oracle/prelude_loop.py NET.py ... [--grid] [--without TOGGLE]
 
-With --grid every toggle alone and some pairs, but for those with TOGGLE (inplace runs on the CPU, which takes long for large nets).
-Exit status 1 where an event or a place between two phases differs.
+With --grid every toggle alone and some pairs, but for those with TOGGLE (inplace runs on the CPU, which takes long for
+large nets). Exit status 1 where an event or a place between two phases differs.
 """
 import sys
 
@@ -62,7 +62,8 @@ def ours(path, given, decided):
     ignore = lambda *values: None
     natives = dict(_step=lambda step: marks[0].step(step), _phase=ignore,
                    _mark=lambda name, micro: marks[0].phase(name), _done=ignore, _note_loss=ignore,
-                   _note_saved=ignore, _note_inplace=ignore, _note_state=ignore, _note_refused=ignore, _note_parameters=ignore)
+                   _note_saved=ignore, _note_inplace=ignore, _note_state=ignore, _note_refused=ignore,
+                   _note_parameters=ignore)
     top = prelude_load.load(natives)
     own = prelude_load.net_file(top, path)
     torch.cuda.init()

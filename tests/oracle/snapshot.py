@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """tests/oracle/snapshot.py - a net file's training run as PyTorch's own memory snapshot.
 
-    python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--notes on] [--last N] [--TOGGLE VALUE ...]
+    python3 tests/oracle/snapshot.py NET.py OUT.pickle.gz [--stacks all|python] [--notes on] [--last N]
+                                     [--TOGGLE VALUE ...]
 
-The program is loop.py's, run as tests/oracle/run.py runs it, on a GPU or its stand-in, so it allocates what `vramscope record NET.py`
-with the same toggles does. --notes on puts each phase's name on its events (user_metadata) and each step into a range
-(ProfilerStep#N). --last N keeps the last N events only, as a full ring does. Paths are shortened, and frames outside of PyTorch and Python left out.
+The program is loop.py's, run as tests/oracle/run.py runs it, on a GPU or its stand-in, so it allocates what
+`vramscope record NET.py` with the same toggles does. --notes on puts each phase's name on its events (user_metadata)
+and each step into a range (ProfilerStep#N). --last N keeps the last N events only, as a full ring does. Paths are
+shortened, and frames outside of PyTorch and Python left out.
 """
 import gzip
 import os

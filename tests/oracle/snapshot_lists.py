@@ -4,29 +4,32 @@
     python3 tests/oracle/snapshot_lists.py OUTDIR SNAPSHOT.pickle[.gz]...
 
 Writes one text file per snapshot and device that has segments or events: OUTDIR/<name>.<device>.txt. What
-recording/memlist_compact.c reads is described here; sizes, addresses and streams are kept, and of the stacks only whose an
-allocation is.
+recording/memlist_compact.c reads is described here; sizes, addresses and streams are kept, and of the stacks only whose
+an allocation is.
 
     vramscope allocator list 1
     conf TEXT                   allocator settings in force ("conf" alone: none recorded)
     state SEGMENTS BLOCKS       the state at the end of the trace follows
-    S ADDRESS SIZE STREAM POOL  one segment: POOL is s(mall) or l(arge), then e for expandable, then private pool ids if not 0:0
+    S ADDRESS SIZE STREAM POOL  one segment: POOL is s(mall) or l(arge), then e for expandable, then private pool ids if
+                                not 0:0
     i SIZE / a SIZE REQUESTED / p SIZE REQUESTED
                                 its blocks in address order: inactive, allocated, pending free
     events COUNT                the trace follows, oldest first; COUNT as in the snapshot
     t STREAM                    the events after it are on this stream (0 at first)
-    a DELTA REQUESTED [CLASS]   alloc; DELTA from the address of the alloc before it (from 0 at first). CLASS: w workspace of a
-                                library, r scratch of a split reduction, s scratch of sorting and scanning, x of anything else;
-                                none: a tensor's, or nobody knows (the recording has no C++ stacks)
-    f BACK                      free_requested and, directly after it, free_completed, of the alloc BACK allocs ago (1: the last)
+    a DELTA REQUESTED [CLASS]   alloc; DELTA from the address of the alloc before it (from 0 at first). CLASS: w
+                                workspace of a library, r scratch of a split reduction, s scratch of sorting and
+                                scanning, x of anything else; none: a tensor's, or nobody knows (the recording has no
+                                C++ stacks)
+    f BACK                      free_requested and, directly after it, free_completed, of the alloc BACK allocs ago (1:
+                                the last)
     r BACK / c BACK             one of the two alone
     F, R, C ADDRESS REQUESTED   the same for a block that was allocated before the trace began
     +, -, m, u ADDRESS SIZE     segment_alloc, segment_free, segment_map, segment_unmap
     o DEVICE_FREE SIZE          oom; both in bytes
     n SIZE                      a snapshot was taken; active bytes
 
-ADDRESS and STREAM are hexadecimal; ADDRESS, DELTA and SIZE (unless bytes are said) count 512 bytes; REQUESTED is in bytes.
-The files come from strangers, so the unpickler refuses every class and every call.
+ADDRESS and STREAM are hexadecimal; ADDRESS, DELTA and SIZE (unless bytes are said) count 512 bytes; REQUESTED is in
+bytes. The files come from strangers, so the unpickler refuses every class and every call.
 """
 import gzip
 import io
@@ -41,7 +44,8 @@ TENSOR = re.compile(r"at::detail::empty_|at::native::resize_|resize_bytes_cuda")
 CPP = re.compile(r"^(at|c10|torch)::")
 CLASSES = (("r", re.compile(r"gpu_reduce_kernel")),
            ("s", re.compile(r"radix_sort|cub::|thrust::|cuda_cub")),
-           ("w", re.compile(r"getNewWorkspace|CublasHandlePool|getCurrentCUDABlasHandle|[cC]ublas|gemm|[cC]udnn|addmm")))
+           ("w",
+            re.compile(r"getNewWorkspace|CublasHandlePool|getCurrentCUDABlasHandle|[cC]ublas|gemm|[cC]udnn|addmm")))
 
 
 class DataOnly(pickle.Unpickler):

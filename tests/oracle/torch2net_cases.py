@@ -228,7 +228,8 @@ class Files(unittest.TestCase):
         self.assertIn('return {"a": torch.randn(n, 4), "b": torch.randn(n, 4)}, torch.randint(0, 3, (n,))', text)
 
     def test_a_function_is_written_as_the_loss(self):
-        text = write(Outer(Inner(plain)), loss=lambda output, target: F.mse_loss(output, target), target=torch.zeros(6, 3))
+        text = write(Outer(Inner(plain)), loss=lambda output, target: F.mse_loss(output, target),
+                     target=torch.zeros(6, 3))
         self.assertIn("return F.mse_loss(output, target)", text)
 
     def test_an_optimizer_is_written_with_what_is_not_its_default(self):

@@ -14,7 +14,8 @@ import types
 
 
 def names(code):
-    """co_varnames and co_cellvars are in the order of slots already. Locals only of functions, see tests/lang/dump.h."""
+    """co_varnames and co_cellvars are in the order of slots already. Locals only of functions, see
+    tests/lang/dump.h."""
     is_function = code.co_flags & inspect.CO_OPTIMIZED
     local = code.co_varnames if is_function else ()
     return " ".join([code.co_qualname + ":", *local, "|", *code.co_cellvars, "|", *code.co_freevars])

@@ -3,8 +3,9 @@
 
     python viz.py MEMORY_VIZ SNAPSHOT REPORT
 
-MEMORY_VIZ is torch/cuda/_memory_viz.py of an installed PyTorch; it is loaded as a file, so PyTorch itself need not be importable. Every function that
-its command line offers is run; flame graphs are left as the lines they are drawn from. Figures are compared where they print some.
+MEMORY_VIZ is torch/cuda/_memory_viz.py of an installed PyTorch; it is loaded as a file, so PyTorch itself need not be
+importable. Every function that its command line offers is run; flame graphs are left as the lines they are drawn from.
+Figures are compared where they print some.
 """
 
 import contextlib
@@ -18,8 +19,9 @@ import sys
 
 # What the reader in PyTorch's web page (torch/utils/viz/MemoryViz.js) knows; anything else ends it.
 VIEWER_OPCODES = set(
-    "APPENDS BINGET BININT BININT1 BININT2 EMPTY_DICT EMPTY_LIST FRAME LONG1 LONG_BINGET MARK MEMOIZE PROTO SETITEMS SHORT_BINUNICODE STOP TUPLE2 "
-    "APPEND NEWFALSE BINPUT BINUNICODE EMPTY_TUPLE NEWTRUE NONE BINFLOAT TUPLE TUPLE1 TUPLE3 LONG_BINPUT LIST DICT SETITEM".split()
+    "APPENDS BINGET BININT BININT1 BININT2 EMPTY_DICT EMPTY_LIST FRAME LONG1 LONG_BINGET MARK MEMOIZE PROTO SETITEMS "
+    "SHORT_BINUNICODE STOP TUPLE2 APPEND NEWFALSE BINPUT BINUNICODE EMPTY_TUPLE NEWTRUE NONE BINFLOAT TUPLE TUPLE1 "
+    "TUPLE3 LONG_BINPUT LIST DICT SETITEM".split()
 )
 
 
@@ -41,7 +43,8 @@ def folded_total(lines):
 
 
 def viewer_peak(snapshot, device):
-    """The highest point of the page's timeline: requested bytes, what was there before the first event at the bottom."""
+    """The highest point of the page's timeline: requested bytes, what was there before the first event at the
+    bottom."""
     open_at, now, before = {}, [0], 0
     for e in snapshot["device_traces"][device]:
         if e["action"] == "alloc":
@@ -97,7 +100,8 @@ def main(viz_path, snapshot_path, report_path):
         assert "snapshot.pickle" in page
     left = viz.filter_alloc_free_pairs(snapshot)["device_traces"][device["device"]]
     alive = sum(1 for e in left if e["action"] == "alloc")
-    print(f"{snapshot_path}: {len(events)} events, {len(active)} live blocks, {alive} of them recorded: as PyTorch's tools say")
+    print(f"{snapshot_path}: {len(events)} events, {len(active)} live blocks, {alive} of them recorded: as PyTorch's "
+          f"tools say")
 
 
 main(*sys.argv[1:])

@@ -21,8 +21,8 @@ struct eng_conv3d {
 };
 
 /*
- * x [N,C,H,W] or [N,C,D,H,W], w [Co,C/groups,kh,kw] or [Co,C/groups,kd,kh,kw], bias [Co] or NULL; strides as the kernels
- * of engine/device/kernels.h take them. on_host: the result is on the host. Called where eng_runs(e). For 5-D
+ * x [N,C,H,W] or [N,C,D,H,W], w [Co,C/groups,kh,kw] or [Co,C/groups,kd,kh,kw], bias [Co] or NULL; strides as the
+ * kernels of engine/device/kernels.h take them. on_host: the result is on the host. Called where eng_runs(e). For 5-D
  * images no workspace is allocated: its location is noted as unmeasured.
  */
 void eng_conv_forward(struct eng *e, bool on_host, const struct eng_view *x,

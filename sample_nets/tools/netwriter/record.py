@@ -339,7 +339,8 @@ class Recorder:
     # -- the run --
 
     def run(self, args, kwargs, root_argument):
-        """Records model(*args, **kwargs). `root_argument`: the one parameter of the net file's model; None: as it is."""
+        """Records model(*args, **kwargs). `root_argument`: the one parameter of the net file's model; None: as it
+        is."""
         child = Scope(self, self.model, "")
         with self._patched():
             if root_argument is None:

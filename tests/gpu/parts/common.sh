@@ -148,7 +148,8 @@ write_summary() {
         BEGIN { print "{\"parts\": [" }
         {
             said = $2 == 0 ? "same" : $2 == 3 ? "skipped" : "differs"
-            printf "%s  {\"part\": \"%s\", \"outcome\": \"%s\", \"seconds\": %d, \"words\": \"%s\"}", sep, $1, said, $3, text($4)
+            printf "%s  {\"part\": \"%s\", \"outcome\": \"%s\", \"seconds\": %d, \"words\": \"%s\"}",
+                sep, $1, said, $3, text($4)
             sep = ",\n"
         }
         END { print "\n]}" }' "$OUT/parts.tsv" >"$OUT/summary.json"

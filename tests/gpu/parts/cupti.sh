@@ -24,7 +24,8 @@ for net in sample_nets/lenet.py tests/nets/mlp.py; do
     same=true
     rm -f "$folder/$name.txt"
     VRAMSCOPE_CUPTI_RECORDS=$folder/$name.txt timeout -k 3 $((SECONDS_LEFT / 2)) \
-        "$VRAMSCOPE" record "$net" --device cuda --cupti on --steps 1 --batch 2 -o "$folder/$name.db" --force >"$folder/$name.out" 2>&1 || {
+        "$VRAMSCOPE" record "$net" --device cuda --cupti on --steps 1 --batch 2 -o "$folder/$name.db" --force \
+        >"$folder/$name.out" 2>&1 || {
         same=false
         tail -n 2 "$folder/$name.out"
     }
@@ -33,7 +34,8 @@ for net in sample_nets/lenet.py tests/nets/mlp.py; do
     [ "$tasks" != null ] && [ "$tasks" != 0 ] || same=false
     "$VRAMSCOPE" report "$folder/$name.db" >"$folder/$name.report" 2>&1 || same=false
     printf '{"case": "%s", "same": %s, "records": %d, "tasks": %s, "foreign": %s}\n' "$net" $same \
-        "$(cat "$folder/$name.txt" 2>/dev/null | wc -l)" "$tasks" "$(count "$folder/$name.db" foreign_memory)" >>"$OUT/cupti.jsonl"
+        "$(cat "$folder/$name.txt" 2>/dev/null | wc -l)" "$tasks" \
+        "$(count "$folder/$name.db" foreign_memory)" >>"$OUT/cupti.jsonl"
     rm -f "$folder/$name.db"
 done
 cat "$OUT/cupti.jsonl"

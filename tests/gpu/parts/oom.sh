@@ -14,7 +14,8 @@ expect_oom() { # expect_oom NAME ARGUMENT…
     status=$?
     outcome=$("$VRAMSCOPE" sql "$folder/$name.db" "select value from meta where key = 'outcome'" 2>&1 | tail -n 1)
     whole=$("$VRAMSCOPE" sql "$folder/$name.db" "select count(*) from event where kind = 'oom'" 2>&1 | tail -n 1)
-    if [ $status = 1 ] && [ "$outcome" = oom ] && [ "$whole" = 1 ] && "$VRAMSCOPE" report "$folder/$name.db" --json >"$folder/$name.json" 2>&1; then
+    if [ $status = 1 ] && [ "$outcome" = oom ] && [ "$whole" = 1 ] &&
+        "$VRAMSCOPE" report "$folder/$name.db" --json >"$folder/$name.json" 2>&1; then
         same=true
     else
         same=false

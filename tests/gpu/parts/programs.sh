@@ -2,7 +2,8 @@
 # to the end, out of memory, killed.
 # seconds: 75
 #
-# On a stand-in the plain program and its driver are those of tests/tracer/inject/fake, and PyTorch runs on what tests/oracle preloads.
+# On a stand-in the plain program and its driver are those of tests/tracer/inject/fake, and PyTorch runs on what
+# tests/oracle preloads.
 folder=$OUT/programs
 mkdir -p "$folder"
 : >"$OUT/programs.jsonl"
@@ -13,8 +14,10 @@ torch_world=env
 if [ -n "$STAND_IN" ]; then
     plain=$BUILD/fake/programs
     world="env LD_LIBRARY_PATH=$BUILD/fake VRAMSCOPE_CUDA_LIBS=$BUILD/fake/cupti FAKE_CUDA_BYTES=17179869184"
-    nogpu=$("$PYTHON" -c 'import sys; sys.path.insert(0, "tests/oracle"); import nogpu; print(nogpu.build())' 2>/dev/null)
-    torch_world="env LD_PRELOAD=$nogpu/libnogpu.so LD_LIBRARY_PATH=$nogpu PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:0.01"
+    nogpu=$(PYTHONPATH=tests/oracle${PYTHONPATH:+:$PYTHONPATH} \
+        "$PYTHON" -c 'import nogpu; print(nogpu.build())' 2>/dev/null)
+    torch_world="env LD_PRELOAD=$nogpu/libnogpu.so LD_LIBRARY_PATH=$nogpu"
+    torch_world="$torch_world PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:0.01"
 fi
 
 trace_int() { # trace_int TRACE PATH: a figure of its report
@@ -30,7 +33,9 @@ said() {
     echo "$1: exit status $3 (expected $2), ${5:-no} bytes recorded, ${4:-none} expected"
 }
 
-record() { # record NAME SHARE PROGRAM…: may take that share of the time that is left, so that one that hangs leaves some for the others
+# record NAME SHARE PROGRAM…: may take that share of the time that is left, so that one that hangs leaves some for the
+# others.
+record() {
     name=$1
     share=$(((end - $(date +%s)) * $2))
     shift 2
@@ -67,7 +72,8 @@ fi
 # shellcheck disable=SC2086
 if $torch_world "$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     record train 2/3 $torch_world "$PYTHON" tests/gpu/train.py
-    said train 0 $status "$(sed -n 's/.*"allocated": \([0-9]*\).*/\1/p' "$folder/train.out")" "$(trace_int "$folder/train.db" allocated)"
+    said train 0 $status "$(sed -n 's/.*"allocated": \([0-9]*\).*/\1/p' "$folder/train.out")" \
+        "$(trace_int "$folder/train.db" allocated)"
     record train_oom 1 $torch_world "$PYTHON" tests/gpu/train.py --oom
     # what was live when it ended is what was recorded: a whole number of the 8 GiB it asks for, and then some
     peak=$(trace_int "$folder/train_oom.db" allocated)

@@ -20,4 +20,5 @@ ours=$(tr -d ' \n' <"$folder/unused.json" | sed -n 's/.*"used":\([0-9]*\).*/\1/p
 theirs=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null | head -n 1)
 echo "{\"used\": ${ours:-null}, \"nvidia_smi_mib\": ${theirs:-null}}" >"$OUT/smi.jsonl"
 echo "NVML says ${ours:-nothing} bytes used, nvidia-smi ${theirs:-nothing} MiB"
-[ -n "$ours" ] && [ -n "$theirs" ] && [ $(((ours + 524288) / 1048576 - theirs)) -le 1 ] && [ $((theirs - (ours + 524288) / 1048576)) -le 1 ]
+[ -n "$ours" ] && [ -n "$theirs" ] && [ $(((ours + 524288) / 1048576 - theirs)) -le 1 ] &&
+    [ $((theirs - (ours + 524288) / 1048576)) -le 1 ]

@@ -7,14 +7,17 @@ rm -f "$OUT"/steps_*.jsonl
 ours=$?
 [ "$ours" -le 1 ] || exit $ours
 : >"$OUT/steps_torch.jsonl"
-nets="sample_nets/resnet50.py sample_nets/gpt2_small.py sample_nets/resnet50.py+amp=fp16 sample_nets/gpt2_small.py+amp=bf16"
+nets="sample_nets/resnet50.py sample_nets/gpt2_small.py"
+nets="$nets sample_nets/resnet50.py+amp=fp16 sample_nets/gpt2_small.py+amp=bf16"
 world=env
 if [ -n "$STAND_IN" ]; then # nothing is computed there: what is tested is that it runs
-    nogpu=$("$PYTHON" -c 'import sys; sys.path.insert(0, "tests/oracle"); import nogpu; print(nogpu.build())' 2>/dev/null)
+    nogpu=$(PYTHONPATH=tests/oracle${PYTHONPATH:+:$PYTHONPATH} \
+        "$PYTHON" -c 'import nogpu; print(nogpu.build())' 2>/dev/null)
     world="env LD_PRELOAD=$nogpu/libnogpu.so LD_LIBRARY_PATH=$nogpu"
     nets="sample_nets/lenet.py sample_nets/lenet.py+amp=bf16"
 fi
-if $world "$PYTHON" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null; then
+has_torch='import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'
+if $world "$PYTHON" -c "$has_torch" 2>/dev/null; then
     for net in $nets; do
         left=$((end - 10 - $(date +%s)))
         [ $left -gt 5 ] || break
@@ -23,7 +26,8 @@ if $world "$PYTHON" -c 'import importlib.util, sys; sys.exit(importlib.util.find
     done
     # once more, so that a change of the GPU's clock in between shows
     left=$((end - $(date +%s)))
-    [ $left -lt 8 ] || "$BUILD/tests/gpu/check" steps --json "$OUT/steps_again.jsonl" --seconds $((left / 2)) $FEW >/dev/null
+    [ $left -lt 8 ] ||
+        "$BUILD/tests/gpu/check" steps --json "$OUT/steps_again.jsonl" --seconds $((left / 2)) $FEW >/dev/null
 fi
 "$PYTHON" tests/gpu/times.py "$OUT" || {
     status=$?

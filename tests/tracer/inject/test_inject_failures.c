@@ -1,6 +1,6 @@
 /*
- * tests/tracer/inject/test_inject_failures.c - a program runs on where CUPTI, a call of CUDA or the trace fails, and the
- * status file gives the reason.
+ * tests/tracer/inject/test_inject_failures.c - a program runs on where CUPTI, a call of CUDA or the trace fails, and
+ * the status file gives the reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>

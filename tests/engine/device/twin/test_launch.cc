@@ -1,9 +1,10 @@
 /*
- * tests/engine/device/twin/test_launch.cc - the GPU's own text of cuda_launch.cuh, on threads that are played: each has a stack of its own, and
- * between two barriers they run in any order, blocks too.
+ * tests/engine/device/twin/test_launch.cc - the GPU's own text of cuda_launch.cuh, on threads that are played: each has
+ * a stack of its own, and between two barriers they run in any order, blocks too.
  *
- * The twin plays launches as loops, so barriers, shuffles and what a team shares are in no other test. A thread that leaves while others
- * wait, or waits for another thing than they do, ends the test. What a block leaves in shared memory the next one finds there.
+ * The twin plays launches as loops, so barriers, shuffles and what a team shares are in no other test. A thread that
+ * leaves while others wait, or waits for another thing than they do, ends the test. What a block leaves in shared
+ * memory the next one finds there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,7 +159,10 @@ static void run_block(void (*body)(void *), void *with)
         makecontext(&t->context, run_thread, 0);
         t->state = RUNS;
     }
-    /* warps that get nowhere for a while: until nobody else can go on, so that the others are as far ahead as barriers let them */
+    /*
+     * warps that get nowhere for a while: until nobody else can go on, so that the others are as far ahead as barriers
+     * let them
+     */
     uint64_t behind = any((uint64_t)1 << WARPS);
 
     while (!all_wait(0, THREADS, GONE)) {

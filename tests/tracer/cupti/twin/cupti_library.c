@@ -82,14 +82,16 @@ EXPORTED CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrel
 }
 EXPORT(cuptiGetResultString, (CUptiResult result, const char **text), (result, text))
 EXPORT(cuptiActivityRegisterCallbacks,
-       (CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc completed), (requested, completed))
+       (CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc completed),
+       (requested, completed))
 EXPORT(cuptiActivityEnable, (CUpti_ActivityKind kind), (kind))
 EXPORT(cuptiActivityDisable, (CUpti_ActivityKind kind), (kind))
 EXPORT(cuptiActivityEnableAllocationSource, (uint8_t enable), (enable))
 EXPORT(cuptiActivityFlushAll, (uint32_t flag), (flag))
 EXPORT(cuptiActivityFlushPeriod, (uint32_t ms), (ms))
 EXPORT(cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid, CUpti_Activity **record), (buffer, valid, record))
-EXPORT(cuptiActivityGetNumDroppedRecords, (CUcontext context, uint32_t stream, size_t *dropped), (context, stream, dropped))
+EXPORT(cuptiActivityGetNumDroppedRecords, (CUcontext context, uint32_t stream, size_t *dropped),
+       (context, stream, dropped))
 EXPORT(cuptiActivityPopExternalCorrelationId, (CUpti_ExternalCorrelationKind kind, uint64_t *last), (kind, last))
 EXPORT(cuptiSubscribe, (CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *user), (out, callback, user))
 EXPORT(cuptiUnsubscribe, (CUpti_SubscriberHandle subscriber), (subscriber))
