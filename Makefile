@@ -68,7 +68,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
         fuzz fuzzers print-tests test-everywhere test-threads test-cuda cuda gpu-tests doubles
 .SECONDARY:
 
-all: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## build the program, its libraries, and the injection library where CUPTI's headers are
+all: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## build the program; the injection library, where CUPTI is
 
 $(B)/vramscope: $(CLI_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
@@ -243,7 +243,8 @@ $(B)/fake/standin/extension.so: $(STANDIN_FAKE)/fake_extension.c $(STANDIN_MORE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $^
 $(patsubst %,$(B)/tests/standin/test_%,elf needs torch cache): $(FAKE_TORCH)
-$(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/standin/runtime/test_*.c)): $(FAKE_TORCH) $(B)/fake/standin/extension.so $(STANDIN_SO)
+STANDIN_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/standin/runtime/test_*.c))
+$(STANDIN_TESTS): $(FAKE_TORCH) $(B)/fake/standin/extension.so $(STANDIN_SO)
 # And a device's library that says of itself what the test wants.
 $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plugin.h
 	$(call say,LINK,$@)

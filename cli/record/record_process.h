@@ -29,8 +29,8 @@
  * program   its arguments; "": not known
  * torch     its version of PyTorch; "": not known
  * played    the GPU that was played for it; NULL: none was
- * reads     how often it read values of a played GPU, and how many bytes, as text: "12 48"; read: where it did so first:
- *           "train.py:12 main"; NULL: not known
+ * reads     how often it read values of a played GPU, and how many bytes, as text: "12 48"; read: where it did so
+ *           first: "train.py:12 main"; NULL: not known
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
  * trace     path of its trace; NULL: it has none

@@ -47,7 +47,8 @@ VS_MUST_USE bool eng_blame_read(struct eng *e, const struct eng_storage *storage
 void eng_blame_release(struct eng *e);
 
 /*
- * False, and failed, where PyTorch refuses the call because its tensors are on different devices (engine/ops/devices.c).
+ * False, and failed, where PyTorch refuses the call because its tensors are on different devices
+ * (engine/ops/devices.c).
  */
 bool eng_devices_allowed(struct eng *e, enum eng_op_id id, const struct eng_signature *sig,
                          const struct eng_arg *args, bool inplace);

@@ -88,8 +88,8 @@ class CheckpointFunction(torch.autograd.Function):
 
 def _warn_of_rng(before):
     if torch._rng_moved(before):
-        torch._warn_of("rng_not_kept", "a checkpointed function draws random numbers with preserve_rng_state=False: its "
-                       "recomputation draws others, so gradients belong to another forward")
+        torch._warn_of("rng_not_kept", "a checkpointed function draws random numbers with preserve_rng_state=False: "
+                       "its recomputation draws others, so gradients belong to another forward")
 
 
 def _refuse_options(context_fn, debug, determinism_check):
@@ -148,8 +148,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     # the last segment gets the remaining functions and is not checkpointed
     end = -1
     if segments < 2 and torch.is_grad_enabled():
-        torch._warn_of("one_segment", "checkpoint_sequential with one segment checkpoints nothing: the last segment always "
-                       "runs without a checkpoint")
+        torch._warn_of("one_segment", "checkpoint_sequential with one segment checkpoints nothing: the last segment "
+                       "always runs without a checkpoint")
     for start in range(0, segment_size * (segments - 1), segment_size):
         end = start + segment_size - 1
         input = checkpoint(run_function(start, end, functions), input, use_reentrant=use_reentrant,

@@ -1,4 +1,5 @@
-# lang/prelude/evaluation.py - changes that are for evaluation alone: batch norms folded into convolutions, 8-bit weights.
+# lang/prelude/evaluation.py - changes that are for evaluation alone: batch norms folded into convolutions, 8-bit
+# weights.
 #
 # For:       toggles.py.
 # Invariant: a model is changed on the host, before it moves to the device; what runs afterwards is ordinary PyTorch.

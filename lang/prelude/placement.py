@@ -1,5 +1,5 @@
-# A placement of checkpoints that the planner found, applied to a model; and marks at the calls of modules, with which
-# the planner measures them.
+# lang/prelude/placement.py - a placement of checkpoints that the planner found, applied to a model; and marks at the
+# calls of modules, with which the planner measures them.
 #
 # For:       toggles.py.
 # Invariant: a region calls the same modules with the same tensors as the net would. Its first module runs all of them

@@ -188,8 +188,8 @@ def _place_checkpoints(model, settings):
     if "placement" not in settings or settings["grad"] == "no_grad":
         return
     if settings["checkpoint-impl"] == "reentrant":
-        raise ValueError("checkpoint-impl=reentrant: the checkpoints of checkpoint=auto are inside each other, which only "
-                         "non-reentrant ones can be; leave checkpoint-impl=non-reentrant")
+        raise ValueError("checkpoint-impl=reentrant: the checkpoints of checkpoint=auto are inside each other, which "
+                         "only non-reentrant ones can be; leave checkpoint-impl=non-reentrant")
     if settings["preserve-rng"] == "off":
         raise ValueError("preserve-rng=off: checkpoint=auto chooses what is run again, and never draws other random "
                          "numbers there; leave preserve-rng=on")

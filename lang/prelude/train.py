@@ -91,8 +91,8 @@ def make_next(source, settings):
     accumulate = settings["accumulate"]
     count = settings["batch"] // accumulate
     if count * accumulate != settings["batch"]:
-        torch._warn_of("uneven_parts", f"batch={settings['batch']} does not divide into {accumulate} equal parts: each step "
-                       f"trains on {count * accumulate} samples, not on {settings['batch']}")
+        torch._warn_of("uneven_parts", f"batch={settings['batch']} does not divide into {accumulate} equal parts: each "
+                       f"step trains on {count * accumulate} samples, not on {settings['batch']}")
 
     def load():
         return to_device(host_batch(source, count, settings))
@@ -184,8 +184,8 @@ def warn_of_batch_norm(model, accumulate, count):
              if isinstance(m, nn._BatchNorm) and m.training and m.track_running_stats]
     if len(names) > 0:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        torch._warn_of("accumulate_batch_norm", f"BatchNorm ({names[0]}{more}) takes its statistics from the {count} samples of "
-                       f"a part, not from the {count * accumulate} of the step")
+        torch._warn_of("accumulate_batch_norm", f"BatchNorm ({names[0]}{more}) takes its statistics from the {count} "
+                       f"samples of a part, not from the {count * accumulate} of the step")
 
 
 def warn_of_no_gradient(model):
@@ -203,8 +203,8 @@ def warn_of_no_gradient(model):
             elements += p.numel()
     if reached > 0 and len(names) > 0:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        torch._warn_of("no_gradient", f"no gradient reached {', '.join(names[:3])}{more} in any step: {elements:,} elements of "
-                       "parameters require grad and are not trained")
+        torch._warn_of("no_gradient", f"no gradient reached {', '.join(names[:3])}{more} in any step: {elements:,} "
+                       f"elements of parameters require grad and are not trained")
 
 
 def autocast(settings):

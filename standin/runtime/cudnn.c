@@ -165,8 +165,8 @@ static int output_of(const struct rnn *rnn)
 }
 
 /*
- * Where matrix `id` of a layer and direction lies, in elements, with its shape: all matrices stand before all biases, by
- * layer, by direction, by number; the projection is the last. id past the last: where the layer ends.
+ * Where matrix `id` of a layer and direction lies, in elements, with its shape: all matrices stand before all biases,
+ * by layer, by direction, by number; the projection is the last. id past the last: where the layer ends.
  */
 static size_t matrix_at(const struct rnn *rnn, int layer, int id, int *rows, int *columns)
 {

@@ -1,5 +1,6 @@
 /*
- * standin/runtime/enter.h - what the library vramscope_standin.so exports: a GPU is played in this process from here on.
+ * standin/runtime/enter.h - what the library vramscope_standin.so exports: a GPU is played in this process from here
+ * on.
  *
  * For:            tracer/python/vramscope_standin.py, which calls it through ctypes, and tests.
  * Must not know:  Python.

@@ -1,5 +1,6 @@
 /*
- * standin/runtime/runtime.h - what the functions that are played share: the GPU, its memory, handles, the thread's error.
+ * standin/runtime/runtime.h - what the functions that are played share: the GPU, its memory, handles, the thread's
+ * error.
  *
  * For:            the library vramscope_standin.so; nothing else includes it.
  * Must not know:  PyTorch and Python.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which calls of tests/engine/op_cases.def PyTorch refuses where one tensor is on the host, the others on the device.
+"""tests/oracle/op_devices.py - which calls of tests/engine/op_cases.def PyTorch refuses where one tensor is on the
+host, the others on the device.
 
     python3 tests/oracle/op_devices.py [--only WORD] [--print]
 

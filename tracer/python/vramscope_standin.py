@@ -1,4 +1,5 @@
-"""Plays a GPU in a program that `vramscope record` runs where there is none, before torch is loaded.
+"""tracer/python/vramscope_standin.py - plays a GPU in a program that `vramscope record` runs where there is none,
+before torch is loaded.
 
 All that is played is in the library vramscope_standin.so (standin/runtime/enter.h); this file calls it through ctypes:
 before torch's libraries are loaded, and before each library that is loaded later, which may need more of CUDA.
