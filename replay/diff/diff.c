@@ -448,6 +448,13 @@ enum vs_status rpl_diff_take(struct rpl_diff *diff, enum rpl_diff_what what,
     return st ? st : part_take(diff, out, err);
 }
 
+static enum vs_status leak_fill(struct rpl_diff_side *side, struct vs_error *err)
+{
+    enum vs_status st = rpl_alive_leak(side->index, &side->leak, err);
+
+    return st ? st : rpl_leak_owner(side->index, &side->leak, &side->leak_owner, err);
+}
+
 enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct rpl_index *b,
                              const struct rpl_diff_options *options, struct vs_error *err)
 {
@@ -459,6 +466,10 @@ enum vs_status rpl_diff_fill(struct rpl_diff *out, struct rpl_index *a, struct r
         st = rpl_diff_take(out, RPL_DIFF_STEP, options, &out->step, err);
     if (!st)
         st = rpl_diff_take(out, RPL_DIFF_SAVED, options, &out->saved, err);
+    if (!st)
+        st = leak_fill(&out->a, err);
+    if (!st)
+        st = leak_fill(&out->b, err);
     if (st)
         return st;
     out->is_same = out->live.is_same && out->step.is_same && out->saved.is_same &&

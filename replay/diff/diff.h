@@ -21,6 +21,7 @@
 #include "replay/diff/align.h"
 #include "replay/diff/pairs.h"
 #include "replay/index/index.h"
+#include "replay/inspect/leak_owner.h"
 #include "replay/report/summary.h"
 #include "replay/trace/trace.h"
 
@@ -176,6 +177,7 @@ struct rpl_diff_line {
  *
  * cursor  at the event needed last
  * at      the event being compared; `requested`, `active` and `reserved` are the highest of the trace, as in rpl_peak
+ * leak, leak_owner  what its steps leak and the name that keeps it alive; filled in by rpl_diff_fill
  */
 struct rpl_cursor;
 struct rpl_modules;
@@ -186,6 +188,8 @@ struct rpl_diff_side {
     struct rpl_cursor *cursor;
     struct rpl_summary sum;
     struct rpl_peak at;
+    struct rpl_leak leak;
+    struct rpl_leak_owner leak_owner;
 };
 
 /*

@@ -133,6 +133,23 @@ static void lines_json(const struct rpl_diff *diff, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* null where it is not known whether anything leaks. */
+static void leak_json(const struct rpl_diff_side *side, const char *key, struct vs_json *json)
+{
+    const struct rpl_leak *leak = &side->leak;
+
+    vs_json_key(json, key);
+    if (!leak->at) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object(json);
+    vs_json_put_uint(json, "bytes_per_step", leak->bytes / leak->steps);
+    vs_json_key(json, "owner");
+    rpl_leak_owner_json(side->trace, &side->leak_owner, json);
+    vs_json_end(json);
+}
+
 static void allocations_json(const struct rpl_diff *diff, struct vs_json *json)
 {
     vs_json_key(json, "allocations");
@@ -165,5 +182,10 @@ void rpl_diff_json(const struct rpl_diff *diff, struct vs_text *out)
     toggles_json(diff, &json);
     lines_json(diff, &json);
     allocations_json(diff, &json);
+    vs_json_key(&json, "leaks");
+    vs_json_object(&json);
+    leak_json(&diff->a, "a", &json);
+    leak_json(&diff->b, "b", &json);
+    vs_json_end(&json);
     vs_json_end(&json);
 }

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "replay/diff/diff.h"
 #include "replay/inspect/block_text.h"
+#include "replay/report/report.h"
 
 /* Changes by a larger factor than this are not shown in per cent. */
 #define TIMES_MAX 10
@@ -253,6 +254,19 @@ static void add_part(const struct rpl_diff *diff, const struct rpl_diff_part *pa
         add_rows(diff, part, top, out);
 }
 
+/* What a side's steps leak, and the name that keeps it alive; nothing where it leaks nothing. */
+static void add_leak(const struct rpl_diff_side *side, const char *label, struct vs_text *out)
+{
+    const struct rpl_leak *leak = &side->leak;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (!leak->count)
+        return;
+    vs_text_addf(out, "\n%s leaks %s a step\n", label,
+                 vs_bytes_text(leak->bytes / leak->steps, buf));
+    rpl_leak_owner_text(side->trace, &side->leak_owner, leak->bytes, out);
+}
+
 static void add_allocations(const struct rpl_diff *diff, struct vs_text *out)
 {
     vs_text_addf(out,
@@ -287,6 +301,8 @@ void rpl_diff_text(const struct rpl_diff *diff, const char *name_a, const char *
     if (!rpl_trace_is_imported(diff->a.trace) && !rpl_trace_is_imported(diff->b.trace))
         add_part(diff, &diff->saved, top, "saved for backward when the last loss ends (requested)",
                  out);
+    add_leak(&diff->a, "A", out);
+    add_leak(&diff->b, "B", out);
     add_allocations(diff, out);
     if (diff->is_same)
         vs_text_add(out, "nothing differs\n");

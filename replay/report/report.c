@@ -92,6 +92,8 @@ static enum vs_status leak_fill(struct rpl_report *report, struct rpl_cursor *cu
     st = rpl_cursor_seek(cursor, report->leak.at, err);
     if (!st)
         st = whys_fill(cursor, report->leak_why, report->leak.block_count, err);
+    if (!st)
+        st = rpl_leak_owner(rpl_cursor_index(cursor), &report->leak, &report->leak_owner, err);
     return st;
 }
 

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "replay/inspect/alive.h"
 #include "replay/inspect/alloc_sites.h"
+#include "replay/inspect/leak_owner.h"
 #include "replay/report/account.h"
 #include "replay/report/non_pytorch.h"
 #include "replay/report/parameters.h"
@@ -37,7 +38,8 @@
  * largest   the largest_count largest blocks alive at `at`, the largest first
  * is_future_unknown  the recording ends at `at` or was imported, so later uses are not known and `kept` is empty
  * kept      the unused blocks at `at`; kept_why has one for each of kept.items
- * leak      what the training steps leak; leak_why has one for each of leak.blocks, at leak.at
+ * leak      what the training steps leak; leak_why has one for each of leak.blocks, at leak.at; leak_owner: the name
+ *           that keeps it alive
  * work      what a GPU executed, where that was measured (replay/trace/work.h)
  * parameters  of each module when the first step begins
  * traffic   bytes that ops read and write
@@ -61,6 +63,7 @@ struct rpl_report {
     struct rpl_why *kept_why;
     struct rpl_leak leak;
     struct rpl_why *leak_why;
+    struct rpl_leak_owner leak_owner;
     struct rpl_work work;
     struct rpl_parameters parameters;
     struct rpl_traffic traffic;
@@ -98,6 +101,12 @@ void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, stru
  */
 void rpl_report_work_text(const struct rpl_report *report, struct vs_text *out);
 void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json);
+
+/* The name that keeps `leaked` bytes alive: a line of text, nothing where it is not known; and a JSON object or null. */
+void rpl_leak_owner_text(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,
+                         uint64_t leaked, struct vs_text *out);
+void rpl_leak_owner_json(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,
+                         struct vs_json *json);
 
 /* Write the JSON object of a peak: {"allocated": …, "by_category": {…}}. */
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,

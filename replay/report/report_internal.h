@@ -14,7 +14,7 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
                             struct vs_text *out);
 /* The unused blocks, and by how much the peak would fall without them; or why that is not known. */
 void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out);
-/* What the training steps leak, or why that is not known. */
+/* What the training steps leak and which name keeps it alive, or why that is not known. */
 void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out);
 
 #endif

@@ -439,6 +439,29 @@ static void kept_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
+void rpl_leak_owner_json(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,
+                         struct vs_json *json)
+{
+    const struct rpl_holder *holder = &owner->holder;
+    const struct vs_location *location = rpl_trace_location(trace, holder->location);
+    struct vs_text text = {NULL, 0, 0};
+
+    if (!owner->is_known) {
+        vs_json_null(json);
+        return;
+    }
+    rpl_holder_text(trace, holder, &text);
+    vs_json_object_flat(json);
+    vs_json_put_string(json, "name", rpl_trace_string(trace, holder->name));
+    vs_json_put_string(json, "scope", rpl_trace_string(trace, holder->scope));
+    vs_json_put_uint(json, "line", location->line);
+    vs_json_put_string(json, "text", vs_text_get(&text));
+    vs_json_put_uint(json, "block", owner->block);
+    vs_json_put_uint(json, "bytes", owner->bytes);
+    vs_json_end(json);
+    vs_text_release(&text);
+}
+
 static void leak_json(const struct rpl_report *report, struct vs_json *json)
 {
     const struct rpl_leak *leak = &report->leak;
@@ -453,6 +476,8 @@ static void leak_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_uint(json, "bytes", leak->bytes);
     vs_json_put_uint(json, "steps", leak->steps);
     vs_json_put_uint(json, "bytes_per_step", leak->bytes / leak->steps);
+    vs_json_key(json, "owner");
+    rpl_leak_owner_json(report->trace, &report->leak_owner, json);
     vs_json_key(json, "list");
     vs_json_array(json);
     for (size_t i = 0; i < leak->block_count; i++)

@@ -132,6 +132,20 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
     }
 }
 
+void rpl_leak_owner_text(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,
+                         uint64_t leaked, struct vs_text *out)
+{
+    if (!owner->is_known)
+        return;
+    vs_text_add(out, "  kept alive by ");
+    rpl_holder_text(trace, &owner->holder, out);
+    vs_text_add(out, ", and the autograd history of its tensor: ");
+    rpl_report_add_bytes(out, 0, owner->bytes);
+    vs_text_add(out, " of ");
+    rpl_report_add_bytes(out, 0, leaked);
+    vs_text_add_char(out, '\n');
+}
+
 void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_leak *leak = &report->leak;
@@ -151,6 +165,7 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
                  " step%s allocated %s still alive a step later\n",
                  leak->count, leak->count == 1 ? "" : "s", leak->steps, leak->steps == 1 ? "" : "s",
                  leak->count == 1 ? "is" : "are");
+    rpl_leak_owner_text(report->trace, &report->leak_owner, leak->bytes, out);
     for (size_t i = 0; i < leak->block_count; i++)
         rpl_report_tensor_text(report, &report->leak_why[i], out);
 }

@@ -16,6 +16,7 @@
 #include "replay/inspect/space.h"
 #include "replay/report/account.h"
 #include "replay/report/by_value.h"
+#include "replay/report/report.h"
 #include "replay/report/warnings.h"
 #include "tui/app.h"
 #include "tui/names.h"
@@ -263,6 +264,7 @@ out:
 static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
 {
     struct rpl_leak leak;
+    struct rpl_leak_owner owner;
     enum vs_status st = rpl_alive_leak(pass->run->index, &leak, err);
     struct vs_text name = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
@@ -274,6 +276,12 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
     tui_page_more(pass->page, 0, TUI_BAD, "%s per step",
                   vs_bytes_text(leak.bytes / leak.steps, buf));
     tui_page_more(pass->page, 0, TUI_PLAIN, "; allocated in one step, alive after the next");
+    st = rpl_leak_owner(pass->run->index, &leak, &owner, err);
+    if (st)
+        return st;
+    rpl_leak_owner_text(pass->run->trace, &owner, leak.bytes, &name);
+    if (name.len)
+        tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&name));
     for (size_t i = 0; i < leak.block_count; i++) {
         const struct rpl_block *block = &leak.blocks[i];
         struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
