@@ -160,7 +160,9 @@ static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void 
     assert_int_equal(spare->event_count, 0);
     rpl_mem_close(mem); /* the last part was looked at */
     small = rpl_mem_bytes(mem);
-    assert_true(small < before / 2);
+    /* chunks of a few events (STRESS) keep more beside the events than packing saves */
+    if (RPL_CHUNK_EVENTS >= 1024)
+        assert_true(small < before / 2);
     assert_all(trace, events, tensors, tensor_count);
     /* across chunks, back and forth, more of them than stay unpacked */
     for (size_t i = 0; i < 300; i++) {
