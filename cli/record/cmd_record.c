@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/account.h"
@@ -23,18 +22,16 @@
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "cli/record/record_program.h"
-#include "cli/sweep.h"
+#include "cli/record/recorded.h"
 #include "cli/watch.h"
 #include "engine/device/kernels.h"
 #include "engine/device/plugin.h"
 #include "lang/run/run.h"
 #include "replay/index/index.h"
-#include "replay/report/report.h"
 #include "tracer/recorder.h"
 #include "whatif/whatif.h"
 
 #define OUT_DEFAULT "trace.db"
-#define TOP_AT_OOM 10
 #define REFUSED_SHOWN 4
 
 static const struct cli_option OPTIONS[] = {
@@ -52,8 +49,7 @@ static const struct cli_option OPTIONS[] = {
      "how many events of a PyTorch program are kept, the last ones (default 1000000)"},
     {"gpu", 0, "NAME", false,
      "the GPU that is played for a PyTorch program: a name as of --target; none; auto: a100-80, "
-     "where "
-     "there is no driver (default)"},
+     "where there is no driver (default)"},
     {"gpus", 0, "N", false,
      "how many of them (default: as many as torchrun starts processes, or 1)"},
     {"cupti", 0, "auto|on|off", false,
@@ -63,7 +59,7 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* Set by ^C and its like, read between phases. A handler has no other way to tell; tools/globals-check.sh knows it. */
+/* Set by ^C and its like, read between phases. A handler has no context. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal)
@@ -456,74 +452,6 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     return st;
 }
 
-/* ---- what to say about it ---- */
-
-static void add_result(const struct plan *plan, const struct rpl_report *report,
-                       struct vs_text *out)
-{
-    const struct rpl_summary *sum = &report->sum;
-    char bytes[VS_BYTES_TEXT_MAX];
-    char events[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(
-        out, "%s: %s events, peak %s in %s; `vramscope report %s` shows what fills the peak\n",
-        plan->out, vs_bytes_exact_text(sum->events, events),
-        vs_bytes_text(sum->peak.allocated, bytes), vs_phase_name(sum->peak.phase), plan->out);
-}
-
-static void add_result_json(const struct plan *plan, const struct rpl_report *report,
-                            struct vs_text *out)
-{
-    struct vs_json json;
-
-    vs_json_init(&json, out);
-    vs_json_object(&json);
-    vs_json_put_string(&json, "trace", plan->out);
-    vs_json_put_string(&json, "outcome", rpl_trace_meta(report->trace, "outcome"));
-    vs_json_put_uint(&json, "events", report->sum.events);
-    vs_json_key(&json, "peak");
-    rpl_peak_json(report->trace, &report->sum.peak, &json);
-    vs_json_end(&json);
-}
-
-/* What filled the device, and what to do about it. */
-static void add_oom_report(const struct plan *plan, const struct rpl_report *report,
-                           struct vs_text *out)
-{
-    struct vs_error err = VS_ERROR_INIT;
-
-    rpl_report_text(report, plan->out, out);
-    if (cli_advice_text(report->trace, plan->out, out, &err))
-        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
-}
-
-/* Look at what was recorded: one line, or after an out-of-memory the report on what filled the device. */
-static int show(const struct plan *plan, bool is_oom)
-{
-    struct vs_error err = VS_ERROR_INIT;
-    struct vs_text text = {NULL, 0, 0};
-    struct rpl_report report = {.trace = NULL};
-    struct rpl_trace *trace = NULL;
-    int status;
-
-    if (rpl_trace_open(plan->out, &trace, &err) ||
-        rpl_report_fill(&report, trace, is_oom ? TOP_AT_OOM : 0, &err)) {
-        status = cli_fail(&err);
-    } else {
-        if (cli_args_has(plan->args, "json"))
-            add_result_json(plan, &report, &text);
-        else if (is_oom)
-            add_oom_report(plan, &report, &text);
-        else
-            add_result(plan, &report, &text);
-        status = cli_print(&text);
-    }
-    vs_text_release(&text);
-    rpl_report_release(&report);
-    rpl_trace_free(trace);
-    return status;
-}
-
 static int net_run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -553,11 +481,11 @@ static int net_run(const struct cli_args *args)
     if (st == VS_E_STOPPED)
         vs_fail(&err, VS_E_STOPPED, "stopped; %s holds what happened so far", plan.out);
     if (st == VS_E_OOM)
-        show(&plan, true);
+        cli_recorded_show(plan.out, true, cli_args_has(args, "json"));
     if (st)
         status = cli_fail(&err);
     else
-        status = show(&plan, false);
+        status = cli_recorded_show(plan.out, false, cli_args_has(args, "json"));
     cli_watch_close(&plan.watch);
     cli_account_release(&plan.account);
     if (plan.has_gpu)

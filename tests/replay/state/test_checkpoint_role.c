@@ -39,7 +39,7 @@ static void note(struct found *found, const struct rpl_live *live, const struct 
     found->at_end = live->by_category[VS_CAT_CHECKPOINT];
 }
 
-static struct found look(const char *toggles)
+static struct found found_with(const char *toggles)
 {
     struct rpl_trace *trace = net_trace("sample_nets/vit_tiny.py", toggles);
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -69,7 +69,7 @@ static void inputs_of_checkpoints_are_checkpoint(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct found found = look(KINDS[i]);
+        struct found found = found_with(KINDS[i]);
 
         assert_int_equal(found.saves, 2 * BLOCKS);
         assert_int_equal(found.unsaves, 2 * BLOCKS);
@@ -80,7 +80,7 @@ static void inputs_of_checkpoints_are_checkpoint(void **state)
 
 static void without_a_checkpoint_nothing_is(void **state)
 {
-    struct found found = look("batch=2 steps=1");
+    struct found found = found_with("batch=2 steps=1");
 
     (void)state;
     assert_int_equal(found.saves, 0);
