@@ -77,6 +77,28 @@ static int cublasLtMatmulAlgoCheck(void *handle, void *operation, void *a, void 
                                           &returned);
 }
 
+/* Handles of all libraries have the stream that this thread gave to one of them last. */
+static _Thread_local void *stream;
+
+static int stream_set(void *handle, void *to)
+{
+    stream = to;
+    return STI_SUCCESS;
+}
+
+static int stream_get(void *handle, void **out)
+{
+    *out = stream;
+    return STI_SUCCESS;
+}
+
+/* A plan is an int, not a pointer. */
+static int cufftCreate(int *plan)
+{
+    *plan = (int)(uintptr_t)sti_handle();
+    return STI_SUCCESS;
+}
+
 static const char *cublasGetStatusString(int status)
 {
     return status ? "refused by vramscope's stand-in for a GPU" : "success";
@@ -100,6 +122,15 @@ const struct sti_call sti_calls_blas[] = {
     STI_CALL(cublasLtMatmulAlgoGetHeuristic),
     STI_CALL(cublasLtMatmulAlgoGetIds),
     STI_CALL(cublasLtMatmulAlgoCheck),
+    {"cublasSetStream_v2", (sti_function *)stream_set},
+    {"cublasGetStream_v2", (sti_function *)stream_get},
+    {"cudnnSetStream", (sti_function *)stream_set},
+    {"cudnnGetStream", (sti_function *)stream_get},
+    {"cusparseSetStream", (sti_function *)stream_set},
+    {"cusparseGetStream", (sti_function *)stream_get},
+    {"cusolverDnSetStream", (sti_function *)stream_set},
+    {"cusolverDnGetStream", (sti_function *)stream_get},
+    STI_CALL(cufftCreate),
     STI_CALL(cublasGetStatusString),
     {"cublasLtGetStatusString", (sti_function *)cublasGetStatusString},
     {"cublasLtGetStatusName", (sti_function *)cublasGetStatusString},

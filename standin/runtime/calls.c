@@ -27,7 +27,20 @@ static int handle(void **out)
     return STI_SUCCESS;
 }
 
+static int launch(void)
+{
+    sti_values_age();
+    return STI_SUCCESS;
+}
+
+static int unsupported(void)
+{
+    return sti_family_info(STI_NVML)->refusal;
+}
+
 #define NOTHING nothing
+#define LAUNCH launch
+#define UNSUPPORTED unsupported
 #define HANDLE handle
 static const struct sti_call SIMPLE[] = {
 #define SIMPLE_ROW(name, behaviour) {#name, (sti_function *)(behaviour)},
@@ -78,6 +91,8 @@ sti_function *sti_call_default(const char *name)
 
     if (!computes(sti_family_of(name)))
         return NULL;
+    if (sti_size_find(name))
+        return sti_size_find(name);
     for (size_t i = 0; i < sizeof(ANSWERS) / sizeof(ANSWERS[0]); i++)
         if (strstr(name, ANSWERS[i]))
             return NULL;

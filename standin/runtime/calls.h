@@ -24,6 +24,8 @@ extern const struct sti_call sti_calls_nccl[];
 extern const struct sti_call sti_calls_nvml[];
 extern const struct sti_call sti_calls_nvrtc[];
 
+/* The function of standin/runtime/sizes.def with this name, or NULL. */
+sti_function *sti_size_find(const char *name);
 /* The name or the text of a status of the runtime or the driver. */
 const char *sti_error_text(int error, bool is_name);
 /* Bytes that a device's stream-ordered pool gave out, negative: that came back. */

@@ -212,12 +212,14 @@ static int cudnnGetRNNWeightSpaceSize(void *handle, const struct rnn *rnn, size_
     return STI_SUCCESS;
 }
 
+/* shape NULL: nobody asks. */
 static void shape_set(struct shape *shape, int type, int rows, int columns)
 {
     const int dims[3] = {1, rows, columns};
     const int strides[3] = {rows * columns, columns, 1};
 
-    (void)cudnnSetTensorNdDescriptor(shape, type, 3, dims, strides);
+    if (shape)
+        (void)cudnnSetTensorNdDescriptor(shape, type, 3, dims, strides);
 }
 
 static int cudnnGetRNNWeightParams(void *handle, const struct rnn *rnn, int layer, size_t size,
@@ -235,9 +237,11 @@ static int cudnnGetRNNWeightParams(void *handle, const struct rnn *rnn, int laye
 
     shape_set(matrix, rnn->type, rows, columns);
     shape_set(bias, rnn->type, has_bias ? rnn->hidden : 0, has_bias ? 1 : 0);
-    *matrix_address = rows ? space + at * bytes : NULL;
-    *bias_address = NULL;
-    if (has_bias)
+    if (matrix_address)
+        *matrix_address = rows ? space + at * bytes : NULL;
+    if (bias_address)
+        *bias_address = NULL;
+    if (has_bias && bias_address)
         *bias_address =
             space + (matrices_end(rnn) + ((size_t)layer * bias_count(rnn) + (size_t)(id - first)) *
                                              (size_t)rnn->hidden) *
@@ -248,7 +252,7 @@ static int cudnnGetRNNWeightParams(void *handle, const struct rnn *rnn, int laye
 static int cudnnGetRNNTempSpaceSizes(void *handle, const struct rnn *rnn, int mode, void *x,
                                      size_t *workspace, size_t *reserve)
 {
-    sti_unknown_note("libcudnn.so", "cudnnGetRNNTempSpaceSizes");
+    sti_unknown_note("cuDNN", "(workspace and reserve of recurrent networks)");
     if (workspace)
         *workspace = 0;
     if (reserve)
@@ -299,13 +303,15 @@ static int cudnnBackendCreateDescriptor(int kind, void **out)
 static int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t requested,
                                     int64_t *count, void *array)
 {
-    enum { TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15 };
-    const bool is_one = type == TYPE_DESCRIPTOR || type == TYPE_INT64;
+    enum { TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15, TYPE_INT32 = 23 };
+    const bool is_one = type == TYPE_DESCRIPTOR || type == TYPE_INT64 || type == TYPE_INT32;
 
     if (count)
         *count = is_one;
     if (type == TYPE_INT64 && array && requested > 0)
         memset(array, 0, sizeof(int64_t));
+    if (type == TYPE_INT32 && array && requested > 0)
+        memset(array, 0, sizeof(int32_t));
     return STI_SUCCESS;
 }
 

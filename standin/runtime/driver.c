@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "standin/family.h"
 #include "standin/runtime/calls.h"
+#include "standin/runtime/loader.h"
 #include "standin/runtime/runtime.h"
 
 /* ---- devices ---- */
@@ -211,15 +213,23 @@ sti_function *sti_driver_find(const char *name)
     return function;
 }
 
-/* status: 0 found, 1 no such symbol. A name that is not played is one that this driver does not have. */
+/*
+ * status: 0 found, 1 no such symbol. The driver has every name that sounds like one of its functions: whoever looks
+ * them up does so for many at once, and calls few. One that is not played names itself and refuses when it is called.
+ */
 static int function_get(const char *name, void *out, int *status)
 {
     sti_function *function = sti_driver_find(name);
+    void *found = NULL;
 
-    memcpy(out, &function, sizeof(function));
+    if (function)
+        memcpy(&found, &function, sizeof(function));
+    else if (sti_family_of(name) == STI_DRIVER)
+        found = sti_loader_unknown(name);
+    memcpy(out, &found, sizeof(found));
     if (status)
-        *status = function ? 0 : 1;
-    return function || status ? STI_SUCCESS : STI_NOT_FOUND;
+        *status = found ? 0 : 1;
+    return found || status ? STI_SUCCESS : STI_NOT_FOUND;
 }
 
 static int cuGetProcAddress(const char *name, void *out, int version, uint64_t flags)

@@ -1,5 +1,5 @@
 /*
- * standin/runtime/graph.c - graphs: handles without nodes. A launch does nothing, as the kernels in it would not.
+ * standin/runtime/graph.c - graphs: handles with one node that is nothing. A launch does nothing, as the kernels in it would not.
  *
  * Objects of the user that a graph retains live until the last graph or instance that retains them is destroyed, and
  * are then destroyed, as CUDA does.
@@ -154,9 +154,12 @@ static int cudaGraphCreate(void **out, unsigned flags)
     return STI_SUCCESS;
 }
 
+/* One, for no nodes would mean that nothing was captured. */
 static int cudaGraphGetNodes(const void *graph, void **nodes, size_t *count)
 {
-    *count = 0;
+    if (nodes && *count)
+        nodes[0] = sti_handle();
+    *count = 1;
     return STI_SUCCESS;
 }
 

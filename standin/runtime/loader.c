@@ -90,6 +90,28 @@ out:
     return st;
 }
 
+void *sti_loader_unknown(const char *function)
+{
+    struct sti_needs needs = {NULL};
+    struct vs_text soname = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    void *handle;
+    void *out = NULL;
+
+    vs_text_addf(&soname, "libcuda.so.1:%s", function);
+    if (!sti_loader_has(vs_text_get(&soname))) {
+        sti_needs_symbol(&needs, vs_text_get(&soname), function, NULL);
+        if (sti_loader_need(&needs.libraries[0], false, &err))
+            goto out;
+    }
+    handle = dlopen(vs_text_get(&soname), RTLD_NOW | RTLD_NOLOAD);
+    out = handle ? dlsym(handle, function) : NULL;
+out:
+    sti_needs_release(&needs);
+    vs_text_release(&soname);
+    return out;
+}
+
 /* The entry of a function in the libraries with this name, or, NULL, in all of them. */
 static bool find(const char *soname, const char *function)
 {

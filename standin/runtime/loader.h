@@ -33,6 +33,12 @@ VS_MUST_USE enum vs_status sti_loader_need(const struct sti_need *need, bool is_
 bool sti_loader_has(const char *soname);
 bool sti_loader_has_function(const char *soname, const char *function);
 
+/*
+ * A function of the driver that is not played, for whoever looks it up by name: the same for the same name. NULL: it
+ * cannot be made.
+ */
+void *sti_loader_unknown(const char *function);
+
 /* The function an entry belongs to, and its library. */
 const char *sti_loaded_name(const struct sti_entry *entry, const char **library);
 

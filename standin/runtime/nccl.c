@@ -3,18 +3,27 @@
  *
  * What the others would say is what this process said: a broadcast by rank 0 is what this process gave as one.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "standin/runtime/calls.h"
 #include "standin/runtime/runtime.h"
 
+#define SHARED_BYTES_MAX 65536u
+#define PENDING_MAX 4096u
+
+/*
+ * given    to its last broadcast of its own; NULL: nothing
+ * pending  where broadcasts of others since then went: a gather may be a broadcast by each rank in turn, and what the
+ *          others give is what this one gives
+ */
 struct communicator {
     int ranks;
     int rank;
-    const char *given; /* to the last broadcast of its own; kept with the values */
+    char *given;
     size_t given_len;
+    void **pending;
+    size_t pending_count, pending_cap;
 };
 
 static size_t element_bytes(int type)
@@ -56,7 +65,7 @@ static int communicator_new(struct communicator **out, int ranks, int rank)
     *out = vs_calloc(1, sizeof(**out));
     (*out)->ranks = ranks;
     (*out)->rank = rank;
-    sti_values_keep();
+    sti_values_share();
     return STI_SUCCESS;
 }
 
@@ -94,6 +103,8 @@ static int ncclCommSplit(const struct communicator *of, int color, int key,
 
 static int ncclCommDestroy(struct communicator *c)
 {
+    vs_free(c->given);
+    vs_free(c->pending);
     vs_free(c);
     return STI_SUCCESS;
 }
@@ -122,19 +133,44 @@ static int ncclCommGetAsyncError(const struct communicator *c, int *error)
     return STI_SUCCESS;
 }
 
+static void given_set(struct communicator *c, char *given, size_t bytes)
+{
+    for (size_t i = 0; i < c->pending_count; i++)
+        sti_values_put(c->pending[i], given, bytes);
+    c->pending_count = 0;
+    vs_free(c->given);
+    c->given = given;
+    c->given_len = bytes;
+}
+
 static int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
                          struct communicator *c, void *stream)
 {
     const size_t bytes = count * element_bytes(type);
-    const char *kept = sti_values_find(from, bytes);
+    char *given;
 
-    if (root == c->rank && kept) {
-        c->given = kept;
-        c->given_len = bytes;
+    if (bytes > SHARED_BYTES_MAX)
+        return STI_SUCCESS;
+    if (root != c->rank && c->pending_count < PENDING_MAX) {
+        c->pending = vs_grow(c->pending, c->pending_count, &c->pending_cap, sizeof(*c->pending));
+        c->pending[c->pending_count++] = to;
+    }
+    if (root == c->rank) {
+        given = vs_alloc(bytes + 1);
+        if (sti_values_get(from, given, bytes))
+            given_set(c, given, bytes);
+        else
+            vs_free(given);
     }
     if (c->given && c->given_len >= bytes)
         sti_values_put(to, c->given, bytes);
     return STI_SUCCESS;
+}
+
+static int ncclBcast(void *buffer, size_t count, int type, int root, struct communicator *c,
+                     void *stream)
+{
+    return ncclBroadcast(buffer, buffer, count, type, root, c, stream);
 }
 
 /* The others have what this one has. */
@@ -142,15 +178,17 @@ static int ncclAllGather(const void *from, void *to, size_t count, int type, str
                          void *stream)
 {
     const size_t bytes = count * element_bytes(type);
-    const char *kept = sti_values_find(from, bytes);
+    const size_t ranks = (size_t)c->ranks;
     char *all;
 
-    if (!kept || bytes > 65536 || (size_t)c->ranks > 65536 / (bytes ? bytes : 1))
+    if (!bytes || bytes > SHARED_BYTES_MAX || ranks > SHARED_BYTES_MAX / bytes)
         return STI_SUCCESS;
-    all = vs_alloc(bytes * (size_t)c->ranks);
-    for (int i = 0; i < c->ranks; i++)
-        memcpy(all + (size_t)i * bytes, kept, bytes);
-    sti_values_put(to, all, bytes * (size_t)c->ranks);
+    all = vs_alloc(bytes * ranks);
+    if (sti_values_get(from, all, bytes)) {
+        for (size_t i = 1; i < ranks; i++)
+            memcpy(all + i * bytes, all, bytes);
+        sti_values_put(to, all, bytes * ranks);
+    }
     vs_free(all);
     return STI_SUCCESS;
 }
@@ -193,6 +231,7 @@ const struct sti_call sti_calls_nccl[] = {
     STI_CALL(ncclCommCuDevice),
     STI_CALL(ncclCommGetAsyncError),
     STI_CALL(ncclBroadcast),
+    STI_CALL(ncclBcast),
     STI_CALL(ncclAllGather),
     STI_CALL(ncclMemAlloc),
     STI_CALL(ncclMemFree),

@@ -141,19 +141,21 @@ uint64_t sti_memory_used(int device);
 /* ---- values ---- */
 
 /*
- * Copy: to the host come zeros, or what is kept of the device; this counts as a read of values. Between places of the
- * host it is memmove.
+ * Copy: to the host come zeros, or what is kept of the device; this counts as a read of values. Within the host it is
+ * memmove.
  */
 void sti_copy(void *to, const void *from, size_t bytes);
 void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                    size_t height);
 /*
- * From now on small copies to the device are kept, by address, and come back when they are read: what processes tell
- * each other about a model is compared on the host. Called when a communicator is made.
+ * Small copies to the device are kept, by address, until some kernels have been launched: what processes tell each other
+ * about a model is compared on the host. They come back once a communicator is made, which calls sti_values_share.
  */
-void sti_values_keep(void);
-/* What is kept of `bytes` at a device address, or NULL. */
-const char *sti_values_find(const void *address, size_t bytes);
+void sti_values_share(void);
+/* A kernel was launched. */
+void sti_values_age(void);
+/* What is kept at a device address, copied to `out`; false: nothing. */
+bool sti_values_get(const void *address, void *out, size_t bytes);
 void sti_values_put(const void *address, const void *bytes, size_t len);
 
 /* The values that the host read so far. */

@@ -71,7 +71,8 @@ void sti_unknown_note(const char *library, const char *function)
 {
     char text[512];
 
-    snprintf(text, sizeof(text), "%s %s", library, function);
+    /* behind a colon is what tells one library of a single function from another (sti_loader_unknown) */
+    snprintf(text, sizeof(text), "%.*s %s", (int)strcspn(library, ":"), library, function);
     if (note_first(text))
         sti_log("unknown", text);
 }

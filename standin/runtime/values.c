@@ -11,63 +11,100 @@
 
 #define KEPT 64
 #define KEPT_BYTES_MAX 65536u
+/* Before there is a communicator, larger ones are data. */
+#define EARLY_BYTES_MAX 4096u
+/* So many kernels later memory is likely to have been written by one of them. */
+#define LAUNCHES_MAX 64u
 
+/* number: counts what was kept; of two that overlap the later one holds */
 struct kept {
     const char *at;
     size_t len;
     char *bytes;
+    uint64_t launch;
+    uint64_t number;
 };
 
 static struct {
     pthread_mutex_t lock;
     struct kept kept[KEPT];
     int next;
-    int is_keeping;
+    int is_shared;
+    uint64_t number;
+    uint64_t launches;
     struct sti_reads reads;
     void (*on_read)(uint64_t bytes);
     uint64_t most;
 } values = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void sti_values_keep(void)
+void sti_values_share(void)
 {
-    __atomic_store_n(&values.is_keeping, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&values.is_shared, 1, __ATOMIC_RELAXED);
 }
 
-static bool is_keeping(void)
+static bool is_shared(void)
 {
-    return __atomic_load_n(&values.is_keeping, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&values.is_shared, __ATOMIC_RELAXED) != 0;
 }
 
-const char *sti_values_find(const void *address, size_t bytes)
+void sti_values_age(void)
 {
-    const char *at = address;
+    __atomic_add_fetch(&values.launches, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t launches(void)
+{
+    return __atomic_load_n(&values.launches, __ATOMIC_RELAXED);
+}
+
+/* The latest of those that have all of the bytes. */
+static const struct kept *kept_find(const char *at, size_t bytes)
+{
+    const struct kept *best = NULL;
 
     for (int i = 0; i < KEPT; i++) {
         const struct kept *k = &values.kept[i];
 
-        if (k->at && at >= k->at && bytes <= k->len && (size_t)(at - k->at) <= k->len - bytes)
-            return k->bytes + (at - k->at);
+        if (k->at && at >= k->at && bytes <= k->len && (size_t)(at - k->at) <= k->len - bytes &&
+            launches() - k->launch <= LAUNCHES_MAX && (!best || k->number > best->number))
+            best = k;
     }
-    return NULL;
+    return best;
+}
+
+bool sti_values_get(const void *address, void *out, size_t bytes)
+{
+    const char *at = address;
+    const struct kept *k;
+
+    if (!bytes || bytes > KEPT_BYTES_MAX)
+        return false;
+    pthread_mutex_lock(&values.lock);
+    k = kept_find(at, bytes);
+    if (k)
+        memcpy(out, k->bytes + (at - k->at), bytes);
+    pthread_mutex_unlock(&values.lock);
+    return k != NULL;
 }
 
 void sti_values_put(const void *address, const void *bytes, size_t len)
 {
-    int i = values.next;
     char *copy;
+    int i;
 
-    if (!is_keeping() || !len || len > KEPT_BYTES_MAX)
+    if (!len || len > (is_shared() ? KEPT_BYTES_MAX : EARLY_BYTES_MAX))
         return;
     copy = vs_alloc(len);
     memcpy(copy, bytes, len);
     pthread_mutex_lock(&values.lock);
+    i = values.next;
     for (int k = 0; k < KEPT; k++)
         if (values.kept[k].at == address)
             i = k;
     if (i == values.next)
         values.next = (values.next + 1) % KEPT;
     vs_free(values.kept[i].bytes);
-    values.kept[i] = (struct kept){address, len, copy};
+    values.kept[i] = (struct kept){address, len, copy, launches(), ++values.number};
     pthread_mutex_unlock(&values.lock);
 }
 
@@ -84,38 +121,53 @@ static void read_count(uint64_t bytes)
         on_read(bytes);
 }
 
+/* Between two addresses of the device: what is kept of one is kept of the other. */
+static void device_copy(void *to, const void *from, size_t bytes)
+{
+    char *kept;
+
+    if (bytes > KEPT_BYTES_MAX)
+        return;
+    kept = vs_alloc(bytes);
+    if (sti_values_get(from, kept, bytes))
+        sti_values_put(to, kept, bytes);
+    vs_free(kept);
+}
+
 void sti_copy(void *to, const void *from, size_t bytes)
 {
     const bool is_to_device = sti_memory_is_device(to);
     const bool is_from_device = sti_memory_is_device(from);
-    const char *kept;
 
     if (!bytes)
         return;
     if (!is_to_device && !is_from_device) {
         memmove(to, from, bytes);
-        return;
+    } else if (is_to_device && is_from_device) {
+        device_copy(to, from, bytes);
+    } else if (is_to_device) {
+        sti_values_put(to, from, bytes);
+    } else {
+        if (!is_shared() || !sti_values_get(from, to, bytes))
+            memset(to, 0, bytes);
+        read_count(bytes);
     }
-    kept = is_keeping() && is_from_device ? sti_values_find(from, bytes) : NULL;
-    if (is_to_device) {
-        if (is_keeping() && (kept || !is_from_device))
-            sti_values_put(to, kept ? kept : from, bytes);
-        return;
-    }
-    if (kept)
-        memcpy(to, kept, bytes);
-    else
-        memset(to, 0, bytes);
-    read_count(bytes);
 }
 
 void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                    size_t height)
 {
-    if (sti_memory_is_device(to) && sti_memory_is_device(from))
+    const bool is_read = sti_memory_is_device(from) && !sti_memory_is_device(to);
+
+    if (sti_memory_is_device(to))
         return;
     for (size_t row = 0; row < height; row++)
-        sti_copy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+        if (is_read)
+            memset((char *)to + row * to_pitch, 0, width);
+        else
+            memmove((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+    if (is_read)
+        read_count((uint64_t)width * height);
 }
 
 struct sti_reads sti_reads(void)

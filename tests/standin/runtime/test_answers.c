@@ -1,0 +1,272 @@
+/*
+ * tests/standin/runtime/test_answers.c - what the functions that are played answer: devices, streams, capture, graphs,
+ * occupancy, cuDNN's recurrent networks, NVML, looking functions up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/standin/runtime/played.h"
+#include "tests/standin/shared.h"
+
+typedef int pointer_out_fn(void **out);
+typedef int int_out_fn(void *of, int *out);
+
+static void the_device_has_the_properties_of_the_gpu_that_is_played(void **state)
+{
+    char properties[1032];
+    char name[256];
+    size_t total;
+    int value = 0;
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(void *, int), "cudaGetDeviceProperties")(properties, 0), 0);
+    assert_string_equal(properties, "NVIDIA Tesla T4");
+    memcpy(&total, properties + 288, sizeof(total)); /* totalGlobalMem, in CUDA 12 and 13 */
+    assert_int_equal(total, (size_t)15095 << 20);
+    memcpy(&value, properties + 384, sizeof(value)); /* multiProcessorCount of CUDA 13 */
+    assert_int_equal(value, 40);
+    assert_int_equal(PLAYED(int (*)(void *, int), "cudaGetDeviceProperties_v2")(properties, 0), 0);
+    memcpy(&value, properties + 388, sizeof(value)); /* of CUDA 12 */
+    assert_int_equal(value, 40);
+    assert_int_equal(PLAYED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 75, 1), 0);
+    assert_int_equal(value, 7);
+    assert_int_equal(PLAYED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 75, 2),
+                     101);
+    assert_int_equal(PLAYED(int (*)(char *, int, int), "cuDeviceGetName")(name, 256, 0), 0);
+    assert_string_equal(name, "NVIDIA Tesla T4");
+}
+
+static void occupancy_is_what_threads_and_shared_memory_allow(void **state)
+{
+    int (*blocks)(int *, const void *, int, size_t) = PLAYED(
+        int (*)(int *, const void *, int, size_t), "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    int value = 0;
+
+    (void)state;
+    assert_int_equal(blocks(&value, NULL, 256, 0), 0); /* a T4 holds 1024 threads and 64 KiB */
+    assert_int_equal(value, 4);
+    assert_int_equal(blocks(&value, NULL, 256, 32 << 10), 0);
+    assert_int_equal(value, 2);
+    assert_int_equal(blocks(&value, NULL, 32, 0), 0);
+    assert_int_equal(value, 16); /* and no more blocks than that */
+}
+
+static int is_capturing(void *stream)
+{
+    int status = -1;
+
+    assert_int_equal(PLAYED(int_out_fn *, "cudaStreamIsCapturing")(stream, &status), 0);
+    return status;
+}
+
+static void streams_that_wait_for_a_captured_one_join_its_capture(void **state)
+{
+    void *first = NULL;
+    void *second = NULL;
+    void *event = NULL;
+    void *graph = NULL;
+    unsigned long long id = 0;
+    unsigned long long other = 0;
+    int status = 0;
+
+    (void)state;
+    PLAYED(pointer_out_fn *, "cudaStreamCreate")(&first);
+    PLAYED(pointer_out_fn *, "cudaStreamCreate")(&second);
+    PLAYED(pointer_out_fn *, "cudaEventCreate")(&event);
+    assert_int_equal(is_capturing(first), 0);
+    assert_int_equal(PLAYED(int (*)(void *, int), "cudaStreamBeginCapture")(first, 0), 0);
+    assert_int_equal(PLAYED(int (*)(void *, void *), "cudaEventRecord")(event, first), 0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(second, event, 0), 0);
+    assert_int_equal(is_capturing(second), 1);
+    assert_int_equal(
+        PLAYED(int (*)(void *, int *, unsigned long long *, void *, void *, void *, void *),
+               "cudaStreamGetCaptureInfo")(first, &status, &id, NULL, NULL, NULL, NULL),
+        0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, int *, unsigned long long *, void *, void *, void *),
+               "cudaStreamGetCaptureInfo_v2")(second, &status, &other, NULL, NULL, NULL),
+        0);
+    assert_true(id != 0 && id == other);
+    assert_int_equal(PLAYED(int (*)(void *, void **), "cudaStreamEndCapture")(first, &graph), 0);
+    assert_non_null(graph);
+    assert_int_equal(is_capturing(first), 0);
+    assert_int_equal(is_capturing(second), 0);
+    /* the event is of a capture that has ended */
+    assert_int_equal(
+        PLAYED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(second, event, 0), 0);
+    assert_int_equal(is_capturing(second), 0);
+    assert_int_equal(PLAYED(int (*)(void *, void **), "cudaStreamEndCapture")(first, &graph), 1);
+}
+
+static int called;
+
+static void on_call(void *user)
+{
+    called += *(int *)user;
+}
+
+static void functions_of_the_host_in_a_stream_are_called_at_once(void **state)
+{
+    int one = 1;
+
+    (void)state;
+    called = 0;
+    assert_int_equal(PLAYED(int (*)(void *, void (*)(void *), void *),
+                            "cudaLaunchHostFunc")(NULL, on_call, &one),
+                     0);
+    assert_int_equal(called, 1);
+}
+
+static void an_object_lives_as_long_as_a_graph_or_an_instance_holds_it(void **state)
+{
+    int one = 1;
+    void *object = NULL;
+    void *graph = NULL;
+    void *instance = NULL;
+
+    (void)state;
+    called = 0;
+    assert_int_equal(PLAYED(int (*)(void **, unsigned), "cudaGraphCreate")(&graph, 0), 0);
+    assert_int_equal(PLAYED(int (*)(void **, void *, void (*)(void *), unsigned, unsigned),
+                            "cudaUserObjectCreate")(&object, &one, on_call, 1, 1),
+                     0);
+    assert_int_equal(PLAYED(int (*)(void *, void *, unsigned, unsigned),
+                            "cudaGraphRetainUserObject")(graph, object, 1, 1),
+                     0);
+    assert_int_equal(PLAYED(int (*)(void **, void *, unsigned long long),
+                            "cudaGraphInstantiate")(&instance, graph, 0),
+                     0);
+    assert_int_equal(PLAYED(int (*)(void *), "cudaGraphDestroy")(graph), 0);
+    assert_int_equal(called, 0);
+    assert_int_equal(PLAYED(int (*)(void *), "cudaGraphExecDestroy")(instance), 0);
+    assert_int_equal(called, 1);
+}
+
+/* An LSTM: 4 gates, inputs 16, hidden 32, 2 layers: (16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 weights, 2 * 2 * 32 * 4 biases. */
+static void weights_of_an_lstm_lie_as_in_cudnn(void **state)
+{
+    void *rnn = NULL;
+    void *matrix = NULL;
+    void *bias = NULL;
+    size_t size = 0;
+    char *space = (char *)(uintptr_t)0x1000;
+    char *at = NULL;
+    char *bias_at = NULL;
+    int type, count, dims[3], strides[3];
+
+    (void)state;
+    PLAYED(pointer_out_fn *, "cudnnCreateRNNDescriptor")(&rnn);
+    PLAYED(pointer_out_fn *, "cudnnCreateTensorDescriptor")(&matrix);
+    PLAYED(pointer_out_fn *, "cudnnCreateTensorDescriptor")(&bias);
+    assert_int_equal(
+        PLAYED(int (*)(void *, int, int, int, int, int, int, int, int, int, int, int, int, void *,
+                       unsigned),
+               "cudnnSetRNNDescriptor_v8")(rnn, 0, 2, 2, 0, 0, 0, 0, 0, 16, 32, 32, 2, NULL, 0),
+        0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, void *, size_t *), "cudnnGetRNNWeightSpaceSize")(NULL, rnn, &size),
+        0);
+    assert_int_equal(size, 4 * ((16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 + 2 * 2 * 32 * 4));
+    assert_int_equal(
+        PLAYED(int (*)(void *, void *, int, size_t, char *, int, void *, char **, void *, char **),
+               "cudnnGetRNNWeightParams")(NULL, rnn, 1, size, space, 5, matrix, &at, bias,
+                                          &bias_at),
+        0);
+    /* layer 1, the hidden state's second gate */
+    assert_int_equal(at - space, 4 * ((16 + 32) * 32 * 4 + 4 * 32 * 32 + 32 * 32));
+    assert_int_equal(bias_at - space, 4 * ((16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 + (8 + 5) * 32));
+    assert_int_equal(PLAYED(int (*)(void *, int, int *, int *, int *, int *),
+                            "cudnnGetTensorNdDescriptor")(matrix, 3, &type, &count, dims, strides),
+                     0);
+    assert_int_equal(dims[1], 32);
+    assert_int_equal(dims[2], 32);
+    PLAYED(int (*)(void *), "cudnnDestroyTensorDescriptor")(matrix);
+    PLAYED(int (*)(void *), "cudnnDestroyTensorDescriptor")(bias);
+    PLAYED(int (*)(void *), "cudnnDestroyRNNDescriptor")(rnn);
+}
+
+static void versions_are_those_that_were_asked_for(void **state)
+{
+    int value = 0;
+
+    (void)state;
+    played_open()->set_versions(90100, 0);
+    assert_int_equal(PLAYED(size_t(*)(void), "cudnnGetVersion")(), 90100);
+    assert_int_equal(PLAYED(int (*)(int, int *), "cudnnGetProperty")(1, &value), 0);
+    assert_int_equal(value, 1);
+    assert_int_equal(PLAYED(int (*)(int *), "cudaRuntimeGetVersion")(&value), 0);
+    assert_int_equal(value, 13020);
+}
+
+static void functions_of_the_driver_are_found_by_name(void **state)
+{
+    int (*find)(const char *, void **, unsigned, unsigned long long, int *) =
+        PLAYED(int (*)(const char *, void **, unsigned, unsigned long long, int *),
+               "cudaGetDriverEntryPointByVersion");
+    void *function = NULL;
+    void *again = NULL;
+    int status = -1;
+
+    (void)state;
+    assert_int_equal(find("cuMemAlloc", &function, 13020, 0, &status), 0);
+    assert_int_equal(status, 0);
+    assert_ptr_equal(function, played_function("cuMemAlloc_v2"));
+    /* one that is not played is there, refuses, and is named */
+    assert_int_equal(find("cuBlowUp", &function, 13020, 0, &status), 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(((int (*)(void))(uintptr_t)function)(), 801);
+    assert_non_null(strstr(played_log(), "unknown libcuda.so.1 cuBlowUp\n"));
+    assert_int_equal(find("cuBlowUp", &again, 13020, 0, &status), 0);
+    assert_ptr_equal(again, function);
+    assert_int_equal(find("malloc", &function, 13020, 0, &status), 0);
+    assert_int_equal(status, 1);
+    assert_null(function);
+}
+
+static void nvml_knows_the_devices(void **state)
+{
+    unsigned count = 0;
+    void *device = NULL;
+    void *same = NULL;
+    char uuid[96];
+    unsigned long long memory[3];
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(unsigned *), "nvmlDeviceGetCount_v2")(&count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(
+        PLAYED(int (*)(unsigned, void **), "nvmlDeviceGetHandleByIndex_v2")(1, &device), 0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, char *, unsigned), "nvmlDeviceGetUUID")(device, uuid, 96), 0);
+    assert_int_equal(
+        PLAYED(int (*)(const char *, void **), "nvmlDeviceGetHandleByUUID")(uuid, &same), 0);
+    assert_ptr_equal(device, same);
+    assert_int_equal(
+        PLAYED(int (*)(void *, unsigned long long *), "nvmlDeviceGetMemoryInfo")(device, memory),
+        0);
+    assert_int_equal(memory[0], memory[1] + memory[2]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_device_has_the_properties_of_the_gpu_that_is_played),
+        cmocka_unit_test(occupancy_is_what_threads_and_shared_memory_allow),
+        cmocka_unit_test(streams_that_wait_for_a_captured_one_join_its_capture),
+        cmocka_unit_test(functions_of_the_host_in_a_stream_are_called_at_once),
+        cmocka_unit_test(an_object_lives_as_long_as_a_graph_or_an_instance_holds_it),
+        cmocka_unit_test(weights_of_an_lstm_lie_as_in_cudnn),
+        cmocka_unit_test(versions_are_those_that_were_asked_for),
+        cmocka_unit_test(functions_of_the_driver_are_found_by_name),
+        cmocka_unit_test(nvml_knows_the_devices),
+    };
+
+    return cmocka_run_group_tests(tests, played_setup, shared_cleanup);
+}

@@ -1,0 +1,298 @@
+/*
+ * tests/standin/runtime/test_memory.c - the memory of the device that is played: capacity, kinds of addresses, virtual
+ * memory, pools; and the values that the host reads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/standin/runtime/played.h"
+#include "tests/standin/shared.h"
+
+#define MIB ((size_t)1 << 20)
+#define T4_BYTES (15095 * MIB)
+
+typedef int malloc_fn(void **out, size_t size);
+typedef int free_fn(void *address);
+typedef int info_fn(size_t *available, size_t *total);
+typedef int copy_fn(void *to, const void *from, size_t size, int kind);
+
+static size_t available(void)
+{
+    size_t free_bytes = 0;
+    size_t total = 0;
+
+    assert_int_equal(PLAYED(info_fn *, "cudaMemGetInfo")(&free_bytes, &total), 0);
+    assert_int_equal(total, T4_BYTES);
+    return free_bytes;
+}
+
+static void *take(size_t size)
+{
+    void *out = NULL;
+
+    assert_int_equal(PLAYED(malloc_fn *, "cudaMalloc")(&out, size), 0);
+    return out;
+}
+
+static void give(void *address)
+{
+    assert_int_equal(PLAYED(free_fn *, "cudaFree")(address), 0);
+}
+
+static void memory_is_used_in_units_of_two_mib_until_it_is_full(void **state)
+{
+    const size_t before = available();
+    void *small = take(1);
+    void *none = &none;
+    void *big;
+
+    (void)state;
+    assert_int_equal(available(), before - 2 * MIB);
+    big = take(available() / (2 * MIB) * (2 * MIB));
+    assert_true(available() < 2 * MIB);
+    assert_int_equal(PLAYED(malloc_fn *, "cudaMalloc")(&none, 1), 2);
+    assert_null(none);
+    assert_int_equal(PLAYED(int (*)(void), "cudaGetLastError")(), 2);
+    assert_int_equal(PLAYED(int (*)(void), "cudaGetLastError")(), 0);
+    give(big);
+    give(small);
+    give(NULL);
+    assert_int_equal(available(), before);
+    assert_int_equal(PLAYED(free_fn *, "cudaFree")(small), 1);
+}
+
+static void an_address_is_not_given_out_twice(void **state)
+{
+    void *first = take(5 * MIB);
+    void *second;
+
+    (void)state;
+    give(first);
+    second = take(5 * MIB);
+    assert_true((uintptr_t)second >= (uintptr_t)first + 6 * MIB);
+    give(second);
+}
+
+/* Type of an address (0 unknown, 1 host, 2 device, 3 managed), and its device. */
+static int kind_of(const void *address, int *device)
+{
+    struct {
+        int type, device;
+        const void *pointers[2];
+        long reserved[8];
+    } a;
+
+    assert_int_equal(PLAYED(int (*)(void *, const void *), "cudaPointerGetAttributes")(&a, address),
+                     0);
+    *device = a.device;
+    return a.type;
+}
+
+static void kinds_of_addresses_are_known(void **state)
+{
+    char *memory = take(MIB);
+    char *pinned = NULL;
+    char *managed = NULL;
+    char ordinary[16];
+    int device = -1;
+
+    (void)state;
+    assert_int_equal(PLAYED(malloc_fn *, "cudaMallocHost")((void **)&pinned, 100), 0);
+    assert_int_equal(
+        PLAYED(int (*)(void **, size_t, unsigned), "cudaMallocManaged")((void **)&managed, 100, 1),
+        0);
+    assert_int_equal(kind_of(memory + MIB - 1, &device), 2);
+    assert_int_equal(device, 0);
+    assert_int_equal(kind_of(pinned + 99, &device), 1);
+    assert_int_equal(kind_of(managed, &device), 3);
+    assert_int_equal(kind_of(ordinary, &device), 0);
+    managed[99] = 'x'; /* the host can use it */
+    pinned[99] = 'x';
+    assert_int_equal(PLAYED(free_fn *, "cudaFreeHost")(pinned), 0);
+    give(managed);
+    give(memory);
+    assert_int_equal(PLAYED(int (*)(void *, size_t, unsigned), "cudaHostRegister")(ordinary, 16, 0),
+                     0);
+    assert_int_equal(kind_of(ordinary + 15, &device), 1);
+    assert_int_equal(PLAYED(free_fn *, "cudaHostUnregister")(ordinary), 0);
+    assert_int_equal(kind_of(ordinary, &device), 0);
+}
+
+static void devices_have_memory_of_their_own(void **state)
+{
+    const size_t before = available();
+    int device = -1;
+    void *memory;
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(1), 0);
+    memory = take(MIB);
+    assert_int_equal(kind_of(memory, &device), 2);
+    assert_int_equal(device, 1);
+    assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(0), 0);
+    assert_int_equal(available(), before);
+    give(memory);
+    assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(2), 101);
+}
+
+/* Physical memory is used from its creation until its last handle and its last mapping are gone. */
+static void virtual_memory_is_used_while_it_is_held_or_mapped(void **state)
+{
+    const size_t before = available();
+    const int properties[8] = {1, 1, 1, 0}; /* pinned, of device 0 */
+    uint64_t handle = 0;
+    char *at = NULL;
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(void **, size_t, size_t, void *, unsigned long long),
+                            "cuMemAddressReserve")((void **)&at, 64 * MIB, 0, NULL, 0),
+                     0);
+    assert_int_equal(available(), before);
+    assert_int_equal(PLAYED(int (*)(uint64_t *, size_t, const int *, unsigned long long),
+                            "cuMemCreate")(&handle, 20 * MIB, properties, 0),
+                     0);
+    assert_int_equal(available(), before - 20 * MIB);
+    assert_int_equal(PLAYED(int (*)(char *, size_t, size_t, uint64_t, unsigned long long),
+                            "cuMemMap")(at, 20 * MIB, 0, handle, 0),
+                     0);
+    assert_int_equal(PLAYED(int (*)(uint64_t), "cuMemRelease")(handle), 0);
+    assert_int_equal(available(), before - 20 * MIB);
+    assert_int_equal(PLAYED(int (*)(char *, size_t), "cuMemUnmap")(at, 64 * MIB), 0);
+    assert_int_equal(available(), before);
+    assert_int_equal(PLAYED(int (*)(char *, size_t), "cuMemUnmap")(at, 64 * MIB), 1);
+    assert_int_equal(
+        PLAYED(int (*)(uint64_t *, size_t, const int *, unsigned long long),
+               "cuMemCreate")(&handle, T4_BYTES / (2 * MIB) * (2 * MIB) + 2 * MIB, properties, 0),
+        2);
+}
+
+static void a_pool_says_what_is_used(void **state)
+{
+    void *pool = NULL;
+    void *memory = NULL;
+    uint64_t used = 1;
+    uint64_t high = 0;
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(void **, int), "cudaDeviceGetDefaultMemPool")(&pool, 0), 0);
+    assert_int_equal(
+        PLAYED(int (*)(void **, size_t, void *), "cudaMallocAsync")(&memory, 1000, NULL), 0);
+    assert_int_equal(PLAYED(int (*)(void *, void *), "cudaFreeAsync")(memory, NULL), 0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, int, void *), "cudaMemPoolGetAttribute")(pool, 7, &used), 0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, int, void *), "cudaMemPoolGetAttribute")(pool, 8, &high), 0);
+    assert_int_equal(used, 0);
+    assert_int_equal(high, 1000);
+}
+
+/* ---- values ---- */
+
+static uint64_t watched;
+
+static void on_read(uint64_t bytes)
+{
+    watched += bytes;
+}
+
+static void the_host_reads_zeros_and_each_read_is_counted(void **state)
+{
+    const struct played *played = played_open();
+    void *memory = take(1000);
+    char bytes[1000];
+    uint64_t count, count_before, size, size_before;
+
+    (void)state;
+    played->count_reads(&count_before, &size_before);
+    played->watch_reads(on_read, 1);
+    memset(bytes, 7, sizeof(bytes));
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(memory, bytes, 1000, 1), 0);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(bytes, memory, 1000, 2), 0);
+    assert_int_equal(bytes[0], 0);
+    assert_int_equal(bytes[999], 0);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(bytes, memory, 4, 2), 0);
+    played->count_reads(&count, &size);
+    assert_int_equal(count - count_before, 2);
+    assert_int_equal(size - size_before, 1004);
+    assert_int_equal(watched, 1000); /* the first alone */
+    played->watch_reads(NULL, 0);
+    give(memory);
+}
+
+static void copies_within_the_host_are_copies(void **state)
+{
+    char from[8] = "1234567";
+    char to[8] = "";
+    uint64_t count, before, size;
+
+    (void)state;
+    played_open()->count_reads(&before, &size);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(to, from, 8, 0), 0);
+    assert_string_equal(to, "1234567");
+    played_open()->count_reads(&count, &size);
+    assert_int_equal(count, before);
+}
+
+/* What another rank gives is what this one gives; what is copied to the device meanwhile comes back. */
+static void processes_tell_each_other_what_this_one_says(void **state)
+{
+    struct {
+        char bytes[128];
+    } id = {{0}};
+    void *communicator = NULL;
+    char *memory = take(1000);
+    int64_t mine = 42;
+    int64_t seen[2] = {0, 0};
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(void **, int, __typeof__(id), int),
+                            "ncclCommInitRank")(&communicator, 2, id, 1),
+                     0);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(memory, &mine, 8, 1), 0);
+    /* a gather as a broadcast by each rank, rank 0 first; 4: int64 */
+    for (int root = 0; root < 2; root++)
+        assert_int_equal(PLAYED(int (*)(void *, void *, size_t, int, int, void *, void *),
+                                "ncclBroadcast")(root == 1 ? memory : memory + 512,
+                                                 memory + 512 + 8 * root, 1, 4, root, communicator,
+                                                 NULL),
+                         0);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(&seen[0], memory + 512, 8, 2), 0);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(&seen[1], memory + 520, 8, 2), 0);
+    assert_int_equal(seen[0], 42);
+    assert_int_equal(seen[1], 42);
+    assert_int_equal(PLAYED(int (*)(void *, void *, size_t, int, void *, void *),
+                            "ncclAllGather")(memory, memory + 600, 1, 4, communicator, NULL),
+                     0);
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(seen, memory + 600, 16, 2), 0);
+    assert_int_equal(seen[1], 42);
+    /* kernels may have written since */
+    for (int i = 0; i < 100; i++)
+        PLAYED(int (*)(void), "cudaLaunchKernel")();
+    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(&seen[0], memory, 8, 2), 0);
+    assert_int_equal(seen[0], 0);
+    assert_int_equal(PLAYED(free_fn *, "ncclCommDestroy")(communicator), 0);
+    give(memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_used_in_units_of_two_mib_until_it_is_full),
+        cmocka_unit_test(an_address_is_not_given_out_twice),
+        cmocka_unit_test(kinds_of_addresses_are_known),
+        cmocka_unit_test(devices_have_memory_of_their_own),
+        cmocka_unit_test(virtual_memory_is_used_while_it_is_held_or_mapped),
+        cmocka_unit_test(a_pool_says_what_is_used),
+        cmocka_unit_test(the_host_reads_zeros_and_each_read_is_counted),
+        cmocka_unit_test(copies_within_the_host_are_copies),
+        cmocka_unit_test(processes_tell_each_other_what_this_one_says),
+    };
+
+    return cmocka_run_group_tests(tests, played_setup, shared_cleanup);
+}
