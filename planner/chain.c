@@ -78,8 +78,9 @@ bool pln_plan_is_legal(const struct pln_chain *chain, const struct pln_plan *pla
 /* The plan that is measured, and sums over stages before a cut. */
 struct measure {
     const struct pln_chain *chain;
-    const struct pln_plan *plan;
+    struct pln_plan *plan;
     double *cost;
+    double *flops;
     int64_t *gradients;
 };
 
@@ -119,13 +120,12 @@ static size_t behind_nested(const struct pln_plan *plan, size_t at)
 
 /*
  * Runs the stages [first, end) forward and backward, with the regions from number `at` on that lie inside. Returns what
- * that needs above the start of stage `first`, with the gradient that comes in from behind; adds to *cost.
+ * that needs above the start of stage `first`, with the gradient that comes in from behind; adds to the plan's cost.
  */
-static int64_t window(const struct measure *m, uint32_t first, uint32_t end, size_t at,
-                      double *cost)
+static int64_t window(const struct measure *m, uint32_t first, uint32_t end, size_t at)
 {
     const struct pln_chain *chain = m->chain;
-    const struct pln_plan *plan = m->plan;
+    struct pln_plan *plan = m->plan;
     int64_t gradient = gradient_behind(chain, end - 1);
     int64_t alive = 0;
     int64_t peak = 0;
@@ -140,9 +140,11 @@ static int64_t window(const struct measure *m, uint32_t first, uint32_t end, siz
             int64_t held = (int64_t)stage->input_freed;
 
             peak = most(peak, gradient + alive + dropped_peak(chain, r));
-            *cost += m->cost[r.end] - m->cost[r.first] - chain->stages[r.end - 1].tail_cost;
+            plan->cost += m->cost[r.end] - m->cost[r.first] - chain->stages[r.end - 1].tail_cost;
+            plan->flops +=
+                m->flops[r.end] - m->flops[r.first] - chain->stages[r.end - 1].tail_flops;
             peak = most(peak, alive + held + later - m->gradients[r.end] +
-                                  window(m, r.first, r.end, at + 1, cost));
+                                  window(m, r.first, r.end, at + 1));
             alive += (int64_t)chain->stages[r.end].crossing;
             at = behind_nested(plan, at);
             i = r.end;
@@ -162,13 +164,17 @@ void pln_plan_measure(const struct pln_chain *chain, struct pln_plan *plan)
 
     VS_ASSERT(chain->count > 0);
     m.cost = vs_calloc(chain->count + 1, sizeof(*m.cost));
+    m.flops = vs_calloc(chain->count + 1, sizeof(*m.flops));
     m.gradients = vs_calloc(chain->count + 1, sizeof(*m.gradients));
     for (size_t i = 0; i < chain->count; i++) {
         m.cost[i + 1] = m.cost[i] + chain->stages[i].cost;
+        m.flops[i + 1] = m.flops[i] + chain->stages[i].flops;
         m.gradients[i + 1] = m.gradients[i] + (int64_t)chain->stages[i].gradients;
     }
     plan->cost = 0;
-    plan->peak = (uint64_t)window(&m, 0, (uint32_t)chain->count, 0, &plan->cost);
+    plan->flops = 0;
+    plan->peak = (uint64_t)window(&m, 0, (uint32_t)chain->count, 0);
     vs_free(m.gradients);
+    vs_free(m.flops);
     vs_free(m.cost);
 }

@@ -33,9 +33,10 @@
  * gradients     gradients of parameters that its backward leaves
  * input_freed   bytes of its input that recording it frees, contained in `kept`; a checkpoint that begins here holds
  *               them
- * cost          of running it forward once, in any unit
+ * cost          of running it forward once, in any unit; plans are chosen by it
  * tail_cost     the part of the cost of the stages before the cut at the end of this stage that a checkpoint ending
  *               here does not run again, because nothing is saved after it
+ * flops, tail_flops   the arithmetic in both
  */
 struct pln_stage {
     uint64_t crossing;
@@ -47,6 +48,8 @@ struct pln_stage {
     uint64_t input_freed;
     double cost;
     double tail_cost;
+    double flops;
+    double tail_flops;
 };
 
 /*
@@ -77,7 +80,7 @@ struct pln_region {
  * A placement. Regions are sorted by `first`, outer ones before inner ones; zero-initialised: no checkpoint.
  *
  * peak  bytes above the start of stage 0 that the step needs
- * cost  of all stages that are run again
+ * cost  of all stages that are run again; flops: their arithmetic
  */
 struct pln_plan {
     struct pln_region *regions;
@@ -85,6 +88,7 @@ struct pln_plan {
     size_t cap;
     uint64_t peak;
     double cost;
+    double flops;
 };
 
 void pln_plan_release(struct pln_plan *plan);
@@ -97,7 +101,7 @@ void pln_plan_add(struct pln_plan *plan, uint32_t first, uint32_t end);
  */
 VS_MUST_USE bool pln_plan_is_legal(const struct pln_chain *chain, const struct pln_plan *plan);
 
-/* Sets peak and cost of a legal plan. O(stages times the depth of nesting). */
+/* Sets peak, cost and flops of a legal plan. O(stages times the depth of nesting). */
 void pln_plan_measure(const struct pln_chain *chain, struct pln_plan *plan);
 
 #endif

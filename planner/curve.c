@@ -41,7 +41,7 @@ static uint32_t table_points(struct pln_curve *curve, const struct pln_chain *ch
 
     for (uint32_t m = 0; m <= PLN_SLOTS; m++) {
         double cost = pln_table_cost(table, m);
-        struct pln_plan plan = {NULL, 0, 0, 0, 0};
+        struct pln_plan plan = {.count = 0};
 
         if (isinf(cost))
             low = m + 1;
@@ -75,11 +75,12 @@ static void filter(struct pln_curve *curve)
     size_t kept = curve->count;
 
     qsort(curve->points, curve->count, sizeof(*curve->points), by_peak);
-    /* From the least peak up: a point must cost less than all points below it. */
+    /* From the least peak up: a point must cost less than all points below it, and have no more arithmetic. */
     for (size_t i = curve->count; i-- > 0;) {
         struct pln_plan plan = curve->points[i];
 
-        if (kept < curve->count && plan.cost >= curve->points[kept].cost)
+        if (kept < curve->count &&
+            (plan.cost >= curve->points[kept].cost || plan.flops > curve->points[kept].flops))
             pln_plan_release(&plan);
         else
             curve->points[--kept] = plan;
@@ -99,7 +100,7 @@ static double finer(uint64_t tables)
 
 void pln_curve_fill(struct pln_curve *out, const struct pln_chain *chain)
 {
-    struct pln_plan none = {NULL, 0, 0, 0, 0};
+    struct pln_plan none = {.count = 0};
     uint64_t tables = TABLES;
     uint64_t range;
 

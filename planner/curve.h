@@ -3,7 +3,7 @@
  *
  * For:            lang/plan/, which replays the points and chooses among them.
  * Must not know:  where the chain comes from.
- * Invariant:      from point to point the peak falls and the cost rises.
+ * Invariant:      from point to point the peak falls, the cost rises, and the arithmetic does not fall.
  */
 #ifndef PLN_CURVE_H
 #define PLN_CURVE_H

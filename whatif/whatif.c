@@ -417,6 +417,52 @@ static enum vs_status run_imported(struct rpl_trace *base, const struct vs_toggl
     return wif_alloc_run(base, set, capacity, device->progress, device->user, out, err);
 }
 
+/*
+ * What a run of the net of `base` needs, but for what it reports to. The caller releases *toggles and frees *skips,
+ * which settings borrows, also after a failure.
+ */
+static enum vs_status settings_make(struct rpl_trace *base, const struct vs_toggles *set,
+                                    const struct device *device, struct lang_settings *settings,
+                                    struct vs_toggles *toggles, struct lang_skip **skips,
+                                    struct vs_error *err)
+{
+    const struct shared *shared = NULL;
+    enum vs_status st = toggles_merge(base, set, toggles, err);
+
+    settings->file_name = rpl_trace_source_name(base);
+    settings->text = rpl_trace_source_text(base);
+    settings->len = strlen(settings->text);
+    settings->toggles = toggles;
+    settings->capacity = device->capacity;
+    settings->stop = device->progress ? on_stop : NULL;
+    settings->print = on_print;
+    if (!st)
+        st = shared_of(base, &shared, err);
+    /* Only a GradScaler skips steps, and reading a whole file would take most of the time of a small net's run. */
+    if (!st && vs_toggles_is(toggles, VS_TOGGLE_AMP, "fp16"))
+        st = skipped_steps(base, device, skips, &settings->skip_count, err);
+    if (st)
+        return st;
+    settings->library = shared->library;
+    settings->inplace_checks = shared->inplace_checks;
+    settings->plans = shared->plans;
+    settings->skips = *skips;
+    settings->workspaces = rpl_trace_meta(base, "workspaces");
+    if (!rpl_trace_meta_uint(base, "seed", &settings->seed))
+        settings->seed = 0;
+    return VS_OK;
+}
+
+/* Whether `base` has a net that can be run again. */
+static enum vs_status net_check(const struct rpl_trace *base, struct vs_error *err)
+{
+    if (rpl_trace_source_text(base))
+        return VS_OK;
+    return vs_fail(err, VS_E_UNSUPPORTED,
+                   "this trace has no net, so no toggle can be tried on it; record a net file "
+                   "to run what-ifs");
+}
+
 static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
                              const struct device *device, struct rpl_trace *out,
                              struct vs_error *err)
@@ -427,43 +473,25 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         .out = out, .progress = device->progress, .print = device->print, .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
-                                     .toggles = &toggles,
-                                     .capacity = device->capacity,
                                      .segment_addresses = device->addresses,
                                      .segment_count = device->count,
-                                     .user = &listeners};
-    const struct shared *shared = NULL;
+                                     .user = &listeners,
+                                     .started = on_started,
+                                     .progress = on_progress};
     struct lang_result result;
     uint64_t *addresses = NULL;
     struct lang_skip *skips = NULL;
     enum vs_status st;
 
     memset(&result, 0, sizeof(result));
-    settings.file_name = rpl_trace_source_name(base);
-    settings.text = rpl_trace_source_text(base);
-    if (!settings.text && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
-        return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this trace has no net, so no toggle can be tried on it; record a net file "
-                       "to run what-ifs");
-    if (!settings.text)
+    if (!rpl_trace_source_text(base) && rpl_trace_is_imported(base) && !rpl_trace_is_program(base))
         return run_imported(base, set, device, out, err);
-    settings.len = strlen(settings.text);
-    settings.started = on_started;
-    settings.progress = on_progress;
-    settings.stop = device->progress ? on_stop : NULL;
-    settings.print = on_print;
-    st = toggles_merge(base, set, &toggles, err);
-    if (!st)
-        st = shared_of(base, &shared, err);
-    /* Only a GradScaler skips steps, and reading a whole file would take most of the time of a small net's run. */
-    if (!st && vs_toggles_is(&toggles, VS_TOGGLE_AMP, "fp16"))
-        st = skipped_steps(base, device, &skips, &settings.skip_count, err);
+    st = net_check(base, err);
+    if (st)
+        return st;
+    st = settings_make(base, set, device, &settings, &toggles, &skips, err);
     if (st)
         goto out;
-    settings.library = shared->library;
-    settings.inplace_checks = shared->inplace_checks;
-    settings.plans = shared->plans;
-    settings.skips = skips;
     /* With another capacity segments are returned at other times, and two could get the same address. */
     if (rpl_trace_meta(base, "gpu") && !device->addresses && is_unchanged(base, set) &&
         device->capacity == wif_capacity(base)) {
@@ -472,9 +500,6 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
         if (st)
             goto out;
     }
-    settings.workspaces = rpl_trace_meta(base, "workspaces");
-    if (!rpl_trace_meta_uint(base, "seed", &settings.seed))
-        settings.seed = 0;
     out_begin(out, base, device->capacity);
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM && result.has_oom)
@@ -484,6 +509,38 @@ out:
     lang_result_release(&result);
     vs_toggles_release(&toggles);
     vs_free(addresses);
+    vs_free(skips);
+    return st;
+}
+
+void wif_placement_release(struct wif_placement *placement)
+{
+    vs_free(placement->regions);
+    memset(placement, 0, sizeof(*placement));
+}
+
+enum vs_status wif_place(struct rpl_trace *base, const struct vs_toggles *set, uint64_t budget,
+                         rpl_progress_fn *progress, void *user, struct wif_placement *out,
+                         struct vs_error *err)
+{
+    struct device device = {.progress = progress, .user = user};
+    struct listeners listeners = {.progress = progress, .user = user};
+    struct lang_settings settings = {.user = &listeners};
+    struct vs_toggles toggles = {{NULL}};
+    struct lang_placement found = {0};
+    struct lang_skip *skips = NULL;
+    enum vs_status st = net_check(base, err);
+
+    memset(out, 0, sizeof(*out));
+    if (st)
+        return st;
+    st = settings_make(base, set, &device, &settings, &toggles, &skips, err);
+    if (!st)
+        st = lang_plan_find(&settings, budget, &found, err);
+    if (!st)
+        *out = (struct wif_placement){found.peak, found.recompute_flops, found.total_flops,
+                                      found.text};
+    vs_toggles_release(&toggles);
     vs_free(skips);
     return st;
 }

@@ -72,6 +72,34 @@ VS_MUST_USE enum vs_status wif_run_placed(struct rpl_trace *base, const struct v
                                           struct rpl_trace *out, struct vs_error *err);
 
 /*
+ * A placement of checkpoints: what checkpoint=auto gives. peak: torch.cuda.max_memory_allocated() of a run with it, in
+ * bytes; *_flops: of all its steps; regions: docs/formats/trace-format.md, key `placement`; owned.
+ */
+struct wif_placement {
+    uint64_t peak;
+    uint64_t recompute_flops;
+    uint64_t total_flops;
+    char *regions;
+};
+void wif_placement_release(struct wif_placement *placement);
+
+/* The budgets of checkpoint=off and of checkpoint=auto, which has the least peak. */
+#define WIF_BUDGET_ANY WIF_NO_LIMIT
+#define WIF_BUDGET_LEAST 0
+
+/*
+ * The cheapest placement whose peak is at most `budget` bytes, for the net of `base` with its toggles and those of
+ * `set` (NULL: none) over them. Runs the net about ten times when it is first called, and a few times later. progress
+ * may be NULL.
+ *
+ * VS_E_VALUE: no placement has so small a peak; or a toggle does not fit this net or checkpoint=auto. VS_E_UNSUPPORTED:
+ * the trace has no net. VS_E_STOPPED: progress returned false. The caller releases *out.
+ */
+VS_MUST_USE enum vs_status wif_place(struct rpl_trace *base, const struct vs_toggles *set,
+                                     uint64_t budget, rpl_progress_fn *progress, void *user,
+                                     struct wif_placement *out, struct vs_error *err);
+
+/*
  * Why this value of a toggle has no effect in `out`, the run with it: a text that ends at its NUL or a newline,
  * borrowed from `out`. NULL: it has an effect, or the run does not report the reason.
  */

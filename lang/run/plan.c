@@ -147,6 +147,29 @@ static enum vs_status run_with(const struct lang_settings *settings, const char 
 
 /* ---- the points of the model ---- */
 
+/* Points that are kept of a curve, and of how many one is run for every budget. */
+#define POINTS_MAX 65
+#define GRID 4
+
+/* Keeps the first and the last point and those between them whose peaks are about equally far apart. */
+static void curve_thin(struct pln_curve *curve)
+{
+    uint64_t high = curve->points[0].peak;
+    uint64_t low = curve->points[curve->count - 1].peak;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < curve->count; i++) {
+        uint64_t due = high - (high - low) / (POINTS_MAX - 1) * kept;
+        bool is_end = i == 0 || i + 1 == curve->count;
+
+        if (is_end || (curve->points[i].peak <= due && kept + 1 < POINTS_MAX))
+            curve->points[kept++] = curve->points[i];
+        else
+            pln_plan_release(&curve->points[i]);
+    }
+    curve->count = kept;
+}
+
 /* Measures the net and solves its chain. */
 static enum vs_status plans_fill(struct net_plans *plans, const struct lang_settings *settings,
                                  struct vs_error *err)
@@ -172,6 +195,7 @@ static enum vs_status plans_fill(struct net_plans *plans, const struct lang_sett
     if (dropped.ops_hash == pass->ops_hash)
         lang_plan_chain_drop(&plans->chain, &dropped);
     pln_curve_fill(&plans->curve, &plans->chain.chain);
+    curve_thin(&plans->curve);
     plans->count = plans->curve.count;
     plans->points = vs_calloc(plans->count, sizeof(*plans->points));
 out:
@@ -261,52 +285,7 @@ static enum vs_status peak_of(const struct net_plans *plans, struct point *point
     return VS_OK;
 }
 
-/*
- * The first point whose run stays within `bytes`, where they do so from some point on; begins to look at
- * `at`, in growing steps. plans->count: none.
- */
-static enum vs_status first_within(struct net_plans *plans, const struct lang_settings *settings,
-                                   uint64_t bytes, size_t at, size_t *out, struct vs_error *err)
-{
-    size_t too_much = SIZE_MAX; /* a point that does not stay within */
-    size_t fits = SIZE_MAX;     /* one behind it that does */
-    size_t step = 1;
-    uint64_t peak = 0;
-    enum vs_status st = VS_OK;
-
-    while (!st && (too_much == SIZE_MAX || fits == SIZE_MAX)) {
-        st = peak_of(plans, &plans->points[at], settings, &peak, err);
-        if (st)
-            break;
-        if (peak <= bytes)
-            fits = at;
-        else
-            too_much = at;
-        if ((fits == 0 && peak <= bytes) || (too_much == plans->count - 1 && peak > bytes))
-            break;
-        if (peak <= bytes)
-            at = at > step ? at - step : 0;
-        else
-            at = at + step < plans->count ? at + step : plans->count - 1;
-        step *= 2;
-    }
-    if (fits == SIZE_MAX) {
-        *out = plans->count;
-        return st;
-    }
-    while (!st && too_much != SIZE_MAX && fits - too_much > 1) {
-        at = too_much + (fits - too_much) / 2;
-        st = peak_of(plans, &plans->points[at], settings, &peak, err);
-        if (peak <= bytes)
-            fits = at;
-        else
-            too_much = at;
-    }
-    *out = fits;
-    return st;
-}
-
-/* Points at the end of the curve of which one may have the least peak: the model is not exact. */
+/* Where the peaks of the model are not exact, one of so many points at the end of the curve has the least. */
 #define LAST_POINTS 4
 
 /* The point with the least peak; NULL: the net fails with all of them. */
@@ -336,31 +315,47 @@ static enum vs_status least_peak(struct net_plans *plans, const struct lang_sett
     return st;
 }
 
-static size_t modelled_within(const struct net_plans *plans, uint64_t bytes)
+/*
+ * Sets *out to point `i` where it is within the budget and cheaper than *out, which may be NULL. The points of the
+ * curve are compared in order, so the one that comes first of two equal ones stays.
+ */
+static enum vs_status consider(const struct net_plans *plans, struct point *point,
+                               const struct lang_settings *settings, uint64_t budget,
+                               const struct point **out, struct vs_error *err)
 {
-    uint64_t base = plans->pass.sections[0].start; /* alive when the forward begins */
-    size_t at = pln_curve_find(&plans->curve, bytes > base ? bytes - base : 0);
+    uint64_t peak = UINT64_MAX;
+    enum vs_status st = peak_of(plans, point, settings, &peak, err);
 
-    return at < plans->count ? at : plans->count - 1;
+    if (!st && peak <= budget &&
+        (!*out || point->run.recompute_flops < (*out)->run.recompute_flops))
+        *out = point;
+    return st;
 }
 
-/* The cheapest point within `budget`; NULL: none was found. */
+/*
+ * The cheapest point within `budget`; NULL: none was found. Looks at every GRID-th point up to the first one that is
+ * within the budget, and then at those between it and the one before. As arithmetic rises from point to point, a larger budget
+ * never gets a point with more of it, although peaks may be out of order.
+ */
 static enum vs_status cheapest(struct net_plans *plans, const struct lang_settings *settings,
                                uint64_t budget, const struct point **out, struct vs_error *err)
 {
-    size_t at = plans->count;
-    enum vs_status st =
-        first_within(plans, settings, budget, modelled_within(plans, budget), &at, err);
+    size_t last = plans->count - 1;
+    size_t before = 0; /* the last point that was looked at and is not within the budget */
+    size_t at = 0;
+    enum vs_status st = VS_OK;
 
-    *out = at < plans->count ? &plans->points[at] : NULL;
-    for (size_t i = 0; i < SIMPLE_COUNT && !st; i++) {
-        struct point *simple = &plans->simple[i];
-        uint64_t peak = UINT64_MAX;
-
-        st = peak_of(plans, simple, settings, &peak, err);
-        if (peak <= budget && (!*out || simple->run.recompute_flops < (*out)->run.recompute_flops))
-            *out = simple;
+    *out = NULL;
+    for (; !st; at = at + GRID < last ? at + GRID : last) {
+        st = consider(plans, &plans->points[at], settings, budget, out, err);
+        if (*out || at == last)
+            break;
+        before = at;
     }
+    for (size_t i = before + 1; i < at && !st; i++)
+        st = consider(plans, &plans->points[i], settings, budget, out, err);
+    for (size_t i = 0; i < SIMPLE_COUNT && !st; i++)
+        st = consider(plans, &plans->simple[i], settings, budget, out, err);
     return st;
 }
 

@@ -235,11 +235,14 @@ static void on_op_end(struct lang_pass *pass, const struct vs_event *ev)
         cost += LANG_PLAN_BYTE_COST * (double)(pass->read + pass->written);
     section->ops++;
     section->cost += cost;
+    section->flops += (double)ev->op.flops;
     if (pass->is_late_save || pass->is_early_save) {
         section->is_saving = true;
         section->tail = pass->is_late_save ? 0 : cost;
+        section->tail_flops = pass->is_late_save ? 0 : (double)ev->op.flops;
     } else {
         section->tail += cost;
+        section->tail_flops += (double)ev->op.flops;
     }
 }
 

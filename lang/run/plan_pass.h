@@ -45,9 +45,9 @@ struct lang_pass_mark {
 
 /*
  * start, peak, end   bytes alive when it begins, at most, and when it ends
- * cost        of its ops
+ * cost        of its ops; flops: their arithmetic
  * tail        cost of the ops after the last tensor that was saved, which includes an op that saved only its inputs;
- *             all of `cost` where nothing was saved (!is_saving)
+ *             all of `cost` where nothing was saved (!is_saving); tail_flops: their arithmetic
  * ops         number of ops
  * back_peak   most that is alive during its backward; 0: it has none
  * gradients   bytes that its backward allocated and that remain after backward
@@ -58,6 +58,8 @@ struct lang_pass_section {
     uint64_t end;
     double cost;
     double tail;
+    double flops;
+    double tail_flops;
     bool is_saving;
     uint32_t ops;
     uint64_t back_peak;

@@ -194,7 +194,10 @@ static struct pln_stage fine_stage(const struct builder *b, uint32_t fine, uint6
         s.kept_peak = larger(s.kept_peak, above(sections[k].peak, start));
         s.gradients += sections[k].gradients;
         s.cost += sections[k].cost;
+        s.flops += sections[k].flops;
         s.tail_cost = sections[k].is_saving ? sections[k].tail : s.tail_cost + sections[k].tail;
+        s.tail_flops =
+            sections[k].is_saving ? sections[k].tail_flops : s.tail_flops + sections[k].tail_flops;
         back = larger(back, sections[k].back_peak);
         *is_saving |= sections[k].is_saving;
     }
@@ -217,6 +220,8 @@ static void stage_join(struct pln_stage *to, const struct pln_stage *next, bool 
     to->kept += next->kept;
     to->gradients += next->gradients;
     to->tail_cost = is_saving ? next->tail_cost : next->tail_cost + to->tail_cost;
+    to->tail_flops = is_saving ? next->tail_flops : next->tail_flops + to->tail_flops;
+    to->flops += next->flops;
     to->cost += next->cost;
 }
 

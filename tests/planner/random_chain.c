@@ -168,7 +168,7 @@ static void plans_from(const struct pln_chain *chain, uint32_t first, uint32_t e
 
 void each_plan(const struct pln_chain *chain, each_plan_fn *each, void *user)
 {
-    struct pln_plan plan = {NULL, 0, 0, 0, 0};
+    struct pln_plan plan = {.count = 0};
 
     plans_from(chain, 0, (uint32_t)chain->count - 1, &plan, each, user);
     pln_plan_release(&plan);

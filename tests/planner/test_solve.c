@@ -60,7 +60,7 @@ static void check_chain(const struct pln_chain *chain, size_t *plans)
     best_fill(best, chain);
     *plans += best->plans;
     for (uint32_t m = 0; m < BUDGETS; m++) {
-        struct pln_plan plan = {NULL, 0, 0, 0, 0};
+        struct pln_plan plan = {.count = 0};
         double found = pln_table_cost(table, m);
         int64_t peak;
         double cost;
@@ -130,7 +130,7 @@ static void a_rounded_plan_fits_but_for_the_rounding(void **state)
         size_t found = 0;
 
         for (uint32_t m = 0; m <= 200; m++) {
-            struct pln_plan plan = {NULL, 0, 0, 0, 0};
+            struct pln_plan plan = {.count = 0};
 
             if (isinf(pln_table_cost(table, m)))
                 continue;
@@ -197,7 +197,7 @@ static void a_uniform_chain_beats_equal_segments(void **state)
     (void)state;
     pln_curve_fill(&curve, &chain);
     for (uint32_t size = 2; size <= 50; size++) {
-        struct pln_plan equal = {NULL, 0, 0, 0, 0};
+        struct pln_plan equal = {.count = 0};
         size_t at;
 
         for (uint32_t i = 0; i + size < 100; i += size)
@@ -258,7 +258,7 @@ static void plans_that_checkpoints_cannot_do_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-        struct pln_plan plan = {NULL, 0, 0, 0, 0};
+        struct pln_plan plan = {.count = 0};
 
         for (size_t r = 0; r < CASES[i].count; r++)
             pln_plan_add(&plan, CASES[i].regions[r].first, CASES[i].regions[r].end);

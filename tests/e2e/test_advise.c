@@ -1,0 +1,143 @@
+/*
+ * tests/e2e/test_advise.c - `vramscope advise`, and checkpoint=auto in record and whatif.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/e2e/program.h"
+
+#define NET "tests/nets/resnet_small.py"
+#define POINTS 5
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+static int64_t point_int(const char *json, size_t point, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "$.curve[%zu].%s", point, name);
+    return json_int(json, path);
+}
+
+static char *point_value(const char *json, size_t point)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "$.curve[%zu].set.checkpoint", point);
+    return json_text(json, path);
+}
+
+/* The peak of a recording with this value of the toggle, and of a what-if of `trace` with it. */
+static void check_value(const char *trace, const char *value, int64_t peak)
+{
+    const char *again = program_record(NET, "again.db", "--checkpoint", value);
+    struct program report = program_run("report", again, "--json", NULL);
+    char set[128];
+    struct program whatif;
+
+    snprintf(set, sizeof(set), "checkpoint=%s", value);
+    whatif = program_run("whatif", trace, "--set", set, "--json", NULL);
+    assert_int_equal(json_int(report.out, "$.peak.allocated"), peak);
+    assert_int_equal(json_int(whatif.out, "$.result.allocated"), peak);
+    program_release(&whatif);
+    program_release(&report);
+    remove(again);
+}
+
+static void each_point_of_the_curve_records_with_its_peak(void **state)
+{
+    const char *trace = program_record(NET, "curve.db", NULL, NULL);
+    struct program p = program_run("advise", trace, "--curve", "--points", "5", "--json", NULL);
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_int_equal(json_int(p.out, "$.format"), 1);
+    for (; count < POINTS; count++) {
+        char *value = point_value(p.out, count);
+
+        if (!value)
+            break;
+        assert_true(point_int(p.out, count, "peak") <= point_int(p.out, count, "budget"));
+        check_value(trace, value, point_int(p.out, count, "peak"));
+        vs_free(value);
+    }
+    assert_true(count >= 3);
+    program_release(&p);
+}
+
+static void a_capacity_gets_the_cheapest_placement_within_it(void **state)
+{
+    const char *trace = program_record(NET, "curve.db", NULL, NULL);
+    struct program p =
+        program_run("advise", trace, "--curve", "--capacity", "350K", "--json", NULL);
+    struct program none = program_run("advise", trace, "--curve", "--capacity", "1K", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_true(json_int(p.out, "$.within_capacity.peak") <= 350 * 1024);
+    assert_true(json_int(p.out, "$.within_capacity.recompute_flops") > 0);
+    assert_int_equal(none.status, 0);
+    assert_non_null(strstr(none.out, "within 1.0 KiB: no placement of checkpoints"));
+    program_release(&none);
+    program_release(&p);
+}
+
+static void the_table_has_a_row_for_each_end(void **state)
+{
+    const char *trace = program_record(NET, "curve.db", NULL, NULL);
+    struct program p = program_run("advise", trace, "--curve", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_non_null(strstr(p.out, "\n  off "));
+    assert_non_null(strstr(p.out, "\n  auto "));
+    assert_non_null(strstr(p.out, "--set checkpoint=auto"));
+    program_release(&p);
+}
+
+static void wrong_use_is_explained(void **state)
+{
+    const char *trace = program_record(NET, "curve.db", NULL, NULL);
+    struct program nothing = program_run("advise", trace, NULL);
+    struct program size = program_run("advise", trace, "--curve", "--capacity", "much", NULL);
+    struct program points = program_run("advise", trace, "--curve", "--points", "1", NULL);
+    struct program budget = program_run("whatif", trace, "--set", "checkpoint=auto:1K", NULL);
+
+    (void)state;
+    assert_int_equal(nothing.status, 2);
+    assert_int_equal(size.status, 2);
+    assert_non_null(strstr(size.err, "--capacity cannot be `much`"));
+    assert_int_equal(points.status, 2);
+    assert_int_equal(budget.status, 1);
+    assert_non_null(strstr(budget.err, "checkpoint=auto:1K: no placement of checkpoints"));
+    program_release(&budget);
+    program_release(&points);
+    program_release(&size);
+    program_release(&nothing);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(each_point_of_the_curve_records_with_its_peak, cleanup),
+        cmocka_unit_test_teardown(a_capacity_gets_the_cheapest_placement_within_it, cleanup),
+        cmocka_unit_test_teardown(the_table_has_a_row_for_each_end, cleanup),
+        cmocka_unit_test_teardown(wrong_use_is_explained, cleanup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/*
+ * tests/whatif/test_curve.c - peak against recomputation on every sample net: each point is what a run with it has, more
+ * memory never costs more, and nobody's simple checkpoints use their peak better.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/report/summary.h"
+#include "tests/replay/net_trace.h"
+#include "whatif/curve.h"
+
+/* The net of a thousand layers is left out: it takes as long as all others. */
+static const struct {
+    const char *net;
+    const char *toggles;
+} NETS[] = {
+    {"sample_nets/densenet121.py", "batch=2 steps=2"},
+    {"sample_nets/densenet_bc100.py", "batch=2 steps=2"},
+    {"sample_nets/gpt2_small.py", "batch=1 steps=2"},
+    {"sample_nets/gpt2_small_sdpa.py", "batch=1 steps=2"},
+    {"sample_nets/lenet.py", "batch=64 steps=2"},
+    {"sample_nets/linear100.py", "steps=2"},
+    {"sample_nets/lm4.py", "steps=2"},
+    {"sample_nets/mlp_swish.py", "steps=2"},
+    {"sample_nets/resnet18.py", "batch=8 steps=2"},
+    {"sample_nets/resnet50.py", "batch=4 steps=2"},
+    {"sample_nets/resnet152.py", "batch=4 steps=2"},
+    {"sample_nets/unet.py", "batch=2 steps=2"},
+    {"sample_nets/variables.py", "steps=2"},
+    {"sample_nets/vgg16.py", "batch=4 steps=2"},
+    {"sample_nets/vit_tiny.py", "batch=8 steps=2"},
+    {"tests/nets/resnet_small.py", "optimizer=adam"},
+    {"tests/nets/gpt_tiny.py", "amp=bf16"},
+    {"tests/nets/shared_module.py", ""},
+    {"tests/nets/lstm_cells.py", ""},
+    {"tests/nets/custom_function.py", ""},
+};
+#define NET_COUNT (sizeof(NETS) / sizeof(NETS[0]))
+
+/* Budgets between the least and the highest peak; CURVE_BUDGETS may say another number. */
+#define BUDGETS 8
+
+struct figures {
+    uint64_t peak;
+    uint64_t recompute_flops;
+};
+
+/* Runs the net with a value of `checkpoint`; false where it refuses the value. */
+static bool run_value(struct rpl_trace *base, const char *value, struct figures *out)
+{
+    struct rpl_trace *run = rpl_trace_new();
+    struct vs_toggles set = {{NULL}};
+    struct rpl_summary sum = {.flops = 0};
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = vs_toggles_set(&set, VS_TOGGLE_CHECKPOINT, value, &err);
+
+    if (!st)
+        st = wif_run(base, &set, run, &err);
+    if (st && st != VS_E_VALUE && st != VS_E_RAISED)
+        fail_msg("checkpoint=%s: %s", value, err.text);
+    if (!st && rpl_summary_fill(&sum, run, &err))
+        fail_msg("checkpoint=%s: %s", value, err.text);
+    *out = (struct figures){sum.peak.allocated, sum.recompute_flops};
+    rpl_summary_release(&sum);
+    vs_toggles_release(&set);
+    rpl_trace_free(run);
+    return st == VS_OK;
+}
+
+static void check_point(struct rpl_trace *base, const char *net, const char *value,
+                        const struct wif_placement *promised)
+{
+    struct figures run;
+
+    assert_true(run_value(base, value, &run));
+    if (run.peak != promised->peak || run.recompute_flops != promised->recompute_flops)
+        fail_msg("%s checkpoint=%s: peak %" PRIu64 " was promised, %" PRIu64 " came", net, value,
+                 promised->peak, run.peak);
+}
+
+static void check_budgets(struct rpl_trace *base, const char *net, const struct wif_curve *curve)
+{
+    uint64_t high = curve->points[0].placement.peak;
+    uint64_t low = curve->points[curve->count - 1].placement.peak;
+    const char *text = getenv("CURVE_BUDGETS");
+    uint64_t budgets = text ? strtoull(text, NULL, 10) : BUDGETS;
+    uint64_t last = UINT64_MAX;
+
+    for (uint64_t i = 0; i <= budgets; i++) {
+        uint64_t budget = low + (high - low) / budgets * i;
+        struct wif_placement p;
+        struct vs_error err = VS_ERROR_INIT;
+
+        if (wif_place(base, NULL, budget, NULL, NULL, &p, &err))
+            fail_msg("%s: %s", net, err.text);
+        if (p.peak > budget)
+            fail_msg("%s: a peak of %" PRIu64 " within %" PRIu64, net, p.peak, budget);
+        if (p.recompute_flops > last)
+            fail_msg("%s: within %" PRIu64 " bytes %" PRIu64 " operations are run again, within "
+                     "less only %" PRIu64,
+                     net, budget, p.recompute_flops, last);
+        last = p.recompute_flops;
+        wif_placement_release(&p);
+    }
+}
+
+static void check_simple(struct rpl_trace *base, const char *net)
+{
+    static const char *const SIMPLE[] = {"blocks", "sqrt", "segments=2", "segments=4"};
+
+    for (size_t i = 0; i < sizeof(SIMPLE) / sizeof(SIMPLE[0]); i++) {
+        struct wif_placement p;
+        struct vs_error err = VS_ERROR_INIT;
+        struct figures run;
+
+        if (!run_value(base, SIMPLE[i], &run))
+            continue;
+        if (wif_place(base, NULL, run.peak, NULL, NULL, &p, &err))
+            fail_msg("%s, within the peak of %s: %s", net, SIMPLE[i], err.text);
+        if (p.peak > run.peak || p.recompute_flops > run.recompute_flops)
+            fail_msg("%s: %s has a peak of %" PRIu64 " and runs %" PRIu64
+                     " operations again; the plan %" PRIu64 " and %" PRIu64,
+                     net, SIMPLE[i], run.peak, run.recompute_flops, p.peak, p.recompute_flops);
+        wif_placement_release(&p);
+    }
+}
+
+static void every_sample_net_has_a_curve_that_runs_as_promised(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < NET_COUNT; n++) {
+        struct rpl_trace *base = net_trace(NETS[n].net, NETS[n].toggles);
+        struct wif_curve curve;
+        struct vs_error err = VS_ERROR_INIT;
+
+        if (wif_curve_fill(&curve, base, NULL, 4, NULL, NULL, &err))
+            fail_msg("%s: %s", NETS[n].net, err.text);
+        for (size_t i = 0; i < curve.count; i++) {
+            check_point(base, NETS[n].net, curve.points[i].value, &curve.points[i].placement);
+            assert_true(i == 0 ||
+                        curve.points[i].placement.peak < curve.points[i - 1].placement.peak);
+        }
+        check_budgets(base, NETS[n].net, &curve);
+        check_simple(base, NETS[n].net);
+        wif_curve_release(&curve);
+        rpl_trace_free(base);
+    }
+}
+
+/* ResNet-152, batch 16: sqrt saves a third, blocks 57 %; articles have 55 % for the schedule of the square root. */
+static void the_plan_beats_the_blocks_of_resnet152(void **state)
+{
+    struct rpl_trace *base = net_trace("sample_nets/resnet152.py", "batch=16 steps=2");
+    struct figures off;
+    struct figures blocks;
+    struct wif_placement p;
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_true(run_value(base, "off", &off));
+    assert_true(run_value(base, "blocks", &blocks));
+    if (wif_place(base, NULL, off.peak * 35 / 100, NULL, NULL, &p, &err))
+        fail_msg("%s", err.text);
+    assert_true(p.peak < blocks.peak);
+    assert_true(p.recompute_flops < blocks.recompute_flops);
+    wif_placement_release(&p);
+    rpl_trace_free(base);
+}
+
+static bool stop_at_once(void *user, uint64_t done, uint64_t total)
+{
+    (void)done, (void)total;
+    ++*(size_t *)user;
+    return false;
+}
+
+static void a_search_can_be_stopped(void **state)
+{
+    struct rpl_trace *base = net_trace("sample_nets/resnet18.py", "batch=2 steps=2");
+    struct wif_placement p;
+    struct vs_error err = VS_ERROR_INIT;
+    size_t polls = 0;
+
+    (void)state;
+    assert_int_equal(wif_place(base, NULL, WIF_BUDGET_LEAST, stop_at_once, &polls, &p, &err),
+                     VS_E_STOPPED);
+    assert_true(polls > 0);
+    wif_placement_release(&p);
+    rpl_trace_free(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_sample_net_has_a_curve_that_runs_as_promised),
+        cmocka_unit_test(the_plan_beats_the_blocks_of_resnet152),
+        cmocka_unit_test(a_search_can_be_stopped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
