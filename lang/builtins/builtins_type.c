@@ -48,6 +48,15 @@ static bool parse_int(struct lang_vm *vm, const struct lang_string *s, struct la
     return true;
 }
 
+/* The number in a tensor of one element. */
+static bool tensor_number(struct lang_vm *vm, struct lang_value *v)
+{
+    if (eng_requires_grad(v->as.tensor))
+        lang_warn(vm, "Converting a tensor with requires_grad=True to a scalar may lead to "
+                      "unexpected behavior.");
+    return vm->tensor_type->item(vm, v->as.tensor, v);
+}
+
 NATIVE(make_int)
 {
     struct lang_value v;
@@ -58,10 +67,8 @@ NATIVE(make_int)
         *out = lang_int(0);
         return true;
     }
-    if (v.kind == LANG_TENSOR) {
-        if (!vm->tensor_type->item(vm, v.as.tensor, &v))
-            return false;
-    }
+    if (v.kind == LANG_TENSOR && !tensor_number(vm, &v))
+        return false;
     if (lang_is_int(v)) {
         *out = lang_int(v.as.i);
         return true;
@@ -83,7 +90,7 @@ NATIVE(make_float)
 
     if (!at_most_one(vm, call, &v))
         return false;
-    if (v.kind == LANG_TENSOR && !vm->tensor_type->item(vm, v.as.tensor, &v))
+    if (v.kind == LANG_TENSOR && !tensor_number(vm, &v))
         return false;
     if (!lang_is_bound(v)) {
         *out = lang_float(0.0);

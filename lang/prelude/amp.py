@@ -26,9 +26,6 @@ class _MultiDeviceReplicator:
 class GradScaler:
     def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5,
                  growth_interval=2000, enabled=True):
-        if not isinstance(device, str):
-            # torch.cuda.amp.GradScaler has no `device`: its first argument is init_scale
-            init_scale = device
         self._enabled = enabled
         if not enabled:
             return
@@ -210,3 +207,17 @@ class GradScaler:
 
     def set_growth_interval(self, new_interval):
         self._growth_interval = new_interval
+
+
+def _old_scaler(base):
+    class GradScaler(base):
+        def __init__(self, init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
+                     enabled=True):
+            torch._warn("`torch.cuda.amp.GradScaler(args...)` is deprecated. "
+                        "Please use `torch.amp.GradScaler('cuda', args...)` instead.")
+            super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    return GradScaler
+
+
+torch.cuda.amp.GradScaler = _old_scaler(GradScaler)

@@ -55,6 +55,33 @@ def _true():
     return True
 
 
+_deterministic = [False, False]
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    # measured with tests/nets/ops: 73 of 406 nets have other temporaries, 7 are refused
+    if mode:
+        torch._warn_of("not_modelled", "torch.use_deterministic_algorithms(True): its algorithms are not modelled here,"
+                       " so the figures are those without it. In PyTorch it needs CUBLAS_WORKSPACE_CONFIG, refuses the "
+                       "backward of adaptive pooling, of reflection padding and of linear interpolation, and gives "
+                       "indexing, embedding, sort, where, max, min and others further temporaries")
+    _deterministic[0] = mode
+    _deterministic[1] = warn_only
+
+
+def are_deterministic_algorithms_enabled():
+    return _deterministic[0]
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return _deterministic[1]
+
+
+torch.use_deterministic_algorithms = use_deterministic_algorithms
+torch.are_deterministic_algorithms_enabled = are_deterministic_algorithms_enabled
+torch.is_deterministic_algorithms_warn_only_enabled = is_deterministic_algorithms_warn_only_enabled
+
+
 _precision = ["highest"]
 
 

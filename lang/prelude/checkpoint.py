@@ -23,7 +23,8 @@ class CheckpointFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
         if not any([a.requires_grad for a in args if isinstance(a, torch.Tensor)]):
-            torch._warn("None of the inputs have requires_grad=True. Gradients will be None")
+            torch._warn_of("reentrant_no_gradient",
+                           "None of the inputs have requires_grad=True. Gradients will be None")
         ctx._is_checkpoint = True  # what it saves is kept for the recomputation, not for a formula
         ctx.run_function = run_function
         ctx.preserve_rng_state = preserve_rng_state
@@ -101,10 +102,10 @@ def _refuse_options(context_fn, debug, determinism_check):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
 
 
-def _default_reentrant(name):
-    torch._warn(f"{name}: the use_reentrant parameter should be passed explicitly. In a future release, calling "
-                f"checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if "
-                f"you need to preserve the current default behavior, you can pass use_reentrant=True.")
+def _default_reentrant(name, later):
+    torch._warn(f"{name}: the use_reentrant parameter should be passed explicitly. In a future release, {later} "
+                "use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can "
+                "pass use_reentrant=True. Refer to docs for more details on the differences between the two variants.")
     return True
 
 
@@ -112,7 +113,8 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, con
                determinism_check="default", debug=False, early_stop=True, **kwargs):
     _refuse_options(context_fn, debug, determinism_check)
     if use_reentrant is None:
-        use_reentrant = _default_reentrant("torch.utils.checkpoint")
+        use_reentrant = _default_reentrant("torch.utils.checkpoint",
+                                           "calling checkpoint without use_reentrant will raise an exception.")
     if use_reentrant:
         if len(kwargs) > 0:
             raise ValueError("Unexpected keyword arguments: " + ",".join([name for name in kwargs]))
@@ -129,7 +131,8 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, con
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     if use_reentrant is None:
-        use_reentrant = _default_reentrant("torch.utils.checkpoint.checkpoint_sequential")
+        use_reentrant = _default_reentrant("torch.utils.checkpoint.checkpoint_sequential",
+                                           "we will raise an exception if use_reentrant is not passed.")
     preserve = kwargs.pop("preserve_rng_state", True)
     if len(kwargs) > 0:
         raise ValueError("Unexpected keyword arguments: " + ",".join([name for name in kwargs]))

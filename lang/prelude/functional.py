@@ -97,8 +97,24 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return result
 
 
+def _warn_dims(name, dims, spatial):
+    torch._warn(f"{name}: Received a {dims}-D input to {name}, which is deprecated and will result in an error in a "
+                "future release. To retain the behavior and silence this warning, please use dropout instead. Note"
+                f" that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
+                f"dimension, and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).")
+
+
 def dropout2d(input, p=0.5, training=True, inplace=False):
     _check_p(p)
+    dims = input.dim()
+    if dims != 3 and dims != 4:
+        _warn_dims("dropout2d", dims, 2)
+    if dims == 3:
+        torch._warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+                    "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel dim. "
+                    "This behavior will change in a future release to interpret the input as one without a batch "
+                    "dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please "
+                    "switch to using dropout1d instead.")
     result = _feature_dropout(input, p, training, inplace)
     return result
 
@@ -106,6 +122,8 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
 def dropout3d(input, p=0.5, training=True, inplace=False):
     _check_p(p)
     dims = input.dim()
+    if dims != 4 and dims != 5:
+        _warn_dims("dropout3d", dims, 3)
     if dims == 4:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
     result = _feature_dropout(input, p, training, inplace)

@@ -19,11 +19,13 @@ def _reduction(size_average, reduce, reduction):
     # size_average and reduce are PyTorch's old spelling of reduction
     if size_average is None and reduce is None:
         return reduction
+    reduction = "mean"
     if reduce is not None and not reduce:
-        return "none"
-    if size_average is not None and not size_average:
-        return "sum"
-    return "mean"
+        reduction = "none"
+    elif size_average is not None and not size_average:
+        reduction = "sum"
+    torch._warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
+    return reduction
 
 
 def _warn_size(input, target):
@@ -116,6 +118,11 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             reduced = reduced / input.shape[0]
         return reduced
     reduction = _reduction(size_average, reduce, reduction)
+    if reduction == "mean":
+        torch._warn("reduction: 'mean' divides the total loss by both the batch size and the support "
+                    "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+                    "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+                    "release.")
     return torch._op._kl_div(input, target, _number(reduction), log_target)
 
 

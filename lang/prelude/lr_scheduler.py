@@ -6,7 +6,7 @@
 import math
 
 import torch
-from torch.optim import Optimizer
+from torch.optim import Optimizer, _warn_order
 
 
 def _rates(optimizer):
@@ -50,6 +50,8 @@ class LRScheduler:
                                "last_epoch >= 0.")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        optimizer._opt_called = getattr(optimizer, "_is_scheduled", False) and optimizer._opt_called
+        optimizer._is_scheduled = True
         self._is_initial = False
         self._initial_step()
 
@@ -72,6 +74,7 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} has no get_lr()")
 
     def step(self, epoch=None):
+        _warn_order(self, epoch)
         self._step_count = self._step_count + 1
         self._update_lr(epoch)
 

@@ -154,16 +154,22 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
     return make_causal
 
 
-def _could_be_packed(layer):
-    # whether PyTorch would consider nested tensors for a stack of such layers
-    if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first or not layer.self_attn.batch_first:
-        return False
-    if layer.self_attn.in_proj_bias is None or layer.norm1.eps != layer.norm2.eps:
-        return False
+def _why_not_packed(layer):
+    # why PyTorch would not consider nested tensors for a stack of such layers; "" where it would
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    if layer.norm_first:
+        return "encoder_layer.norm_first was True"
+    if not layer.self_attn.batch_first:
+        return "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)"
+    if layer.self_attn.in_proj_bias is None:
+        return "encoder_layer.self_attn was passed bias=False"
     if (layer.activation is not F.relu and layer.activation is not F.gelu
             and not isinstance(layer.activation, (ReLU, GELU))):
-        return False
-    return layer.self_attn.num_heads % 2 == 0
+        return "encoder_layer.activation_relu_or_gelu was not True"
+    if layer.norm1.eps != layer.norm2.eps:
+        return "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps"
+    return "encoder_layer.self_attn.num_heads is odd" if layer.self_attn.num_heads % 2 == 1 else ""
 
 
 class TransformerEncoder(Module):
@@ -173,7 +179,10 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor and _could_be_packed(encoder_layer)
+        why_not = _why_not_packed(encoder_layer)
+        if enable_nested_tensor and why_not != "":
+            torch._warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}")
+        self.use_nested_tensor = enable_nested_tensor and why_not == ""
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):

@@ -109,6 +109,7 @@ class Optimizer:
                 torch._foreach_zero_(bucket[0])
 
     def _run_closure(self, closure):
+        self._opt_called = True  # a schedule looks whether step() came first
         if closure is None:
             return None
         with torch.enable_grad():
@@ -516,3 +517,23 @@ def _multi_tensor_adagrad(params, grads, state_sums, state_steps, group):
         else:
             numerator = torch._foreach_mul(device_grads, minus_clr)
         torch._foreach_addcdiv_(device_params, numerator, std, 1)
+
+
+# what torch.optim.lr_scheduler asks: _run_closure() notes that a step() of the classes here was called
+
+
+def _warn_order(scheduler, epoch):
+    optimizer = scheduler.optimizer
+    is_tracked = isinstance(optimizer, (SGD, Adam, RMSprop, Adagrad))
+    if scheduler._step_count == 1 and is_tracked and not optimizer._opt_called:
+        torch._warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and "
+                    "later, you should call them in the opposite order: `optimizer.step()` before "
+                    "`lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the first value "
+                    "of the learning rate schedule. See more details at "
+                    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate")
+    if epoch is not None:
+        torch._warn("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+                    "possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if "
+                    "epoch is different from None, the closed form is used instead of the new chainable form, "
+                    "where available. Please open an issue if you are unable to replicate your use case: "
+                    "https://github.com/pytorch/pytorch/issues/new/choose.")

@@ -155,17 +155,13 @@ static struct lang_dict *names_of(struct lang_vm *vm, const char *space)
     return lang_dict_find(vm->spaces, lang_intern_text(vm, space))->as.space->names;
 }
 
-/* Objects that PyTorch has under two names: functions that are also methods of tensors, classes in two modules. */
+/* Functions that are also methods of tensors. */
 static void library_aliases(struct lang_vm *vm)
 {
-    struct lang_string *scaler = lang_intern_text(vm, "GradScaler");
     struct lang_value *norm = lang_dict_find(names_of(vm, "torch"), lang_name(vm, LANG_N_norm));
-    struct lang_value *found = lang_dict_find(names_of(vm, "torch.amp"), scaler);
 
     if (norm != NULL && norm->kind == LANG_FUNCTION)
         lang_dict_put(vm, vm->cls.tensor->names, lang_name(vm, LANG_N_norm), lang_keep(*norm));
-    if (found != NULL)
-        lang_dict_put(vm, names_of(vm, "torch.cuda.amp"), scaler, lang_keep(*found));
     lang_class_changed(vm);
 }
 

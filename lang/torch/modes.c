@@ -165,6 +165,8 @@ static bool f_cuda_autocast(struct lang_vm *vm, const struct lang_call *call,
 
     if (!LANG_ARGS(vm, call, "autocast", 0, a, "enabled", "dtype", "cache_enabled"))
         return false;
+    lang_warn(vm, "`torch.cuda.amp.autocast(args...)` is deprecated. Please use "
+                  "`torch.amp.autocast('cuda', args...)` instead.");
     ordered[0] = a[1];
     ordered[1] = a[0];
     ordered[2] = a[2];

@@ -72,7 +72,14 @@ static bool get_is_leaf(struct lang_vm *vm, struct eng_tensor *t, struct lang_va
 
 static bool get_grad(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *out)
 {
-    (void)vm;
+    if (t->grad == NULL && t->grad_fn != NULL)
+        lang_warn(vm, "The .grad attribute of a Tensor that is not a leaf Tensor is being "
+                      "accessed. Its .grad attribute won't be populated during "
+                      "autograd.backward(). If you indeed want the .grad field to be "
+                      "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf "
+                      "Tensor. If you access the non-leaf Tensor by mistake, make sure you "
+                      "access the leaf Tensor instead. See "
+                      "github.com/pytorch/pytorch/pull/30531 for more information.");
     *out = lang_tensor(eng_ref(t->grad));
     return true;
 }
@@ -113,6 +120,12 @@ static bool get_T(struct lang_vm *vm, struct eng_tensor *t, struct lang_value *o
     int64_t dims[VS_MAX_DIMS];
     struct eng_arg args[2] = {eng_at(t), eng_anone()};
 
+    if (t->ndim != 2 && t->ndim != 0)
+        lang_warn(vm, "The use of `x.T` on tensors of dimension other than 2 to reverse "
+                      "their shape is deprecated and it will throw an error in a future "
+                      "release. Consider `x.mT` to transpose batches of matrices or "
+                      "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+                      "dimensions of a tensor.");
     for (int i = 0; i < t->ndim; i++)
         dims[i] = t->ndim - 1 - i;
     args[1] = eng_aints(dims, t->ndim);

@@ -340,6 +340,25 @@ METHOD(m_self)
 
 /* ---- autograd ---- */
 
+bool lang_backward_check(struct lang_vm *vm)
+{
+    static const char warned[] =
+        "None of the inputs have requires_grad=True. Gradients will be None";
+    const struct vs_error *failure = eng_failed(vm->eng);
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (vm->failed)
+        return false;
+    if (failure == NULL || strstr(failure->text, "does not require grad") == NULL ||
+        lang_dict_find(vm->warned, lang_intern_text(vm, warned)) == NULL)
+        return lang_check_engine(vm);
+    (void)eng_failure_take(vm->eng, &err);
+    return lang_fail_hint(vm, err.status,
+                          "a reentrant checkpoint gives its layers a gradient only if one of its "
+                          "inputs requires grad: pass use_reentrant=False",
+                          "%s", err.text);
+}
+
 METHOD(m_backward)
 {
     struct lang_value a[5];
@@ -363,7 +382,7 @@ METHOD(m_backward)
     retain = lang_is_bound(a[2]) && a[2].kind == LANG_BOOL && a[2].as.i != 0;
     eng_backward(vm->eng, &t, &grad, 1, retain);
     *out = lang_none();
-    return !vm->failed && lang_check_engine(vm);
+    return lang_backward_check(vm);
 }
 
 METHOD(m_requires_grad_)

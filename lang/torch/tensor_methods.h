@@ -40,4 +40,10 @@ VS_MUST_USE bool lang_tensor_to(struct lang_vm *vm, struct eng_tensor *t, const 
 void lang_tensor_attrs_register(struct lang_vm *vm);
 void lang_tensor_methods_register(struct lang_vm *vm);
 
+/*
+ * After eng_backward: true, or its failure is noted; where a reentrant checkpoint was called without an input that
+ * requires grad, with the remedy as a hint.
+ */
+VS_MUST_USE bool lang_backward_check(struct lang_vm *vm);
+
 #endif

@@ -57,6 +57,10 @@ NATIVE(f_tensor)
             return lang_fail(vm, VS_E_VALUE, "torch.tensor(): `device` is \"cuda\" or \"cpu\"");
     }
     if (a[0].kind == LANG_TENSOR) {
+        lang_warn(vm, "To copy construct from a tensor, it is recommended to use "
+                      "sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than "
+                      "torch.tensor(sourceTensor).");
         to.has_dtype = has_dtype;
         to.dtype = dtype;
         to.copy = true;
@@ -287,7 +291,7 @@ NATIVE(f_backward)
         eng_backward(vm->eng, tensors, grads, (int)count, is_true(a[2]));
     vs_free(tensors);
     vs_free(grads);
-    return !vm->failed && lang_check_engine(vm);
+    return lang_backward_check(vm);
 }
 
 static bool gather_gradients(struct lang_vm *vm, const struct lang_value *a,

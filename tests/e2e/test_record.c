@@ -300,6 +300,35 @@ static void a_wrong_net_is_refused_at_its_line(void **state)
     assert_net_refused(NET_HEAD "def batch(n):\n    return 1, 2\n", "model");
 }
 
+/* A warning is shown where the run fails, with the remedy, and is in the report where it does not. */
+static void what_pytorch_warns_of_is_shown(void **state)
+{
+    struct program p;
+    const char *trace;
+    char *text;
+
+    (void)state;
+    p = program_run("record", "tests/nets/articles/reentrant_no_grad.py", "-o",
+                    program_path("none.db"), "--device", "meta", NULL);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err,
+                           "warning: None of the inputs have requires_grad=True. Gradients will "
+                           "be None (line 13); pass use_reentrant=False"));
+    assert_non_null(strstr(p.err, "requires grad: pass use_reentrant=False\n"));
+    program_release(&p);
+    trace = program_record("tests/nets/articles/reentrant_part.py", "part.db", NULL, NULL);
+    p = program_run("report", trace, NULL);
+    assert_non_null(strstr(p.out, "\nWarnings\n  None of the inputs have requires_grad=True. "
+                                  "Gradients will be None (line 15); pass use_reentrant=False"));
+    program_release(&p);
+    p = program_run("report", trace, "--json", NULL);
+    assert_int_equal(json_int(p.out, "$.warnings[0].line"), 15);
+    text = json_text(p.out, "$.warnings[0].text");
+    assert_non_null(strstr(text, "Gradients will be None"));
+    free(text);
+    program_release(&p);
+}
+
 static void a_net_that_is_not_there_is_named(void **state)
 {
     struct program p = program_run("record", program_path("no-such.py"), NULL);
@@ -520,6 +549,7 @@ int main(void)
         cmocka_unit_test(the_text_names_the_line_of_the_peak),
         cmocka_unit_test(an_existing_trace_is_only_replaced_with_force),
         cmocka_unit_test(a_wrong_net_is_refused_at_its_line),
+        cmocka_unit_test(what_pytorch_warns_of_is_shown),
         cmocka_unit_test(a_net_that_is_not_there_is_named),
         cmocka_unit_test(what_a_net_prints_stays_out_of_the_json),
         cmocka_unit_test(a_folder_with_net_py_is_a_net),

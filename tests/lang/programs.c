@@ -3,6 +3,7 @@
  */
 #include "tests/lang/programs.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "engine/context.h"
 #include "engine/core/engine.h"
 #include "lang/run/lang.h"
+#include "lang/value/warning.h"
 
 static void add_output(void *user, const char *text, size_t len)
 {
@@ -23,13 +25,23 @@ static void add_output(void *user, const char *text, size_t len)
     vs_text_add_n(out, text, len);
 }
 
+static void add_warning(void *user, const struct lang_warning *warning)
+{
+    struct vs_text *out = user;
+
+    vs_text_addf(out, "warning %" PRIu32 ": %s\n", warning->line, warning->text);
+}
+
 void lang_program_run(const char *file_name, const char *text, size_t len,
                       const struct eng_kernels *kernels, const struct eng_observer *observer,
                       struct vs_text *out)
 {
     struct eng_options eng_options = {.seed = 1, .kernels = kernels, .observer = observer};
-    struct lang_options options = {
-        .user = out, .print = add_output, .probes = true, .observed = observer != NULL};
+    struct lang_options options = {.user = out,
+                                   .print = add_output,
+                                   .warn = add_warning,
+                                   .probes = true,
+                                   .observed = observer != NULL};
     struct vs_error err = VS_ERROR_INIT;
     struct lang_net *net = NULL;
     struct lang_vm *vm = NULL;

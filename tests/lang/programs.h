@@ -17,7 +17,8 @@ struct eng_kernels;
 struct eng_observer;
 
 /*
- * Run a program; what it prints until its last line has run is added to `out`, and, where it fails, the message.
+ * Run a program; what it prints until its last line has run is added to `out`, and "warning LINE: TEXT" for each
+ * warning, and, where it fails, the message.
  * kernels, observer: as in struct eng_options.
  */
 void lang_program_run(const char *file_name, const char *text, size_t len,

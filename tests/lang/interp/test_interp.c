@@ -45,11 +45,24 @@ static void tensors_do_what_the_op_table_says(void **state)
     assert_true(count > 20);
 }
 
+/* warnings.txt is made by tests/oracle/lang_warnings.py: what PyTorch warns of, and at which line. */
+static void what_pytorch_warns_of_is_warned_of(void **state)
+{
+    int count;
+
+    (void)state;
+    assert_int_equal(lang_programs_check("tests/golden/lang/warnings.txt", "--- says\n",
+                                         eng_kernels_cpu(), &count),
+                     0);
+    assert_true(count > 25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_print_what_cpython_prints),
         cmocka_unit_test(failures_say_where_and_why),
+        cmocka_unit_test(what_pytorch_warns_of_is_warned_of),
         cmocka_unit_test(tensors_do_what_the_op_table_says),
     };
 

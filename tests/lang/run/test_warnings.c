@@ -84,12 +84,30 @@ struct trap {
 };
 
 static const struct trap TRAPS[] = {
-    {LANG_WARN_PYTORCH,
+    {LANG_WARN_REENTRANT,
      10,
      "None of the inputs have requires_grad=True. Gradients will be None",
      NET("self.a(checkpoint(self.a, x, use_reentrant=True))"),
      {NULL},
      NET("self.a(checkpoint(self.a, x, use_reentrant=False))"),
+     {NULL}},
+    {LANG_WARN_NOT_MODELLED,
+     4,
+     "torch.use_deterministic_algorithms(True): its algorithms are not modelled here, so the "
+     "figures are those without it. In PyTorch it needs CUBLAS_WORKSPACE_CONFIG, refuses the "
+     "backward of adaptive pooling, of reflection padding and of linear interpolation, and gives "
+     "indexing, embedding, sort, where, max, min and others further temporaries",
+     NET_RUN_HEAD "torch.use_deterministic_algorithms(True)\n" NORM,
+     {NULL},
+     NET_RUN_HEAD "torch.use_deterministic_algorithms(False)\n" NORM,
+     {NULL}},
+    {LANG_WARN_PYTORCH,
+     10,
+     "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X "
+     "as an argument.",
+     NET("F.softmax(self.a(x))"),
+     {NULL},
+     NET("F.softmax(self.a(x), 1)"),
      {NULL}},
     {LANG_WARN_UNEVEN_PARTS,
      0,
