@@ -6,7 +6,7 @@
 # run bare: NORM=False : without batch norm
 # run bare_in_place: NORM=False IN_PLACE=True : without batch norm, in place
 # run no_grad: NORM=False SKIP=True grad=no_grad : y = block(x) + x and F.relu(y), under no_grad
-# run no_grad_in_place: NORM=False SKIP=True IN_PLACE=True grad=no_grad : y += x and relu_(y), under no_grad
+# run no_grad_in_place: NORM=False SKIP=True IN_PLACE=True grad=no_grad : y += x and F.relu_(y), under no_grad
 # show highest in forward: top(*, forward, 1)
 # if: saved(after) == saved(before) and saved(bare_in_place) == saved(bare) and peak(after) == peak(before) and
 #   top(after, forward, 1) < top(before, forward, 1) and peak(no_grad_in_place) < peak(no_grad)
@@ -38,7 +38,7 @@ class Block(nn.Module):
             return self.relu(y)
         if IN_PLACE:
             y += x
-            return torch.relu_(y)
+            return F.relu_(y)
         y = y + x
         return F.relu(y)
 

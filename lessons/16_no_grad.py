@@ -7,8 +7,9 @@
 # if: peak(after) < 0.5 * peak(before) and saved(after) == 0 and saved(before) > 0.5 * saved(train)
 # verdict: true when torch.no_grad() is there, too
 # text: eval() changes what batch norm and dropout compute, not what autograd records: {saved(before)} are kept for
-#   a backward that never comes, {saved(train)} in training. Under no_grad nothing is kept, and the peak is
-#   {peak(after)} instead of {peak(before)}.
+#   a backward that never comes, {saved(train)} in training. The graph of a batch lives until the next output
+#   replaces it, so two are alive in the next forward, and the peak, {peak(before)}, is above that of training,
+#   {peak(train)}. Under no_grad nothing is kept, and the peak is {peak(after)} instead of {peak(before)}.
 import torch
 import torch.nn as nn
 

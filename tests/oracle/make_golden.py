@@ -274,6 +274,8 @@ def make_lessons(case, only):
     for name in nets("lessons"):
         if os.path.basename(name)[0].isdigit():
             for run, net, changed, given in lesson_runs(name):
+                if given.get("checkpoint", "").startswith("auto"):
+                    continue  # placed by our planner
                 if only(name, given) and all(word in toggles.VALUES for word in given):
                     lines.append(lesson_line(case, name, run, net, changed, given))
     write("lessons.jsonl", lines, only)
