@@ -9,4 +9,5 @@
 # text: What autograd keeps falls from {saved(before) as B} to {saved(after) as B}, the peak from {peak(before)} to
 #   {peak(after)}, for {recomputed(after) / flops(before) as %} more floating-point operations: the recomputation
 #   stops at the last tensor that backward needs, which is before the convolution, so joins, norms and ReLUs alone
-#   run twice. The published 2.863 and 1.605 GB include the CUDA context, which no allocator counts.
+#   run twice, and ops read and write {moved(after) / moved(before) - 1 as %} more bytes. The published 2.863 and
+#   1.605 GB include the CUDA context, which no allocator counts.

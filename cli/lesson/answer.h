@@ -47,6 +47,8 @@ void cli_lesson_line(const struct cli_lesson_answer *answer, struct vs_text *out
 /* Write the object of docs/formats/json.md. Errors: as above. */
 VS_MUST_USE enum vs_status cli_lesson_json(const struct cli_lesson_answer *answer,
                                            struct vs_json *json, struct vs_error *err);
+/* Append the line of the page's list, a link to the section, and its verdict. */
+void cli_lesson_link(const struct cli_lesson_answer *answer, struct vs_text *out);
 /* Append the section of docs/guide/techniques.md. Errors: as above, and those of reading the traces. */
 VS_MUST_USE enum vs_status cli_lesson_section(const struct cli_lesson_answer *answer,
                                               struct vs_text *out, struct vs_error *err);

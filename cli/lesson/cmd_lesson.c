@@ -40,9 +40,11 @@ static const char PAGE_HEAD[] =
     "`meta`; they are those that PyTorch has on CUDA without the workspaces of libraries\n"
     "([fidelity.md](../internals/fidelity.md)). `saved` is what autograd keeps when the last loss "
     "ends, `recomputed` the\n"
-    "share of the arithmetic that checkpoints run again. [sample-nets.md](sample-nets.md) shows "
+    "share of the arithmetic that checkpoints run again, `moved` the bytes that all ops read and "
+    "write.\n"
+    "[sample-nets.md](sample-nets.md) shows "
     "whole "
-    "nets.\n";
+    "nets.\n\n";
 
 /* One lesson, run and evaluated. Release both, also after a failure. */
 struct done {
@@ -65,14 +67,23 @@ static void done_release(struct done *done)
     cli_lesson_runs_release(&done->runs);
 }
 
-/* What to make of each lesson. json: NULL where text is wanted. */
+/* What to make of each lesson. json: NULL where text is wanted; sections: of the page, which follow its list. */
 enum form { FORM_LESSON, FORM_LINE, FORM_PAGE };
 struct output {
     enum form form;
     struct vs_json *json;
     struct vs_text *text;
+    struct vs_text sections;
     bool is_good;
 };
+
+/* A line of the list at the beginning of the page, and the section that it links to. */
+static enum vs_status page_add(const struct cli_lesson_answer *answer, struct output *out,
+                               struct vs_error *err)
+{
+    cli_lesson_link(answer, out->text);
+    return cli_lesson_section(answer, &out->sections, err);
+}
 
 static enum vs_status one_add(const struct cli_lesson *lesson,
                               const struct cli_lesson_folder *folder, struct output *out,
@@ -86,7 +97,7 @@ static enum vs_status one_add(const struct cli_lesson *lesson,
     else if (!st && out->form == FORM_LESSON)
         st = cli_lesson_text(&done->answer, out->text, err);
     else if (!st && out->form == FORM_PAGE)
-        st = cli_lesson_section(&done->answer, out->text, err);
+        st = page_add(&done->answer, out, err);
     else if (!st)
         cli_lesson_line(&done->answer, out->text);
     out->is_good &= !st && done->answer.is_good;
@@ -134,6 +145,8 @@ static enum vs_status all_add(const struct cli_lesson_folder *folder, struct out
                      "verdict");
     for (size_t i = 0; i < folder->count && !st; i++)
         st = one_add(&folder->lessons[i], folder, out, err);
+    vs_text_add(out->text, vs_text_get(&out->sections));
+    vs_text_release(&out->sections);
     return st;
 }
 

@@ -35,6 +35,7 @@ static void run_json(const struct cli_lesson_answer *answer, size_t i, struct vs
     vs_json_put_uint(json, "saved", sum->saved.bytes);
     vs_json_put_uint(json, "total_flops", sum->flops);
     vs_json_put_uint(json, "recompute_flops", sum->recompute_flops);
+    vs_json_put_uint(json, "moved", answer->runs->runs[i].traffic.bytes);
     vs_json_put_uint(json, "events", sum->events);
     vs_json_end(json);
 }

@@ -4,6 +4,7 @@
  * Must not know:  arguments, terminals.
  * Invariant:      both pictures have the same scale.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -78,6 +79,24 @@ static void add_table(const char *text, struct vs_text *out)
         add_block(part, out);
         vs_free(part);
     }
+}
+
+/* The heading as an anchor: small letters, "-" for blanks, nothing else but letters and digits. */
+void cli_lesson_link(const struct cli_lesson_answer *answer, struct vs_text *out)
+{
+    const struct cli_lesson *lesson = answer->runs->lesson;
+    struct vs_text line = {NULL, 0, 0};
+
+    vs_text_addf(&line, "- [%u. %s](#%u-", lesson->number, lesson->title, lesson->number);
+    for (const char *at = lesson->title; *at; at++) {
+        if (isalnum((unsigned char)*at))
+            vs_text_add_char(&line, (char)tolower((unsigned char)*at));
+        else if (*at == ' ' || *at == '-' || *at == '_')
+            vs_text_add_char(&line, *at == ' ' ? '-' : *at);
+    }
+    vs_text_addf(&line, "): %s", answer->verdict);
+    cli_lesson_fill(vs_text_get(&line), 2, WIDTH, out);
+    vs_text_release(&line);
 }
 
 enum vs_status cli_lesson_section(const struct cli_lesson_answer *answer, struct vs_text *out,

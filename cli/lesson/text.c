@@ -117,6 +117,7 @@ static void add_figures(const struct cli_lesson_trace *run, struct vs_text *out)
                      100.0 * (double)run->sum.recompute_flops / (double)run->sum.flops);
     else
         vs_text_addf(out, "%14s", "none");
+    add_right(out, vs_bytes_text(run->traffic.bytes, buf), 12);
 }
 
 /* A row a run: the figures that every lesson has, then the columns of this one. */
@@ -127,8 +128,8 @@ static enum vs_status add_runs(const struct cli_lesson_answer *answer, struct vs
     const int width = label_width(lesson);
     enum vs_status st = VS_OK;
 
-    vs_text_addf(out, "  %-*s%13s%13s%13s%14s", width, "", "peak", "reserved", "saved",
-                 "recomputed");
+    vs_text_addf(out, "  %-*s%13s%13s%13s%14s%12s", width, "", "peak", "reserved", "saved",
+                 "recomputed", "moved");
     for (size_t k = 0; k < lesson->show_count; k++)
         if (is_column(&lesson->shows[k]))
             add_right(out, lesson->shows[k].label, column_width(&lesson->shows[k]));
