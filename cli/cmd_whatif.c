@@ -25,6 +25,7 @@
 #include "whatif/cost.h"
 #include "whatif/sweep.h"
 #include "whatif/whatif.h"
+#include "whatif/why.h"
 
 /* Changes by more than this factor are not given in per cent. */
 #define TIMES_MAX 10
@@ -42,12 +43,13 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* One result. failed: the run failed, err says why; refused: what was not applied, or NULL. */
+/* One result. failed: the run failed, err says why; why: whatif/why.h; refused: what was not applied, or NULL. */
 struct answer {
     bool failed;
     struct vs_error err;
     struct rpl_summary sum;
     struct wif_cost cost;
+    struct vs_text why;
     char *refused;
     double milliseconds;
 };
@@ -88,6 +90,7 @@ static void answer_fill(struct session *s, struct rpl_trace *run, struct answer 
 static void answer_release(struct answer *answer)
 {
     rpl_summary_release(&answer->sum);
+    vs_text_release(&answer->why);
     vs_free(answer->refused);
 }
 
@@ -100,6 +103,9 @@ static void answer_run(struct session *s, struct answer *answer)
     if (!answer->failed)
         answer_fill(s, s->memory, answer);
     answer->milliseconds = now_ms() - start;
+    if (!answer->failed)
+        answer->failed = wif_why(&s->baseline, s->memory, &answer->sum, &s->set, &answer->why,
+                                 &answer->err) != VS_OK;
 }
 
 /* "a=1 b=2": the toggles that are set, in the order of the table. */
@@ -161,6 +167,7 @@ static void answer_json(const struct session *s, const struct rpl_trace *run,
     vs_json_put_uint(json, "events", answer->sum.events);
     vs_json_put_double(json, "milliseconds", answer->milliseconds);
     vs_json_put_string(json, "refused", answer->refused);
+    vs_json_put_string(json, "why", answer->why.len ? vs_text_get(&answer->why) : NULL);
     rpl_warnings_json(run, json);
 }
 
@@ -290,6 +297,8 @@ static void add_answer(const struct session *s, const char *label, const struct 
     add_where(s->memory, after, "peak after", out);
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
+    if (answer->why.len)
+        vs_text_addf(out, "  why: %s\n", vs_text_get(&answer->why));
     if (!answer->sum.uncertainty.is_tensors_only)
         rpl_uncertainty_text(s->memory, &answer->sum.uncertainty, answer->sum.peak.allocated, out);
     rpl_by_values_text(s->memory, out);

@@ -53,6 +53,7 @@ struct leaked {
     uint64_t block;
     uint64_t bytes;
     uint32_t seen;
+    uint8_t category;
 };
 
 struct history {
@@ -231,8 +232,8 @@ static enum vs_status history_read(struct history *h, struct rpl_trace *trace, u
 
 /* ---- what leaks, and who saves it ---- */
 
-static void leaked_take(struct history *h, const struct rpl_leak *leak,
-                        const struct rpl_cursor *cursor)
+static void leaked_take(struct history *h, const struct rpl_cursor *cursor, uint64_t first_seq,
+                        uint64_t last_seq)
 {
     const struct rpl_live *live = rpl_cursor_live(cursor);
     size_t count;
@@ -242,9 +243,10 @@ static void leaked_take(struct history *h, const struct rpl_leak *leak,
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
 
-        if (block->alloc_seq < leak->first_seq || block->alloc_seq > leak->last_seq)
+        if (block->alloc_seq < first_seq || block->alloc_seq > last_seq ||
+            rpl_block_is_permanent(block))
             continue;
-        h->leaked[h->leaked_count++] = (struct leaked){block->id, block->bytes, 0};
+        h->leaked[h->leaked_count++] = (struct leaked){block->id, block->bytes, 0, block->category};
         for (size_t k = rpl_cursor_held_first(cursor, block->id); k != SIZE_MAX;
              k = rpl_cursor_held_next(cursor, k)) {
             const uint32_t node = held[k].holder.node ? node_find(h, held[k].holder.node) : 0;
@@ -286,20 +288,25 @@ static uint64_t visit(struct history *h, uint32_t index, size_t *depth)
     return bytes;
 }
 
-/* What this block and its history keep alive, without what this search has counted before. */
-static uint64_t bytes_behind(struct history *h, uint64_t block)
+/*
+ * What this block and its history keep alive, without what this search has counted before. *by_history: set to true if
+ * some of it is of the history.
+ */
+static uint64_t bytes_behind(struct history *h, uint64_t block, bool *by_history)
 {
     const uint32_t first = node_of(h, block);
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, own;
     size_t depth = 0;
 
     for (size_t i = 0; i < h->leaked_count; i++)
         if (h->leaked[i].block == block)
             bytes += leaked_count_once(h, (uint32_t)i + 1);
+    own = bytes;
     if (first)
         bytes += visit(h, first, &depth);
     while (depth)
         bytes += visit(h, h->stack[--depth], &depth);
+    *by_history |= bytes > own;
     return bytes;
 }
 
@@ -374,39 +381,53 @@ static void owner_find(struct history *h, const struct rpl_trace *trace,
     size_t count;
     struct candidate *all = candidates_new(trace, cursor, &count);
     uint64_t bytes = 0;
+    bool by_history = false;
 
     for (size_t i = 0; i < count; i++) {
         if (!i || by_owner(&all[i - 1], &all[i]) != 0) {
             bytes = 0;
+            by_history = false;
             h->search++;
         }
-        bytes += bytes_behind(h, all[i].held->block);
+        bytes += bytes_behind(h, all[i].held->block, &by_history);
         if ((i + 1 == count || by_owner(&all[i], &all[i + 1]) != 0) && bytes > out->bytes)
-            *out = (struct rpl_leak_owner){true, all[i].held->holder, all[i].held->block, bytes};
+            *out = (struct rpl_leak_owner){true, by_history, all[i].held->holder,
+                                           all[i].held->block, bytes};
     }
     vs_free(all);
 }
 
-enum vs_status rpl_leak_owner(struct rpl_index *index, const struct rpl_leak *leak,
-                              struct rpl_leak_owner *out, struct vs_error *err)
+enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first_seq,
+                            uint64_t last_seq, struct rpl_leak_owner *out, uint64_t *by_category,
+                            struct vs_error *err)
 {
     struct rpl_trace *trace = rpl_index_trace(index);
     struct history h = {.nodes = NULL};
-    struct rpl_cursor *cursor;
-    enum vs_status st;
+    struct rpl_cursor *cursor = rpl_cursor_new(index);
+    enum vs_status st = rpl_cursor_seek(cursor, at, err);
 
     memset(out, 0, sizeof(*out));
-    if (!leak->count)
-        return VS_OK;
-    cursor = rpl_cursor_new(index);
-    st = rpl_cursor_seek(cursor, leak->at, err);
+    memset(by_category, 0, VS_CATEGORY_COUNT * sizeof(*by_category));
     if (!st)
-        st = history_read(&h, trace, leak->at, err);
+        st = history_read(&h, trace, at, err);
     if (!st) {
-        leaked_take(&h, leak, cursor);
+        leaked_take(&h, cursor, first_seq, last_seq);
+        for (size_t i = 0; i < h.leaked_count; i++)
+            by_category[h.leaked[i].category] += h.leaked[i].bytes;
         owner_find(&h, trace, cursor, out);
     }
     history_release(&h);
     rpl_cursor_free(cursor);
     return st;
+}
+
+enum vs_status rpl_leak_owner(struct rpl_index *index, const struct rpl_leak *leak,
+                              struct rpl_leak_owner *out, struct vs_error *err)
+{
+    uint64_t by_category[VS_CATEGORY_COUNT];
+
+    memset(out, 0, sizeof(*out));
+    if (!leak->count)
+        return VS_OK;
+    return rpl_owner_of(index, leak->at, leak->first_seq, leak->last_seq, out, by_category, err);
 }

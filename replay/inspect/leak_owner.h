@@ -24,13 +24,24 @@
  * is_known   false: nothing leaks, or no name reaches what does
  * holder     the name; block: what it holds. All items of a list or dict are one owner, and this is the latest of them
  * bytes      leaked bytes that it keeps alive, by itself or through autograd's history
+ * by_history  some of them through the history
  */
 struct rpl_leak_owner {
     bool is_known;
+    bool by_history;
     struct rpl_holder holder;
     uint64_t block;
     uint64_t bytes;
 };
+
+/*
+ * The name that keeps most of those blocks alive right after event `at` that were allocated from first_seq to last_seq,
+ * without parameters, buffers, optimizer state and workspaces. by_category (VS_CATEGORY_COUNT of them): the bytes of all
+ * these blocks. Reads all events up to `at` once.
+ */
+VS_MUST_USE enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first_seq,
+                                        uint64_t last_seq, struct rpl_leak_owner *out,
+                                        uint64_t *by_category, struct vs_error *err);
 
 /*
  * The name that keeps most of the leaked bytes alive at leak->at; of equal ones the first by name of scope and name.

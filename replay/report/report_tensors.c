@@ -139,7 +139,7 @@ void rpl_leak_owner_text(const struct rpl_trace *trace, const struct rpl_leak_ow
         return;
     vs_text_add(out, "  kept alive by ");
     rpl_holder_text(trace, &owner->holder, out);
-    vs_text_add(out, ", and the autograd history of its tensor: ");
+    vs_text_add(out, owner->by_history ? ", and the autograd history of its tensor: " : ": ");
     rpl_report_add_bytes(out, 0, owner->bytes);
     vs_text_add(out, " of ");
     rpl_report_add_bytes(out, 0, leaked);

@@ -1,0 +1,147 @@
+/*
+ * tests/whatif/test_why.c - why a what-if has no effect or a higher peak: the reasons, with figures that are checked
+ * against the two runs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "tests/replay/net_trace.h"
+#include "whatif/whatif.h"
+#include "whatif/why.h"
+
+/* Both runs of a what-if, their figures, and the reason. */
+struct answer {
+    struct rpl_trace *base, *run;
+    struct rpl_summary before, after;
+    struct vs_text why;
+};
+
+static void ok(enum vs_status st, const struct vs_error *err)
+{
+    if (st)
+        fail_msg("%s", err->text);
+}
+
+static struct answer ask(const char *net, const char *pair)
+{
+    struct answer a = {.base = net_trace(net, NULL), .run = rpl_trace_new()};
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    ok(vs_toggles_set_pair(&set, pair, &err), &err);
+    ok(wif_run(a.base, &set, a.run, &err), &err);
+    ok(rpl_summary_fill(&a.before, a.base, &err), &err);
+    ok(rpl_summary_fill(&a.after, a.run, &err), &err);
+    ok(wif_why(&a.before, a.run, &a.after, &set, &a.why, &err), &err);
+    vs_toggles_release(&set);
+    return a;
+}
+
+static void release(struct answer *a)
+{
+    rpl_summary_release(&a->before);
+    rpl_summary_release(&a->after);
+    vs_text_release(&a->why);
+    rpl_trace_free(a->run);
+    rpl_trace_free(a->base);
+}
+
+static void has(const struct answer *a, const char *part)
+{
+    if (!strstr(vs_text_get(&a->why), part))
+        fail_msg("no \"%s\" in: %s", part, vs_text_get(&a->why));
+}
+
+/* Without backward the graph of a step lives until the loop's names are bound again: two steps are alive at the peak. */
+static void eval_rises_because_the_step_before_is_still_alive(void **state)
+{
+    struct answer a = ask("sample_nets/resnet18.py", "grad=eval");
+
+    (void)state;
+    assert_true(a.after.peak.allocated > a.before.peak.allocated);
+    has(&a, "of the peak, most of it `saved`, are from before step 1 and still alive, kept by "
+            "local `l` of `training loop` and the autograd history of its tensor");
+    release(&a);
+}
+
+static void sqrt_over_two_children_is_one_segment(void **state)
+{
+    struct answer a = ask("sample_nets/resnet18.py", "checkpoint=sqrt");
+
+    (void)state;
+    assert_int_equal(a.after.peak.allocated, a.before.peak.allocated);
+    assert_string_equal(vs_text_get(&a.why),
+                        "checkpoint=sqrt has no effect: 'layer1', the longest Sequential, has 2 "
+                        "children and becomes one segment; the last segment is never checkpointed; "
+                        "give segments=2 or name modules");
+    release(&a);
+}
+
+/* Where a toggle works, but not at the peak, the figures of the phase in which it works are those of the runs. */
+static void an_effect_elsewhere_is_named_with_its_phase(void **state)
+{
+    struct answer a = ask("sample_nets/resnet18.py", "drop-outputs=on");
+    uint64_t before = 0, after = 0;
+    char part[128], by[VS_BYTES_TEXT_MAX], to[VS_BYTES_TEXT_MAX];
+
+    (void)state;
+    assert_int_equal(a.after.peak.allocated, a.before.peak.allocated);
+    for (size_t i = 0; i < a.before.step_count; i++)
+        for (size_t k = 0; k < a.before.steps[i].phase_count; k++) {
+            const struct rpl_phase *x = &a.before.steps[i].phases[k];
+            const struct rpl_phase *y = &a.after.steps[i].phases[k];
+
+            if (x->phase == VS_PHASE_DATA && x->allocated_peak > before)
+                before = x->allocated_peak;
+            if (y->phase == VS_PHASE_DATA && y->allocated_peak > after)
+                after = y->allocated_peak;
+        }
+    assert_true(before > after);
+    (void)snprintf(part, sizeof(part), "the highest in data falls by %s, to %s",
+                   vs_bytes_text(before - after, by), vs_bytes_text(after, to));
+    has(&a, part);
+    release(&a);
+}
+
+static void what_grows_is_named_by_category(void **state)
+{
+    struct answer a = ask("sample_nets/resnet18.py", "optimizer=adam");
+    const uint64_t grown =
+        a.after.peak.by_category[VS_CAT_OPTIMIZER] - a.before.peak.by_category[VS_CAT_OPTIMIZER];
+    char part[128], bytes[VS_BYTES_TEXT_MAX];
+
+    (void)state;
+    (void)snprintf(part, sizeof(part), "%s more of `optimizer`", vs_bytes_text(grown, bytes));
+    has(&a, part);
+    release(&a);
+}
+
+static void a_lower_peak_needs_no_reason(void **state)
+{
+    struct answer a = ask("sample_nets/resnet18.py", "checkpoint=blocks");
+
+    (void)state;
+    assert_true(a.after.peak.allocated < a.before.peak.allocated);
+    assert_int_equal(a.why.len, 0);
+    release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eval_rises_because_the_step_before_is_still_alive),
+        cmocka_unit_test(sqrt_over_two_children_is_one_segment),
+        cmocka_unit_test(an_effect_elsewhere_is_named_with_its_phase),
+        cmocka_unit_test(what_grows_is_named_by_category),
+        cmocka_unit_test(a_lower_peak_needs_no_reason),
+    };
+
+    return cmocka_run_group_tests_name("whatif/why", tests, NULL, NULL);
+}
