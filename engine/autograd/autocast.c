@@ -45,6 +45,11 @@ void eng_autocast_exit(struct eng *e, struct eng_autocast before)
     e->autocast = before;
 }
 
+int eng_autocast_depth(const struct eng *e)
+{
+    return e->autocast_depth;
+}
+
 static bool eligible(const struct eng_tensor *t)
 {
     return t && vs_dtype_is_floating((enum vs_dtype)t->dtype) && t->dtype != VS_F64 &&

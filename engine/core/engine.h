@@ -63,6 +63,8 @@ struct eng_autocast eng_autocast_get(const struct eng *e);
  */
 struct eng_autocast eng_autocast_enter(struct eng *e, struct eng_autocast state);
 void eng_autocast_exit(struct eng *e, struct eng_autocast before);
+/* How many regions have been entered and not left, those with enabled=False included. */
+int eng_autocast_depth(const struct eng *e);
 
 /* State of the random number generators: one counter for the host, one for the device. */
 struct eng_rng_state {

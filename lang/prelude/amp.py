@@ -60,6 +60,7 @@ class GradScaler:
     def scale(self, outputs):
         if not self._enabled:
             return outputs
+        torch._part_begin("scale")
         if isinstance(outputs, torch.Tensor):
             if self._scale is None:
                 self._make(outputs.device)
@@ -122,6 +123,7 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         self._check_made("step")
+        is_part = torch._part_begin("optimizer")
         optimizer_state = self._state_of(optimizer)
         if optimizer_state["stage"] == "stepped":
             raise RuntimeError("step() has already been called since the last update().")
@@ -137,12 +139,14 @@ class GradScaler:
         else:
             retval = optimizer.step(*args, **kwargs)
         optimizer_state["stage"] = "stepped"
+        torch._part_end(is_part)
         return retval
 
     def update(self, new_scale=None):
         if not self._enabled:
             return
         self._check_made("update")
+        is_part = torch._part_begin("optimizer")
         before = self._known_scale
         if new_scale is not None:
             if isinstance(new_scale, torch.Tensor):
@@ -156,6 +160,7 @@ class GradScaler:
         if self._known_scale != before:
             torch._event_scale(self._known_scale, before)
         self._per_optimizer_states = {}
+        torch._part_end(is_part)
 
     def _update_from_flags(self):
         _scale = self._scale

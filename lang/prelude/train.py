@@ -137,6 +137,18 @@ def default_loss(net):
 # ---- the loop ----
 
 
+def finish(model, settings):
+    # called with the names of the last step still bound: what is released from now on is not recorded
+    if settings["dump"]:
+        for name, p in model.named_parameters():
+            torch._dump("parameter", name, p, 1.0)
+        for name, b in model.named_buffers():
+            torch._dump("buffer", name, b, 1.0)
+    torch._done()
+    if settings["grad"] == "train":
+        warn_of_no_gradient(model)
+
+
 def set_up(net, settings):
     torch._step(-1)
     torch._phase("setup")
@@ -154,7 +166,12 @@ def set_up(net, settings):
 
 
 def run(net, settings):
+    own_step = hasattr(net, "train_step") and settings["grad"] == "train"
+    if own_step:
+        report_parts(settings)
+        refuse_accumulate(settings)
     model, optimizer = set_up(net, settings)
+    settings["model"] = model if settings["dump"] else None
     settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
     torch._note_inplace(settings["inplace_paths"])
     toggles.prepare(model, settings)
@@ -165,13 +182,26 @@ def run(net, settings):
         if settings["shard"] == "zero1" and optimizer is not None:
             optimizer = toggles.make_sharded_optimizer(plain, settings)
     if hasattr(net, "optimizer"):
+        refuse_optimizer(settings)
         optimizer = net.optimizer(plain)
-        torch._note_state(optimizer)
+        note_state(optimizer)
+        if own_step:
+            report_made(optimizer, settings)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
-    own_step = hasattr(net, "train_step") and settings["grad"] == "train"
     if settings["grad"] == "train":
         warn_of_batch_norm(plain, settings["accumulate"], settings["batch"] // settings["accumulate"])
-    train(net, model, default_loss(net), net.train_step if own_step else None, optimizer, scaler, settings)
+    if own_step:
+        train_by_step(net, model, net.train_step, optimizer, scaler, settings)
+    else:
+        train(net, model, default_loss(net), optimizer, scaler, settings)
+
+
+def refuse_optimizer(settings):
+    why = "the net makes its optimizer itself, in optimizer(model)"
+    if settings["optimizer"] != "sgd":
+        torch._note_refused("optimizer", settings["optimizer"], why)
+    if settings["foreach"] == "off":
+        torch._note_refused("foreach", "off", why)
 
 
 # ---- warnings ----
@@ -219,7 +249,7 @@ def end(phase, micro, settings, last=False):
     torch._mark(phase, micro)
 
 
-def train(source, net, loss, train_step, optimizer, scaler, settings):
+def train(source, net, loss, optimizer, scaler, settings):
     steps = settings["steps"]
     accumulate = settings["accumulate"]
     once = settings["data"] == "once"
@@ -239,15 +269,6 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
                 inputs, targets = next_batch()
             end("data", micro, settings)
             torch._phase("forward")
-            if train_step is not None:
-                l = train_step(net, optimizer, scaler, inputs, targets)
-                torch._note_loss(l)
-                if not detach_loss and l is not None:
-                    epoch_loss += l
-                if settings["dump"] and micro == accumulate - 1:
-                    dump_gradients(net, 1.0, step)
-                end("forward", micro, settings)
-                continue
             with torch.set_grad_enabled(grad != "no_grad"), autocast(settings):
                 output = net(inputs)
                 end("forward", micro, settings)
@@ -276,25 +297,119 @@ def train(source, net, loss, train_step, optimizer, scaler, settings):
             end("backward", micro, settings)
         if grad == "train":
             torch._phase("optimizer")
-            if train_step is None:
-                if settings["dump"]:
-                    dump_gradients(net, scaler.get_scale(), step)
-                scaler.step(optimizer)
-                scaler.update()
+            if settings["dump"]:
+                dump_gradients(net, scaler.get_scale(), step)
+            scaler.step(optimizer)
+            scaler.update()
             if hasattr(source, "optimizer"):
                 torch._note_state(optimizer)
             end("optimizer", 0, settings)
             torch._phase("zero_grad")
             optimizer.zero_grad(set_to_none=settings["zero-grad"] == "none")
             end("zero_grad", 0, settings, True)
-    if settings["dump"]:
-        for name, p in net.named_parameters():
-            torch._dump("parameter", name, p, 1.0)
-        for name, b in net.named_buffers():
-            torch._dump("buffer", name, b, 1.0)
-    torch._done()
-    if grad == "train":
-        warn_of_no_gradient(net)
+    finish(net, settings)
+
+
+# ---- a step of the net's own ----
+
+
+def train_by_step(source, net, train_step, optimizer, scaler, settings):
+    # The step is train_step and nothing else: the loop makes the batch, calls it and binds what it returns. The phases
+    # follow from what it does (lang/run/own_step.h).
+    detach_loss = settings["detach-loss"] == "on"
+    drop_outputs = settings["drop-outputs"] == "on"
+    once = settings["data"] == "once"
+    epoch_loss = 0.0
+    next_batch = make_next(source, settings)
+    if once:
+        inputs, targets = next_batch()
+    end("setup", 0, settings)
+    for step in range(settings["steps"]):
+        torch._step(step)
+        torch._phase("data")
+        if not once:
+            inputs, targets = next_batch()
+        settings["step"] = step
+        torch._own_step_begin()
+        l = train_step(net, optimizer, scaler, inputs, targets)
+        torch._own_step_end()
+        torch._note_loss(l)
+        dump_new_gradients(net, settings)
+        if not detach_loss and l is not None:
+            epoch_loss += l
+        if step == 0 and l is None:
+            refuse_loss(settings)
+        if drop_outputs:
+            del l
+        if hasattr(source, "optimizer"):
+            note_state(optimizer)
+        if settings["empty-cache"] == "step":
+            torch.cuda.empty_cache()
+        torch._own_step_close()
+    torch._own_step_refuse()
+    finish(net, settings)
+
+
+def refuse_loss(settings):
+    if settings["drop-outputs"] == "on":
+        torch._note_refused("drop-outputs", "on", "train_step returns no loss, and its own variables end with it")
+    if settings["detach-loss"] == "off":
+        torch._note_refused("detach-loss", "off", "train_step returns no loss that the loop could add up")
+
+
+def refuse_accumulate(settings):
+    if settings["accumulate"] > 1:
+        torch._note_refused("accumulate", str(settings["accumulate"]),
+                            "train_step is the whole step and gets the whole batch; split the batch there")
+        settings["accumulate"] = 1
+
+
+def note_state(optimizer):
+    for o in optimizer if isinstance(optimizer, (tuple, list)) else [optimizer]:
+        torch._note_state(o)
+
+
+def report_parts(settings):
+    # From now on step() and zero_grad() of the optimizers that are made report that they run. As in PyTorch, where an
+    # optimizer's constructor wraps step() of its class, classes of the net file are included.
+    Optimizer = torch.optim.Optimizer
+    init = Optimizer.__init__
+    zero_grad = Optimizer.zero_grad
+
+    def reporting_init(self, params, defaults):
+        report_class(type(self), settings)
+        init(self, params, defaults)
+
+    def zero_grad_by_default(self, set_to_none=None):
+        zero_grad(self, torch._sets_to_none() if set_to_none is None else set_to_none)
+
+    Optimizer.__init__ = reporting_init
+    Optimizer.zero_grad = zero_grad_by_default
+
+
+def report_made(optimizer, settings):
+    # what the net's optimizer() returns need not be derived from torch.optim.Optimizer
+    for o in optimizer if isinstance(optimizer, (tuple, list)) else [optimizer]:
+        if torch._is_instance(o):
+            report_class(type(o), settings)
+
+
+def report_class(cls, settings):
+    if cls not in settings["reported"]:
+        settings["reported"][cls] = True
+        cls.step = as_part(cls.step, "optimizer", settings)
+        cls.zero_grad = as_part(cls.zero_grad, "zero_grad", settings)
+
+
+def as_part(function, part, settings):
+    def call(self, *args, **kwargs):
+        dump_new_gradients(settings["model"], settings)
+        is_part = torch._part_begin(part)
+        result = function(self, *args, **kwargs)
+        torch._part_end(is_part)
+        return result
+
+    return call
 
 
 # ---- in-place checks ----
@@ -330,6 +445,12 @@ def check_inplace(net, settings, paths):
 
 
 # ---- reproducible values, for tests: see tests/oracle/README.md ----
+
+
+def dump_new_gradients(model, settings):
+    # in a step of the net's own: those that backward() has left since the last call
+    if settings["dump"] and torch._new_gradients():
+        dump_gradients(model, 1.0, settings["step"])
 
 
 def dump_gradients(model, scale, step):

@@ -187,6 +187,7 @@ static void settings_fill(struct lang_run_state *run)
     lang_value_set(run->vm, run->dict, "placement",
                    run->nested ? lang_value_str(run->vm, run->nested->placement) : lang_none());
     lang_value_set(run->vm, run->dict, "marks", lang_bool(run->nested && run->nested->pass));
+    lang_value_set(run->vm, run->dict, "reported", lang_value_dict(run->vm));
 }
 
 /* ---- running ---- */

@@ -11,6 +11,7 @@
 
 #include "engine/core/engine.h"
 #include "lang/run/lang.h"
+#include "lang/run/own_step.h"
 #include "lang/run/run.h"
 #include "lang/value/object.h"
 
@@ -18,6 +19,8 @@
  * at_start    the engine's counters at the beginning of the step
  * step        index of the current step, set by the loop; -1 during set-up
  * step_loss   sum of the losses of this step so far; valid where has_loss
+ * is_saved_exact  the figures `saved` were taken where a backward() began
+ * own_step    what the net's own train_step does
  * net, dict   the loaded net file; the dict of settings that is passed to the built-in loop
  */
 struct lang_call;
@@ -43,6 +46,8 @@ struct lang_run_state {
     bool has_loss;
     double step_loss;
     uint64_t scaler_calls; /* calls of GradScaler.step in this step */
+    bool is_saved_exact;
+    struct lang_own_step own_step;
     struct lang_net *net;
     struct lang_value dict;
     const struct lang_run_nested *nested; /* NULL: a run of its own */
@@ -58,6 +63,21 @@ void lang_run_inplace_natives_register(struct lang_vm *vm);
 
 /* Ends the current step, if any: appends its figures to result->steps. */
 void lang_run_step_close(struct lang_run_state *run);
+
+/*
+ * Ends a phase: appends its figures to result->phases, restarts the peaks and reports progress. Returns false with a
+ * failure noted where the run is to stop.
+ */
+VS_MUST_USE bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase phase,
+                                    uint32_t micro);
+/*
+ * A loss has ended: what autograd holds now is the run's `saved`, unless this is no longer the end of a loss that
+ * backward() follows (before_backward) while there was one.
+ */
+void lang_run_saved_note(struct lang_run_state *run, bool before_backward);
+/* Appends to result->refusals; the texts are copied. */
+void lang_run_refusal_add(struct lang_run_state *run, const char *toggle, const char *path,
+                          const char *reason);
 
 /*
  * Calls a function of lang/prelude/train.py with (net, settings) and, where it is bound, a third argument; all are

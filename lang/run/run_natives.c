@@ -102,7 +102,7 @@ static void peak_note(struct lang_result *result, const struct lang_run_phase *p
         result->peak_reserved = phase->reserved_peak;
 }
 
-static bool phase_end(struct lang_run_state *run, enum vs_phase which, uint32_t micro)
+bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase which, uint32_t micro)
 {
     struct lang_result *result = run->result;
     struct eng_alloc *alloc = eng_alloc_of(run->eng);
@@ -143,7 +143,7 @@ static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct
     if (!phase_named(lang_value_text(call->args[0]), &phase))
         return lang_fail(vm, VS_E_VALUE, "no such phase");
     *out = lang_none();
-    return phase_end(run_of(call), phase, (uint32_t)call->args[1].as.i);
+    return lang_run_phase_end(run_of(call), phase, (uint32_t)call->args[1].as.i);
 }
 
 static bool native_done(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
@@ -195,20 +195,77 @@ static bool native_note_loss(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* The last loss of the run has ended. */
-static bool native_note_saved(struct lang_vm *vm, const struct lang_call *call,
-                              struct lang_value *out)
+void lang_run_saved_note(struct lang_run_state *run, bool before_backward)
 {
-    struct lang_run_state *run = run_of(call);
     struct eng_counters counters = eng_counters_get(run->eng);
 
-    if (!lang_args_exact(vm, call, "_note_saved", 0))
-        return false;
+    if (run->is_saved_exact && !before_backward)
+        return;
+    run->is_saved_exact = before_backward;
     run->result->saved_known = true;
     run->result->saved_tensors = counters.saved_tensors;
     run->result->saved_bytes = counters.saved_bytes;
     run->result->saved_bytes_all = counters.saved_bytes_all;
+}
+
+/* The last loss of the run has ended. */
+static bool native_note_saved(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_note_saved", 0))
+        return false;
+    lang_run_saved_note(run_of(call), true);
     *out = lang_none();
+    return true;
+}
+
+/* ---- a step of the net's own ---- */
+
+static bool native_own_step_begin(struct lang_vm *vm, const struct lang_call *call,
+                                  struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_own_step_begin", 0))
+        return false;
+    lang_own_step_begin(run_of(call));
+    *out = lang_none();
+    return true;
+}
+
+static bool native_own_step_end(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_own_step_end", 0))
+        return false;
+    lang_own_step_end(run_of(call));
+    *out = lang_none();
+    return true;
+}
+
+static bool native_own_step_close(struct lang_vm *vm, const struct lang_call *call,
+                                  struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_own_step_close", 0))
+        return false;
+    *out = lang_none();
+    return lang_own_step_close(run_of(call));
+}
+
+static bool native_own_step_refuse(struct lang_vm *vm, const struct lang_call *call,
+                                   struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_own_step_refuse", 0))
+        return false;
+    lang_own_step_refuse(run_of(call));
+    *out = lang_none();
+    return true;
+}
+
+static bool native_new_gradients(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_new_gradients", 0))
+        return false;
+    *out = lang_bool(lang_own_step_take_new_gradients(run_of(call)));
     return true;
 }
 
@@ -242,19 +299,24 @@ static bool native_note_inplace(struct lang_vm *vm, const struct lang_call *call
     return true;
 }
 
+void lang_run_refusal_add(struct lang_run_state *run, const char *toggle, const char *path,
+                          const char *reason)
+{
+    struct lang_result *result = run->result;
+
+    result->refusals = vs_grow(result->refusals, result->refusal_count, &result->refusal_cap,
+                               sizeof(*result->refusals));
+    result->refusals[result->refusal_count++] = (struct lang_refusal){
+        .toggle = vs_strdup(toggle), .path = vs_strdup(path), .reason = vs_strdup(reason)};
+}
+
 static bool native_note_refused(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out)
 {
-    struct lang_result *result = run_of(call)->result;
-
     if (!lang_args_exact(vm, call, "_note_refused", 3))
         return false;
-    result->refusals = vs_grow(result->refusals, result->refusal_count, &result->refusal_cap,
-                               sizeof(*result->refusals));
-    result->refusals[result->refusal_count++] =
-        (struct lang_refusal){.toggle = vs_strdup(lang_value_text(call->args[0])),
-                              .path = vs_strdup(lang_value_text(call->args[1])),
-                              .reason = vs_strdup(lang_value_text(call->args[2]))};
+    lang_run_refusal_add(run_of(call), lang_value_text(call->args[0]),
+                         lang_value_text(call->args[1]), lang_value_text(call->args[2]));
     *out = lang_none();
     return true;
 }
@@ -421,6 +483,11 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_done", native_done},
         {"_note_loss", native_note_loss},
         {"_note_saved", native_note_saved},
+        {"_own_step_begin", native_own_step_begin},
+        {"_own_step_end", native_own_step_end},
+        {"_own_step_close", native_own_step_close},
+        {"_own_step_refuse", native_own_step_refuse},
+        {"_new_gradients", native_new_gradients},
         {"_note_parameters", native_note_parameters},
         {"_note_inplace", native_note_inplace},
         {"_note_state", native_note_state},

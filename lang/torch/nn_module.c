@@ -14,6 +14,7 @@
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
 #include "lang/value/hold.h"
+#include "lang/value/parts.h"
 
 /* ---- hold events ---- */
 
@@ -227,6 +228,27 @@ static bool call_forward(struct lang_vm *vm, struct lang_value *at, uint32_t arg
     return lang_call_at(vm, base, count, kw);
 }
 
+static bool has_parameters(const struct lang_module_instance *m)
+{
+    struct lang_entry *e;
+    uint32_t at = 0;
+
+    if (m->params == NULL)
+        return false;
+    while ((e = lang_dict_next(m->params, &at)) != NULL) {
+        if (e->value.kind == LANG_TENSOR)
+            return true;
+    }
+    at = 0;
+    while ((e = lang_dict_next(m->modules, &at)) != NULL) {
+        const struct lang_module_instance *child = lang_as_module(e->value);
+
+        if (child != NULL && has_parameters(child))
+            return true;
+    }
+    return false;
+}
+
 static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                         const struct lang_kwnames *kw)
 {
@@ -235,13 +257,17 @@ static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_
     bool has_path = m->path != NULL; /* m may be freed by the call */
     const char *before = NULL;
     struct lang_value result;
+    bool is_part = false;
     bool ok;
 
+    if (vm->parts != NULL && has_parameters(m) && !lang_part_begin(vm, LANG_PART_FORWARD, &is_part))
+        return false;
     if (has_path)
         before = eng_location_module(vm->eng, m->path);
     if (vm->observed)
         emit_args(vm, m, at + 1, total, true);
     ok = call_forward(vm, at, arg_count, kw);
+    ok = lang_part_end(vm, is_part, ok);
     if (vm->observed)
         emit_args(vm, m, at + 1, total, false);
     if (ok) {

@@ -17,6 +17,7 @@
 #include "lang/torch/nn_module.h"
 #include "lang/torch/tensor_methods.h"
 #include "lang/value/hold.h"
+#include "lang/value/parts.h"
 
 /* ---- conversions ---- */
 
@@ -263,13 +264,15 @@ static bool m_zero_grad(struct lang_vm *vm, const struct lang_call *call, struct
     struct lang_module_instance *m;
     struct lang_value a[2];
     bool to_none;
+    bool is_part;
 
     if (!lang_module_self(vm, call, &m) ||
-        !LANG_ARGS(vm, call, "zero_grad", 1, a, "self", "set_to_none"))
+        !LANG_ARGS(vm, call, "zero_grad", 1, a, "self", "set_to_none") ||
+        !lang_part_begin(vm, LANG_PART_ZERO_GRAD, &is_part))
         return false;
-    to_none = !lang_is_bound(a[1]) || a[1].as.i != 0;
+    to_none = lang_is_bound(a[1]) ? a[1].as.i != 0 : lang_sets_to_none(vm);
     *out = lang_none();
-    return lang_module_walk(vm, m, NULL, visit_zero_grad, &to_none);
+    return lang_part_end(vm, is_part, lang_module_walk(vm, m, NULL, visit_zero_grad, &to_none));
 }
 
 /* apply(fn): children first, then the module itself, as PyTorch; a shared child is visited each time. */

@@ -14,6 +14,7 @@
 #include "lang/interp/iter.h"
 #include "lang/torch/bind.h"
 #include "lang/torch/tensor_ops.h"
+#include "lang/value/parts.h"
 
 /* Reads self and the arguments of a method, and checks that self is a tensor. */
 static bool self_of(struct lang_vm *vm, const struct lang_call *call, struct eng_tensor **t)
@@ -364,6 +365,7 @@ METHOD(m_backward)
     struct lang_value a[5];
     struct eng_tensor *t;
     struct eng_tensor *grad = NULL;
+    bool is_part;
     bool retain;
 
     if (!self_of(vm, call, &t) || !LANG_ARGS(vm, call, "backward", 1, a, "self", "gradient",
@@ -380,9 +382,11 @@ METHOD(m_backward)
         grad = a[1].as.tensor;
     }
     retain = lang_is_bound(a[2]) && a[2].kind == LANG_BOOL && a[2].as.i != 0;
+    if (!lang_part_begin(vm, LANG_PART_BACKWARD, &is_part))
+        return false;
     eng_backward(vm->eng, &t, &grad, 1, retain);
     *out = lang_none();
-    return lang_backward_check(vm);
+    return lang_part_end(vm, is_part, lang_backward_check(vm));
 }
 
 METHOD(m_requires_grad_)

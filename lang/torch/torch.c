@@ -20,6 +20,7 @@
 #include "lang/torch/hooks.h"
 #include "lang/torch/nn_module.h"
 #include "lang/torch/tensor_methods.h"
+#include "lang/value/parts.h"
 
 #define NATIVE(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
@@ -267,6 +268,7 @@ NATIVE(f_backward)
     struct eng_tensor **grads = NULL;
     uint32_t count;
     uint32_t grad_count = 0;
+    bool is_part = false;
 
     *out = lang_none();
     if (!LANG_ARGS(vm, call, "torch.autograd.backward", 1, a, "tensors", "grad_tensors",
@@ -287,11 +289,11 @@ NATIVE(f_backward)
                   "torch.autograd.backward(): as many gradients as tensors are needed");
     else if (grads == NULL)
         grads = vs_calloc(count + 1, sizeof(*grads));
-    if (!vm->failed)
+    if (!vm->failed && lang_part_begin(vm, LANG_PART_BACKWARD, &is_part))
         eng_backward(vm->eng, tensors, grads, (int)count, is_true(a[2]));
     vs_free(tensors);
     vs_free(grads);
-    return lang_backward_check(vm);
+    return lang_part_end(vm, is_part, lang_backward_check(vm));
 }
 
 static bool gather_gradients(struct lang_vm *vm, const struct lang_value *a,
@@ -343,6 +345,7 @@ NATIVE(f_grad)
     struct eng_tensor **inputs;
     uint32_t output_count;
     uint32_t input_count;
+    bool is_part;
     bool ok;
 
     if (!LANG_ARGS(vm, call, "torch.autograd.grad", 2, a, "outputs", "inputs", "grad_outputs",
@@ -356,7 +359,12 @@ NATIVE(f_grad)
         vs_free(outputs);
         return false;
     }
-    ok = gather_gradients(vm, a, outputs, output_count, inputs, input_count, out);
+    ok = lang_part_begin(vm, LANG_PART_GRAD, &is_part) &&
+         gather_gradients(vm, a, outputs, output_count, inputs, input_count, out);
+    if (ok && !lang_part_end(vm, is_part, true)) {
+        lang_drop(vm, *out);
+        ok = false;
+    }
     vs_free(outputs);
     vs_free(inputs);
     return ok;
@@ -544,6 +552,7 @@ void lang_torch_register(struct lang_vm *vm)
     lang_tensor_methods_register(vm);
     lang_hooks_register(vm);
     lang_modes_register(vm);
+    lang_parts_register(vm);
     lang_module_register(vm);
     lang_autograd_function_register(vm);
     lang_checkpoint_register(vm);

@@ -21,5 +21,6 @@ void lang_torch_register(struct lang_vm *vm);
 void lang_prelude_functions_register(struct lang_vm *vm);
 /* Adds no_grad, enable_grad, inference_mode, set_grad_enabled, detect_anomaly, autocast … */
 void lang_modes_register(struct lang_vm *vm);
+void lang_parts_register(struct lang_vm *vm);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "lang/value/context.h"
 
+#include "lang/value/parts.h"
 #include "lang/value/vm.h"
 
 struct lang_context *lang_context_new(struct lang_vm *vm, enum lang_context_kind what)
@@ -19,6 +20,8 @@ struct lang_context *lang_context_new(struct lang_vm *vm, enum lang_context_kind
 
 bool lang_context_enter(struct lang_vm *vm, struct lang_context *c)
 {
+    bool is_part;
+
     if (c->depth == LANG_CONTEXT_NESTING)
         return lang_fail(vm, VS_E_UNSUPPORTED, "one context is entered more than %d times at once",
                          LANG_CONTEXT_NESTING);
@@ -27,6 +30,8 @@ bool lang_context_enter(struct lang_vm *vm, struct lang_context *c)
         c->before[c->depth] = c->set(vm->eng, c->on);
         break;
     case LANG_CONTEXT_AUTOCAST:
+        if (!lang_part_begin(vm, LANG_PART_AUTOCAST, &is_part))
+            return false;
         c->autocast_before[c->depth] = eng_autocast_enter(vm->eng, c->autocast);
         break;
     case LANG_CONTEXT_NONE:

@@ -88,6 +88,7 @@ struct lang_frame {
 };
 
 struct lang_op_set;
+struct lang_parts;
 
 /* Precedes each object that can be part of a reference cycle. */
 struct lang_link {
@@ -176,9 +177,10 @@ struct lang_vm {
     size_t op_set_cap;
     struct lang_item_names item_names;
     struct lang_tensor_names tensor_names;
-    uint32_t callbacks; /* number of active callbacks from the engine */
-    uint32_t gathering; /* number of active torch.autograd.grad() calls */
-    const char *func;   /* the location set last, with `line` */
+    uint32_t callbacks;       /* number of active callbacks from the engine */
+    uint32_t gathering;       /* number of active torch.autograd.grad() calls */
+    struct lang_parts *parts; /* lang/value/parts.h; NULL: nobody listens */
+    const char *func;         /* the location set last, with `line` */
     uint32_t line;
 };
 

@@ -20,6 +20,7 @@
  * phase       the current phase, within out->steps; NULL between a `step` event and the next phase
  * space       segments alone: adjacent parts of expandable segments count as one
  * has_parameters  whether they have been counted
+ * is_saved_exact  out->saved was taken where backward began
  * is_ours     whether the engine made the run, so that its uncertainty is determined
  */
 struct pass {
@@ -30,6 +31,7 @@ struct pass {
     struct rpl_phase *phase;
     struct rpl_uncertainty_ops uncertainty_ops;
     bool has_parameters;
+    bool is_saved_exact;
     bool is_ours;
 };
 
@@ -112,13 +114,21 @@ static void saved_note(struct pass *pass, uint64_t seq)
     }
 }
 
-/* The current phase ends; at the end of the loss, count what autograd saves. */
+/*
+ * The current phase ends; at the end of the loss, count what autograd saves. A loss that backward follows counts more
+ * than one that is only looked at, such as that of an evaluation at the end of a step.
+ */
 static void phase_end(struct pass *pass, uint64_t seq, enum vs_phase next)
 {
     enum vs_phase ended = pass->phase ? pass->phase->phase : VS_PHASE_SETUP;
+    bool is_before_backward = next == VS_PHASE_BACKWARD;
 
-    if (ended == VS_PHASE_LOSS || (ended == VS_PHASE_FORWARD && next != VS_PHASE_LOSS))
-        saved_note(pass, seq);
+    if (ended != VS_PHASE_LOSS && (ended != VS_PHASE_FORWARD || next == VS_PHASE_LOSS))
+        return;
+    if (pass->is_saved_exact && !is_before_backward)
+        return;
+    pass->is_saved_exact = is_before_backward;
+    saved_note(pass, seq);
 }
 
 /* Elements of all parameters that are alive. */

@@ -46,6 +46,10 @@ void golden_run_release(struct golden_run *run);
 bool golden_events_equal(const struct golden_run *run, const struct json *events,
                          bool sort_cast_frees, char *why, size_t why_size);
 
+/* Compare the steps and phases of events that are equal. False: `why` says where. */
+bool golden_phases_equal(const struct golden_run *run, const struct json *events, char *why,
+                         size_t why_size);
+
 /*
  * Calls `check` with every line of a golden file (.jsonl or .jsonl.gz, a path from the repository's root); it returns
  * whether our run is equal and says why not. Prints "PATH: N of M equal" and the differences, and holds the page to the

@@ -40,6 +40,59 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
     return equal;
 }
 
+static bool saved_is_equal(const struct lang_result *ours, const struct json *line, char *why,
+                           size_t why_size)
+{
+    const struct json *saved = json_get(line, "saved");
+
+    if (ours->saved_known && ours->saved_tensors == json_u64(json_get(saved, "tensors")) &&
+        ours->saved_bytes == json_u64(json_get(saved, "bytes")) &&
+        ours->saved_bytes_all == json_u64(json_get(saved, "bytes_all")))
+        return true;
+    snprintf(why, why_size,
+             "saved: ours %" PRIu64 " tensors, %" PRIu64 " B (%" PRIu64
+             " B in all), theirs %" PRIu64 ", %" PRIu64 " (%" PRIu64 ")",
+             ours->saved_tensors, ours->saved_bytes, ours->saved_bytes_all,
+             json_u64(json_get(saved, "tensors")), json_u64(json_get(saved, "bytes")),
+             json_u64(json_get(saved, "bytes_all")));
+    return false;
+}
+
+static bool recomputed_is_equal(const struct lang_result *ours, const struct json *line, char *why,
+                                size_t why_size)
+{
+    size_t i = 0;
+
+    for (const struct json *n = json_get(line, "recomputed_ops")->first; n; n = n->next, i++) {
+        uint64_t mine = i < ours->step_count ? ours->steps[i].recomputed_ops : 0;
+
+        if (mine == json_u64(n))
+            continue;
+        snprintf(why, why_size, "step %zu runs %" PRIu64 " ops again, PyTorch %" PRIu64, i, mine,
+                 json_u64(n));
+        return false;
+    }
+    return true;
+}
+
+/* Events, the step and phase of each, what autograd saves, and how many ops run again. */
+static bool own_steps_are_equal(const struct json *line, char *why, size_t why_size)
+{
+    const struct json *events = json_get(line, "events");
+    const struct json *toggles = json_get(line, "toggles");
+    struct golden_run run;
+    bool equal = events_are_equal(line, why, why_size);
+
+    if (!equal || !events || !events->count)
+        return equal;
+    golden_run_net(json_str(json_get(line, "net")), toggles, 0, false, &run);
+    equal = golden_phases_equal(&run, events, why, why_size) &&
+            saved_is_equal(&run.result, line, why, why_size) &&
+            recomputed_is_equal(&run.result, line, why, why_size);
+    golden_run_release(&run);
+    return equal;
+}
+
 /* The net file has as many parameters as the model it was written from, and the same events. */
 static bool model_is_equal(const struct json *line, char *why, size_t why_size)
 {
@@ -66,6 +119,12 @@ static void one_process_of_several_is_equal_event_by_event(void **state)
 {
     (void)state;
     assert_true(golden_file("tests/golden/oracle/shard.jsonl.gz", events_are_equal, NULL));
+}
+
+static void steps_of_a_net_s_own_are_equal_with_their_phases(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/own_step.jsonl.gz", own_steps_are_equal, NULL));
 }
 
 static void runs_are_equal_event_by_event(void **state)
@@ -103,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_equal_event_by_event),
+        cmocka_unit_test(steps_of_a_net_s_own_are_equal_with_their_phases),
         cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),

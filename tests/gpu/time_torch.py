@@ -34,6 +34,12 @@ class Watch:
     def loss(self, value):
         pass
 
+    def batch(self, batch):
+        pass
+
+    def loss_ended(self, before_backward):
+        pass
+
     def phase(self, name):
         if name not in ("setup", "zero_grad"):
             return

@@ -79,14 +79,13 @@ def without_scratch(events):
 
 
 def settle_casts(rows):
-    """Sorts runs of frees of autocast's copies by id: PyTorch walks a table keyed by addresses."""
+    """Sorts runs of frees of autocast's copies in one phase by id: PyTorch walks a table keyed by addresses."""
     made_by = {r[3]: r[2] for r in rows if r[0] == "alloc"}
     out, run = [], []
     for row in rows:
-        if row[0] == "free" and made_by[row[3]].endswith("_to_copy"):
-            run.append(row)
-            continue
-        out += sorted(run, key=lambda r: r[3])
-        run = []
-        out.append(row)
+        is_cast = row[0] == "free" and made_by[row[3]].endswith("_to_copy")
+        if run and not (is_cast and row[4:] == run[-1][4:]):
+            out += sorted(run, key=lambda r: r[3])
+            run = []
+        (run if is_cast else out).append(row)
     return out + sorted(run, key=lambda r: r[3])

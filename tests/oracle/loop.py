@@ -1,7 +1,9 @@
 """tests/oracle/loop.py - the built-in training loop of the net language, on any device.
 
 One function, so that names live and die as the page says; `observer.phase(name)` is called at
-the end of every phase, `observer.loss(l)` after every loss. Both must keep no tensor.
+the end of every phase, `observer.loss(l)` after every loss, and where the net has a train_step
+`observer.batch(pair)` before it and `observer.loss_ended(before_backward)` at the end of every
+phase `loss`. All must keep no tensor.
 """
 import collections
 
@@ -9,6 +11,7 @@ import torch
 
 import nogpu
 from netfile import to_device
+from own_step import OwnStep
 from toggles import AMP_DTYPE
 
 
@@ -80,11 +83,22 @@ def make_scaler(toggles, device):
     return Identity()
 
 
+def has_own_step(net, toggles):
+    return net.train_step is not None and toggles["grad"] == "train"
+
+
 def train(net, model, optimizer, scaler, toggles, device, observer):
-    """All steps of a case; `model` is on `device` and prepared. Ends with the names alive."""
+    """All steps of a case; `model` is on `device` and prepared."""
+    if has_own_step(net, toggles):
+        train_by_step(net, model, optimizer, scaler, toggles, device, observer)
+    else:
+        train_by_loop(net, model, optimizer, scaler, toggles, device, observer)
+
+
+def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
+    """The loop of docs/guide/net-language.md. Ends with the names alive."""
     accumulate, grad = toggles["accumulate"], toggles["grad"]
     once = toggles["data"] == "once"
-    own_step = net.train_step is not None and grad == "train"
     next_batch = make_next(net, toggles, device)
     if once:
         inputs, targets = next_batch()
@@ -95,11 +109,6 @@ def train(net, model, optimizer, scaler, toggles, device, observer):
             if not once:
                 inputs, targets = next_batch()
             observer.phase("data")
-            if own_step:
-                l = net.train_step(model, optimizer, scaler, inputs, targets)
-                observer.loss(l)
-                observer.phase("forward")
-                continue
             with torch.set_grad_enabled(grad != "no_grad"), autocast(toggles, device):
                 output = model(inputs)
                 observer.phase("forward")
@@ -120,10 +129,32 @@ def train(net, model, optimizer, scaler, toggles, device, observer):
             observer.phase("backward")
         if grad != "train":
             continue
-        if not own_step:
-            scaler.step(optimizer)
-            scaler.update()
+        scaler.step(optimizer)
+        scaler.update()
         observer.phase("optimizer")
         optimizer.zero_grad(set_to_none=toggles["zero-grad"] == "none")
         observer.phase("zero_grad")
+    observer.finish()
+
+
+def train_by_step(net, model, optimizer, scaler, toggles, device, observer):
+    """The same for a net with a train_step, which is the whole step."""
+    toggles = dict(toggles, accumulate=1)
+    once = toggles["data"] == "once"
+    own_step = OwnStep(net, optimizer, toggles, device, observer)
+    next_batch = make_next(net, toggles, device)
+    if once:
+        inputs, targets = next_batch()
+    observer.phase("setup")
+    for step in range(toggles["steps"]):
+        observer.step(step)
+        if not once:
+            inputs, targets = next_batch()
+        observer.batch((inputs, targets))
+        with own_step:
+            l = net.train_step(model, optimizer, scaler, inputs, targets)
+        observer.loss(l)
+        if toggles["drop-outputs"] == "on":
+            del l
+        own_step.close()
     observer.finish()

@@ -11,6 +11,7 @@ articles      the same of the nets of tests/nets/articles
 shard         the same of one process of several
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
+own_step      every event of the nets of tests/nets/own_step, what autograd saves and what checkpoints run again
 numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
 
@@ -349,6 +350,32 @@ def random_line(case, net, given):
 def make_random(case, only):
     write("random.jsonl.gz", [random_line(case, n, t) for n in nets("tests/nets/random") if only(n)
                               for t in random_toggles(n)], only)
+
+
+# ---- nets with a train_step ----
+
+OWN_STEP_TOGGLES = (
+    {}, {"amp": "fp16"}, {"amp": "bf16"}, {"zero-grad": "zeros"}, {"optimizer": "adam"}, {"accumulate": "2"},
+    {"drop-outputs": "on"}, {"half": "on"}, {"freeze": "half"}, {"prefetch": "1"}, {"data": "once"},
+    {"checkpoint": "blocks", "amp": "fp16", "zero-grad": "zeros"}, {"grad": "no_grad"},
+    {"checkpoint": "sqrt", "checkpoint-impl": "reentrant", "optimizer": "momentum"}, {"shard": "ddp"},
+)
+
+
+def own_step_line(case, net, given):
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": given}
+    if "error" in report:
+        if not report.get("refused"):
+            progress("%s %s: %s" % (net, given, report["error"]))
+        return dict(line, **failed(report))
+    return dict(line, torch=report["torch"], events=report["event_list"], saved=report["saved"],
+                recomputed_ops=report["recomputed_ops"])
+
+
+def make_own_step(case, only):
+    lines = [own_step_line(case, n, t) for n in nets("tests/nets/own_step") for t in OWN_STEP_TOGGLES if only(n, t)]
+    write("own_step.jsonl.gz", lines, only)
 
 
 # ---- numbers ----

@@ -150,9 +150,15 @@ class Watch:
             self.losses.append([self.now, value.item()])
 
     def phase(self, name):
-        if self.now == 0 and name in ("forward", "backward"):
+        if self.now == 0 and name == "backward":
             self.grads = {n: p.grad.clone() for n, p in self.model.named_parameters()
                           if p.grad is not None}
+
+    def batch(self, batch):
+        pass
+
+    def loss_ended(self, before_backward):
+        pass
 
     def finish(self):
         pass

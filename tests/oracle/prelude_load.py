@@ -132,6 +132,9 @@ def load(given=None):
     top._checkpoint_is_valid = torch.autograd._is_checkpoint_valid
     top._checkpoint_run = lambda f, a, k, preserve, early: torch.utils.checkpoint.checkpoint(
         f, *a, use_reentrant=False, preserve_rng_state=preserve, early_stop=early, **k)
+    top._part_begin = lambda name: False
+    top._part_end = lambda has_begun: None
+    top._sets_to_none = lambda: True
     top._found_inf = lambda t: t.item()
     top._event_scale = top._event_skip = lambda *values: None
     for name, function in (given or {}).items():

@@ -65,6 +65,12 @@ class Counter:
     def loss(self, value):
         pass
 
+    def batch(self, batch):
+        pass
+
+    def loss_ended(self, before_backward):
+        pass
+
     def finish(self):
         pass
 

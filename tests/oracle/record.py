@@ -46,6 +46,12 @@ class Marks:
     def loss(self, value):
         pass
 
+    def batch(self, batch):
+        pass
+
+    def loss_ended(self, before_backward):
+        pass
+
     def finish(self):
         pass
 
@@ -53,13 +59,13 @@ class Marks:
 class Saved:
     """Counts the distinct storages autograd holds after a loss."""
 
-    def __init__(self, model, batch):
+    def __init__(self, model):
         self.entries = []
         self.own = {key(t) for t in list(model.parameters()) + list(model.buffers())}
-        self.own |= {key(t) for t in tensors_of(batch)}
+        self.batch = set()
 
     def pack(self, tensor):
-        held = Held(tensor)
+        held = Held(tensor.detach())  # an output of the node would hold the node, and so itself
         if tensor.device.type == "cuda" and tensor.untyped_storage().nbytes() > 0:
             self.entries.append((weakref.ref(held), key(tensor)))
         return held
@@ -70,7 +76,7 @@ class Saved:
 
     def report(self):
         found = {k for alive, k in self.entries if alive() is not None}
-        mine = [k for k in found if k not in self.own]
+        mine = [k for k in found if k not in self.own and k not in self.batch]
         return {"tensors": len(mine), "bytes": sum(k[1] for k in mine),
                 "bytes_all": sum(k[1] for k in found)}
 
@@ -97,22 +103,39 @@ def tensors_of(value):
 
 
 def measure_saved(net, model, optimizer, scaler, toggles):
-    """One more forward and loss with hooks on every saved tensor."""
-    batch = to_device(loop.host_batch(net, toggles), "cuda")
-    inputs, targets = batch
-    counter = Saved(model, batch)
-    own_step = net.train_step is not None and toggles["grad"] == "train"
+    """One more forward and loss with hooks on every saved tensor; all steps where the net has a step of its own."""
+    counter = Saved(model)
+    at_loss = AtLoss(counter)
     with torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack):
-        if own_step:
-            kept = net.train_step(model, optimizer, scaler, inputs, targets)
-        else:
-            with torch.set_grad_enabled(toggles["grad"] != "no_grad"), \
-                    loop.autocast(toggles, "cuda"):
-                output = model(inputs)
-                kept = net.loss(output, targets)
-                if toggles["accumulate"] > 1:
-                    kept = kept / toggles["accumulate"]
+        if loop.has_own_step(net, toggles):
+            loop.train_by_step(net, model, optimizer, scaler, toggles, "cuda", at_loss)
+            return at_loss.found or counter.report()
+        inputs, targets = to_device(loop.host_batch(net, toggles), "cuda")
+        at_loss.batch((inputs, targets))
+        with torch.set_grad_enabled(toggles["grad"] != "no_grad"), \
+                loop.autocast(toggles, "cuda"):
+            output = model(inputs)
+            kept = net.loss(output, targets)
+            if toggles["accumulate"] > 1:
+                kept = kept / toggles["accumulate"]
     return counter.report()
+
+
+class AtLoss(Marks):
+    """Counts where the last backward() begins, or at the end of the last loss if there is none."""
+
+    def __init__(self, counter):
+        self.counter, self.found, self.is_exact = counter, None, False
+
+    def phase(self, name):
+        pass
+
+    def batch(self, batch):
+        self.counter.batch = {key(t) for t in tensors_of(batch)}
+
+    def loss_ended(self, before_backward):
+        if before_backward or not self.is_exact:
+            self.found, self.is_exact = self.counter.report(), before_backward
 
 
 def make(net, toggles, decided):

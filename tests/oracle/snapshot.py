@@ -46,6 +46,12 @@ class Notes:
     def loss(self, value):
         pass
 
+    def batch(self, batch):
+        pass
+
+    def loss_ended(self, before_backward):
+        pass
+
     def finish(self):
         if self.range is not None:
             self.range.__exit__(None, None, None)

@@ -221,8 +221,7 @@ def train_step(model, optimizer, scaler, inputs, targets):
     l.backward()
     if optimizer.warm:
         optimizer.step()
-    else:
-        optimizer.zero_grad()
+    optimizer.zero_grad()
     optimizer.warm = True
     return None
 
