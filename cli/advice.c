@@ -15,7 +15,7 @@
 #include "replay/report/uncertainty.h"
 #include "whatif/whatif.h"
 
-/* What was found out: the run to its end, without a limit, and what was tried on the recorded device. */
+/* The results: the run to its end without a limit, and the what-ifs on the recorded device. */
 struct advice {
     struct rpl_trace *memory;
     struct rpl_report need;
@@ -56,20 +56,20 @@ static enum vs_status advice_fill(struct advice *advice, struct rpl_trace *trace
     return st;
 }
 
-/* Does a row keep the batch size of the recorded net? */
+/* Whether a row runs the recorded training: it does not fail, and sets neither `batch` nor `grad`. */
 static bool is_training(const struct wif_sweep_row *row)
 {
     return *row->label && !row->failed && !vs_toggles_is_set(&row->set, VS_TOGGLE_GRAD) &&
            !vs_toggles_is_set(&row->set, VS_TOGGLE_BATCH);
 }
 
-/* Is a row advice? It must also run to its end on that device. */
+/* Whether a row is advice: such a training that also fits into that device. */
 static bool is_advice(const struct wif_sweep_row *row)
 {
     return is_training(row) && row->fits;
 }
 
-/* The run as recorded and what is advice, for a table; borrowed from `all`. The caller frees the items. */
+/* The rows of the table: the run as recorded, and the advice; borrowed from `all`. The caller frees the items. */
 static struct wif_sweep advice_of(const struct wif_sweep *all)
 {
     struct wif_sweep some = {vs_alloc(all->count * sizeof(*some.items)), 0, 0};
@@ -77,7 +77,7 @@ static struct wif_sweep advice_of(const struct wif_sweep *all)
     for (size_t i = 0; i < all->count; i++)
         if (!i || is_advice(&all->items[i]))
             some.items[some.count++] = all->items[i];
-    some.items[0].fits = true; /* said above the table, not in it */
+    some.items[0].fits = true; /* reported above the table, not in it */
     some.items[0].batch = 0;
     return some;
 }
@@ -92,7 +92,9 @@ static void add_batch(const struct wif_sweep_row *as_is, struct vs_text *out)
         vs_text_add(out, "With the recorded toggles, not even one sample fits.\n");
 }
 
-/* Where nothing is advice, what needs least; NULL: something is, or none needs less than the run as it is. */
+/*
+ * If no row is advice: the row with the lowest peak; NULL: there is advice, or no row needs less than the recorded run.
+ */
 static const struct wif_sweep_row *closest(const struct wif_sweep *sweep)
 {
     const struct wif_sweep_row *best = &sweep->items[0];
@@ -184,7 +186,7 @@ static int by_peak(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* What fits, the lowest peak first. */
+/* The rows that fit, the lowest peak first. */
 static void fits_json(const struct wif_sweep *sweep, struct vs_json *json)
 {
     const struct wif_sweep_row **rows =

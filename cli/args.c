@@ -32,7 +32,7 @@ static const struct cli_option *option_by_letter(const struct cli_cmd *cmd, char
     return NULL;
 }
 
-/* The option or toggle of this command that `name` was probably meant to be, or NULL. */
+/* The option or toggle of this command that is most similar to `name`; NULL: none is similar enough. */
 static const char *nearest(const struct cli_cmd *cmd, const char *name)
 {
     unsigned best = vs_word_distance_limit(name) + 1;

@@ -36,11 +36,8 @@ static const struct cli_option OPTIONS[] = {
 };
 
 /*
- * Where the export goes.
- *
- * path     asked for; NULL: standard output
- * beside   what it is written to until it is whole; NULL: written at once
- * file     the file itself, packed: what compresses into it, or NULL
+ * The output. path: as given, NULL: standard output. beside: the temporary file it is written to until it is complete,
+ * NULL: it is written directly. file: `beside` or `path`, open; packed: the gzip stream into it, or NULL.
  */
 struct target {
     const char *path;
@@ -214,7 +211,7 @@ static bool names_device(const char *path)
     return at && at[1] && strspn(at + 1, "0123456789") == strlen(at + 1);
 }
 
-/* A file over its limit is an error with a reason, not a sudden end. */
+/* Without this a file over its size limit would end the program by a signal instead of an error with a reason. */
 static void signals_set(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -222,7 +219,7 @@ static void signals_set(void)
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-/* The net run again: its trace in memory, and what to call it. */
+/* The trace, in memory, of a what-if of the net, and its name. */
 struct whatif {
     struct rpl_trace *trace;
     struct rpl_index *index;

@@ -50,7 +50,7 @@ static const char *const AUTOCASTS[] = {
     [ENG_AC_PROMOTE] = "widest", [ENG_AC_REFUSED] = "refused",
 };
 
-/* Rows without a name in torch, F or Tensor are for the library alone. */
+/* Ops without a name in torch, F or Tensor are called by the prelude only. */
 static bool is_public(const struct eng_op *op)
 {
     return strpbrk(op->where, "TFM") != NULL;

@@ -83,7 +83,10 @@ static enum vs_status net_run(const struct cli_args *args, struct session *s, st
     return st;
 }
 
-/* "tensors", "allocations", "all"; without one what the run makes sense of. */
+/*
+ * The value of --events: "tensors", "allocations" or "all"; by default tensors, with a target everything that is
+ * comparable.
+ */
 static enum vs_status scope_get(const struct cli_args *args, const struct session *s,
                                 enum rpl_match_scope *out, struct vs_error *err)
 {
@@ -193,8 +196,8 @@ static void session_release(struct session *s)
 }
 
 /*
- * Are the peaks the recorded ones? With the events all the same they can hardly differ, but they are what the user
- * wants to know.
+ * Whether the peaks equal the recorded ones. If all events are equal they nearly always do, but the user asks for the
+ * peaks.
  */
 static bool are_peaks_equal(const struct session *s)
 {

@@ -21,9 +21,7 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/*
- * The file `name` beside the trace, where it is that of device `own`; NULL: it is another's, or is not there any more.
- */
+/* Path of the file `name` in the trace's folder; NULL: it does not exist, or is not of device `own`. */
 static struct rpl_trace *driver_open_one(const char *path, const char *name, size_t len,
                                          uint64_t own)
 {
@@ -46,8 +44,8 @@ static struct rpl_trace *driver_open_one(const char *path, const char *name, siz
 }
 
 /*
- * The same process's calls of the driver, on the same device, where they were recorded: one of the files beside the
- * trace, of which a process has one for each device. NULL: there are none.
+ * The trace of the same process's calls of the driver on the same device, one of the files that were recorded together;
+ * NULL: there is none.
  */
 static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *path)
 {
@@ -82,7 +80,7 @@ static enum vs_status non_pytorch_fill(struct rpl_report *report, const char *pa
     return st;
 }
 
-/* What could be done about it is wanted only where memory ran out: it takes some thirty runs. */
+/* Advice is only given after an out-of-memory error: it takes some thirty runs. */
 static void add_text(const struct rpl_report *report, struct rpl_trace *trace, const char *name,
                      struct vs_text *out)
 {

@@ -76,7 +76,7 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* What `run` says. */
+/* The sentence on one result. */
 static void answer_fill(struct session *s, struct rpl_trace *run, struct answer *answer)
 {
     const char *refused;
@@ -94,7 +94,7 @@ static void answer_release(struct answer *answer)
     vs_free(answer->refused);
 }
 
-/* Run with what was set. */
+/* Run the what-if of the toggles that were set. */
 static void answer_run(struct session *s, struct answer *answer)
 {
     double start = now_ms();
@@ -132,7 +132,7 @@ static uint64_t base_of(const struct session *s, const struct wif_sweep *sweep)
 
 /* ---- JSON ---- */
 
-/* All a step. */
+/* All figures are per training step. */
 static void cost_json(const struct wif_cost *cost, struct vs_json *json)
 {
     vs_json_key(json, "gpu_cost");
@@ -235,7 +235,7 @@ static void add_arithmetic(const struct answer *answer, struct vs_text *out)
         vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing recomputed\n", (double)sum->flops / 1e9);
 }
 
-/* By the times of their first runs; nothing where none were recorded. */
+/* The time of recomputed ops, from the recorded times of their first runs; nothing where none were recorded. */
 static void add_time(const struct session *s, const struct answer *answer, struct vs_text *out)
 {
     const struct wif_cost *cost = &answer->cost;
@@ -314,7 +314,7 @@ static void add_answer(const struct session *s, const char *label, const struct 
 
 /* ---- the command ---- */
 
-/* While the table is made: a cost a row; and where JSON is asked for, the rows so far. */
+/* While the sweep runs: the cost of each row; for JSON also the rows that are done. */
 struct filling {
     struct session *s;
     struct vs_json *json;
@@ -357,7 +357,7 @@ static void row_json(struct filling *f, const struct wif_sweep_row *row, struct 
     vs_json_end(json);
 }
 
-/* One more row. Row 0 is the run as it is, which `baseline` says. */
+/* One more row is done. Row 0 is the recorded run, which is `baseline` in JSON. */
 static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trace *memory)
 {
     struct filling *f = user;
@@ -369,11 +369,11 @@ static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trac
         vs_fail(&answer.err, VS_E_VALUE, "%s", row->reason);
     else if (is_written)
         answer_fill(f->s, memory, &answer);
-    else /* of the table's columns only the cost is not in the row */
+    else /* the cost is the only column that is not in the row itself */
         answer.failed = wif_cost_fill(f->s->costs, memory, &answer.cost, &answer.err) != VS_OK;
     f->costs[f->count++] = answer.cost;
     answer.milliseconds = now_ms() - f->start_ms;
-    vs_free(answer.refused); /* the row's word stands for it */
+    vs_free(answer.refused); /* the text of the row is used instead */
     answer.refused = *row->refused ? vs_strdup(row->refused) : NULL;
     if (is_written)
         row_json(f, row, memory, &answer);
@@ -381,7 +381,7 @@ static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trac
     f->start_ms = now_ms();
 }
 
-/* "as recorded: peak 414.1 MiB", or what it would be had memory not run out */
+/* "as recorded: peak 414.1 MiB"; after an out-of-memory error the peak that a larger device would have shown. */
 static void add_base(const struct session *s, const struct cli_sweep *table, struct vs_text *out)
 {
     const struct wif_sweep_row *as_is = &table->sweep->items[0];
@@ -398,7 +398,7 @@ static void add_base(const struct session *s, const struct cli_sweep *table, str
                          : "\n");
 }
 
-/* Of the device that every row is run on: with a target, the GPU's. */
+/* Capacity of the device of all rows: with a target that of the GPU. */
 static uint64_t each_capacity(const struct session *s)
 {
     const struct vs_target *target = vs_toggles_is_set(&s->set, VS_TOGGLE_TARGET)
@@ -434,7 +434,8 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
     cli_progress_init(&f.progress, stderr);
     st = wif_sweep_fill(&sweep, s->trace, &request, err);
     cli_progress_end(&f.progress);
-    if (!st && sweep.items[0].failed) /* a net that cannot be run at all is said once */
+    /* if even the recorded toggles fail, only that error is reported */
+    if (!st && sweep.items[0].failed)
         st = vs_fail(err, VS_E_VALUE, "%s", sweep.items[0].reason);
     if (json) {
         vs_json_end(&j);

@@ -17,7 +17,7 @@
 #include "replay/report/summary.h"
 #include "whatif/whatif.h"
 
-/* An eighth of the recorded value, doubled up to four times the value. */
+/* The values of the curve: an eighth of the recorded one, doubled up to four times it. */
 #define SMALLEST_PART 8
 
 static bool is_count(enum vs_toggle toggle)
@@ -25,7 +25,7 @@ static bool is_count(enum vs_toggle toggle)
     return strcmp(vs_toggle_info(toggle)->legal, "N") == 0;
 }
 
-/* The value of the run that the points are around. */
+/* The recorded value of the toggle. */
 static uint64_t value_now(const struct rpl_trace *base, const struct vs_toggles *set,
                           enum vs_toggle toggle)
 {
@@ -76,7 +76,7 @@ static enum vs_status point_run(struct cli_curve_point *point, struct rpl_trace 
     return point->failed ? VS_OK : st;
 }
 
-/* Least squares. */
+/* Fit a line to the points by least squares. */
 static enum vs_status line_fit(struct cli_curve *out, struct vs_error *err)
 {
     double n = 0.0;

@@ -32,7 +32,7 @@ bool cli_import_ran_out(const struct imp_import *import)
     return false;
 }
 
-/* As store/devices.c chooses. */
+/* The name of a device's trace, as store/devices.c chooses it. */
 static size_t shown_of(const struct cli_importer *s)
 {
     size_t shown = 0;
@@ -88,7 +88,7 @@ enum vs_status cli_importer_write(struct cli_importer *s, const char *name,
     for (; facts->key && !st; facts++)
         st = sto_writer_meta_set(writer, facts->key, facts->value, err);
     closed = sto_writer_close(writer, !st && is_whole, st ? &later : err);
-    /* who looks at it first makes it otherwise; that of several devices is never kept */
+    /* otherwise the first command that reads the trace builds it; traces of several devices have none stored */
     if (!st && !closed && s->count == 1)
         (void)!rpl_index_make(path, s->imports->event_count, &later);
     return st ? st : closed;

@@ -60,7 +60,7 @@ static void add_state(struct vs_text *text, const struct cli_progress_state *sta
     vs_text_addf(text, ", %" PRIu64 " events", state->events);
 }
 
-/* Is there a terminal, and is it time to draw on it again? */
+/* Whether there is a terminal, and the interval since the last drawing has passed. */
 static bool is_due(const struct cli_progress *progress)
 {
     return progress->is_terminal &&

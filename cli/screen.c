@@ -71,7 +71,7 @@ enum vs_status cli_screen_read(const struct cli_args *args, struct cli_screen *o
         .keys = keys ? keys : "",
         .is_dump = cli_args_has(args, "dump"),
         .has_styles = cli_args_has(args, "styles"),
-        /* text has no colours to tell categories apart by */
+        /* as text there are no colours, so categories are drawn with letters */
         .has_letters = !cli_args_has(args, "styles") && !cli_args_has(args, "theme"),
         .is_ascii = cli_args_has(args, "ascii"),
         .has_mouse = !cli_args_has(args, "no-mouse"),
@@ -90,7 +90,7 @@ static int dump(const struct cli_screen *screen, struct tui_app *app, const char
     app->is_letters = screen->has_letters;
     tui_app_resize(app, screen->w, screen->h);
     tui_app_sync(app);
-    /* the last screen before they quit */
+    /* after a key that quits the last screen is printed */
     (void)tui_type(app, keys);
     tui_dump(app, screen->has_styles, &text);
     status = cli_print(&text);

@@ -74,7 +74,7 @@ static void add_figures(const struct cli_sweep *table, const struct wif_sweep_ro
     vs_text_add_char(out, '\n');
 }
 
-/* The text of an error without the toggle, which stands there already. */
+/* The text of an error without the toggle's name, which is in the row already. */
 static const char *reason_of(const struct wif_sweep_row *row)
 {
     const char *again = strstr(row->reason, row->label);
@@ -125,8 +125,8 @@ void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
     bool is_mixed;
     char buf[VS_BYTES_TEXT_MAX];
 
-    for (size_t i = 0; i < count;
-         i++) /* the run as it is stands above the table, but for its batch */
+    /* the recorded run is shown above the table; its row is only needed for the batch size */
+    for (size_t i = 0; i < count; i++)
         if (i || table->sweep->items[i].batch || !table->sweep->items[i].fits)
             rows[shown++] = &table->sweep->items[i];
     qsort(rows, shown, sizeof(const struct wif_sweep_row *), by_part_and_peak);

@@ -74,7 +74,7 @@ const struct eng_observer *cli_watch_observer(const struct cli_watch *w, struct 
 
 void cli_watch_stop(struct cli_watch *w, struct trc_recorder *rec)
 {
-    struct vs_error ignored = VS_ERROR_INIT; /* a run that failed has said so */
+    struct vs_error ignored = VS_ERROR_INIT; /* the error of a failed run was reported already */
 
     if (*w->why)
         trc_recorder_meta_set(rec, "cupti", w->why);

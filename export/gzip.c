@@ -50,7 +50,7 @@ static bool deflate_all(struct gzip *gzip, int flush)
     return true;
 }
 
-/* 0 is a failure here: nothing was taken. */
+/* For fopencookie: returning 0 is a failure. */
 static ssize_t on_write(void *user, const char *bytes, size_t len)
 {
     struct gzip *gzip = user;

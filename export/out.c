@@ -147,7 +147,7 @@ static char escape_of(char c)
     return (unsigned char)c < 0x20 || c == 0x7F ? 'u' : '\0';
 }
 
-/* Letters that stand for themselves, from here on: the most of most texts. */
+/* Number of bytes from here on that need no escape: in most texts all of them. */
 static size_t plain_len(const char *text)
 {
     size_t len = 0;

@@ -16,10 +16,10 @@
 #include "export/slices.h"
 #include "replay/index/cursor.h"
 
-/* Number of the largest blocks at the peak that get an arrow from their allocation. */
+/* How many of the largest blocks at the peak have an arrow from their allocation to the peak. */
 #define ARROWS 16
 
-/* A block that is live at the peak, allocated at event `seq`. */
+/* A block that is alive at the peak, allocated at event `seq`. */
 struct arrow {
     uint64_t seq;
     uint64_t id;
@@ -128,7 +128,7 @@ static void arrow_end_put(struct perfetto *p, char which, const struct arrow *ar
     exp_put_text(p->out, "}}");
 }
 
-/* An arrow goes from slice to slice: where no op runs there is nothing to fasten it to. */
+/* An arrow connects two slices; where no op runs there is no slice, so there can be no arrow. */
 static void arrows_put(struct perfetto *p, uint64_t seq, uint64_t time_ns)
 {
     bool has_slice = exp_slices_depth(&p->slices, EXP_TRACK_OPS) > 0;

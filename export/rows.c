@@ -37,7 +37,7 @@ enum block_column { BLOCK_COLUMNS(BLOCK_ID) BL_COUNT };
 static const char *const EVENT_NAMES[EV_COUNT] = {EVENT_COLUMNS(COLUMN_NAME)};
 static const char *const BLOCK_NAMES[BL_COUNT] = {BLOCK_COLUMNS(COLUMN_NAME)};
 
-/* What a row is made of. dims: the text of a shape. */
+/* Values of the current row. dims: text of a shape. */
 struct making {
     struct rpl_trace *trace;
     struct exp_value values[(int)EV_COUNT > (int)BL_COUNT ? (int)EV_COUNT : (int)BL_COUNT];

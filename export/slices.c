@@ -291,8 +291,8 @@ static void recompute_begin(struct exp_slices *slices, uint64_t seq, const struc
 }
 
 /*
- * What an end belongs to is the innermost of its kind; what is open inside of it ends with it. Of none: it says
- * nothing.
+ * An end event closes the innermost open slice of its kind and all slices inside it; without such a slice it is
+ * ignored.
  */
 static void op_end(struct exp_slices *slices, const struct vs_event *event, uint64_t allocated)
 {
@@ -307,7 +307,7 @@ static void op_end(struct exp_slices *slices, const struct vs_event *event, uint
         end_all(slices, EXP_TRACK_OPS, i - 1, event->time_ns, allocated);
 }
 
-/* Of an imported trace: while the same op of the same line allocates and frees. */
+/* For an imported trace, which has no op events: one slice for consecutive events of the same op and line. */
 static void op_go(struct exp_slices *slices, uint64_t seq, const struct vs_event *event,
                   uint64_t allocated)
 {

@@ -22,7 +22,7 @@
 #include "export/snapshot_internal.h"
 #include "replay/index/lifetimes.h"
 
-/* PyTorch counts no more; a number beyond it would be as many empty lists in the file. */
+/* The highest device number in PyTorch; a higher one would write as many empty lists into the file. */
 #define DEVICE_MAX 63
 
 static uint64_t time_us(const struct snapshot *s, uint64_t time_ns)
@@ -39,9 +39,8 @@ static uint64_t stream_at(const struct snapshot *s, uint64_t address)
 }
 
 /*
- * What one entry of the allocator's history says.
- *
- * address_word  what PyTorch calls the address; of an oom it is the device's free bytes that stand there
+ * One entry of the allocator's history. address_word: what PyTorch calls the address; of an oom entry that field has
+ * the device's free bytes.
  */
 struct entry {
     enum exp_word action;
@@ -52,7 +51,7 @@ struct entry {
     enum exp_frames frames;
 };
 
-/* The dict is left open: the caller ends it. */
+/* The caller ends the dict. */
 static void entry_begin(struct snapshot *s, const struct vs_event *event, const struct entry *entry)
 {
     exp_pickle_item(&s->p, &s->list);
@@ -107,7 +106,7 @@ static void free_put(struct snapshot *s, enum exp_word action, const struct vs_e
     exp_pickle_dict_end(&s->p);
 }
 
-/* PyTorch has the rounded request there. */
+/* PyTorch writes the rounded size here. */
 static void oom_put(struct snapshot *s, const struct vs_event *event)
 {
     const uint64_t requested = event->oom.requested_bytes;
@@ -205,7 +204,7 @@ static const struct exp_device *device_find(const struct snapshot *s, uint64_t n
     return NULL;
 }
 
-/* A list a device, empty where nothing was recorded. */
+/* One list for each device; empty for devices without a recording. */
 static enum vs_status traces_put(struct snapshot *s, struct vs_error *err)
 {
     uint64_t last = s->devices[s->device_count - 1].device;
@@ -251,7 +250,7 @@ static void phase_end(struct snapshot *s, uint64_t time_ns)
     s->d->phase = 0;
 }
 
-/* As torch.profiler names its steps. */
+/* The annotation that torch.profiler writes for its steps. */
 static void step_end(struct snapshot *s, uint64_t time_ns)
 {
     char name[40];
@@ -353,7 +352,7 @@ static enum vs_status device_begin(struct snapshot *s, struct vs_error *err)
     d->block_count = rpl_lifetime_count(d->index);
     d->last = vs_calloc((size_t)d->block_count + 1, sizeof(*d->last));
     exp_snapshot_frames_init(s);
-    /* what was there before a recording began comes first in its trace; PyTorch has no events of it */
+    /* pre-existing blocks come first in a trace; PyTorch has no events for them */
     if (!rpl_trace_meta_uint(d->trace, "start_events", &d->first))
         d->first = 0;
     d->first++;
@@ -369,7 +368,7 @@ static int by_number(const void *a, const void *b)
     return (x->device > y->device) - (x->device < y->device);
 }
 
-/* The device that `index` is of and, unless it alone is wanted, the others of its trace. */
+/* The device of `index` and, unless only one is exported, the other devices of its trace. */
 static enum vs_status devices_open(struct snapshot *s, struct rpl_index *index, bool is_alone,
                                    struct vs_error *err)
 {

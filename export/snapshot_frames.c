@@ -173,7 +173,7 @@ static void func_put(struct snapshot *s, struct exp_pickle_list *list, const cha
     vs_text_release(&file);
 }
 
-/* Modules that an import derived stay derived when they are imported again. */
+/* The file of a module's frame, which says whether the module was recorded or derived from stacks by an import. */
 static const char *module_file(const struct rpl_trace *trace)
 {
     const char *derived = rpl_trace_meta(trace, "derived");

@@ -12,7 +12,7 @@
 
 /* ---- segments and blocks ---- */
 
-/* What the parts of a segment add up to. */
+/* Sums over the blocks of a segment. */
 struct sums {
     uint64_t allocated;
     uint64_t requested;

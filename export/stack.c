@@ -17,7 +17,7 @@
 #include "replay/index/lifetimes.h"
 #include "replay/inspect/block_text.h"
 
-/* Phases and categories apart, no path of a module is longer. */
+/* Greatest depth of a stack: phase, category and the components of a module path. */
 #define FRAMES_MAX 64
 
 /* A stack that is being built: frame numbers in order of creation. */
@@ -136,7 +136,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Frames stand in one array in order by then. */
+/* Frames are in one array by then, in order. */
 static int by_frames(const void *a, const void *b)
 {
     const struct exp_stack *x = a;

@@ -98,7 +98,7 @@ static void class_put(struct exp_out *out, const char *css)
     exp_put_char(out, '"');
 }
 
-/* The end of an element that may say what it is when it is pointed at. */
+/* End an element, with a tooltip if there is a text for it. */
 static void title_put(struct exp_out *out, const char *element, const char *title)
 {
     if (!title) {
@@ -159,7 +159,7 @@ static void path_begin(struct exp_out *out, const char *css)
     exp_put_text(out, " d=\"");
 }
 
-/* The end of the run of equal heights that column `i` is in. */
+/* The end of the run of columns of equal height that contains column `i`. */
 static size_t run_end(const uint64_t *heights, size_t i, size_t count)
 {
     size_t end = i + 1;
@@ -198,7 +198,7 @@ void exp_svg_area(struct exp_out *out, const uint64_t *low, const uint64_t *high
     title_put(out, "path", title);
 }
 
-/* A box from height `from` to `to`, whatever is higher, around the border between two columns. */
+/* A vertical line at the border of two columns, between the heights `from` and `to`, in either order. */
 static void riser_put(struct exp_out *out, size_t column, double half, uint64_t from, uint64_t to)
 {
     exp_put_char(out, 'M');

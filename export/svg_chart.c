@@ -63,7 +63,7 @@ static void axis_put(const struct svg_chart *chart)
 
 /* ---- areas ---- */
 
-/* Of one category: where it begins and ends in each column. */
+/* The area of one category: its lower and upper edge in each column. */
 struct band {
     uint64_t *low;
     uint64_t *high;
@@ -101,16 +101,14 @@ static void band_put(const struct svg_chart *chart, const struct band *band)
                  exp_svg_category_class(band->category, css), title);
 }
 
-/* Does the area over column `i` hold a line of text around `y`? */
+/* Whether a line of text around `y` fits into the area at column `i`. */
 static bool holds(const struct svg_chart *chart, const struct band *band, size_t i, double y)
 {
     return y_of(chart, band->high[i]) <= y - LABEL_PX / 2 - 1 &&
            y_of(chart, band->low[i]) >= y + LABEL_PX / 2 + 1;
 }
 
-/*
- * The category's name inside its area, around its thickest column, where there is a stretch of columns that holds it.
- */
+/* The category's name inside its area, around the thickest column, if the area is wide and high enough there. */
 static void band_label(const struct svg_chart *chart, const struct band *band)
 {
     const char *name = vs_category_name((enum vs_category)band->category);
@@ -135,8 +133,8 @@ static void band_label(const struct svg_chart *chart, const struct band *band)
 }
 
 /*
- * The group whose units are a column and a byte; a number in a transform may have an exponent, but not every reader
- * knows.
+ * Open the group whose units are columns and bytes. Numbers are written without exponents, which not every reader of
+ * SVG knows.
  */
 static void bytes_begin(const struct svg_chart *chart)
 {
@@ -207,7 +205,7 @@ static size_t column_of(const struct svg_run *run, uint64_t seq)
     return i;
 }
 
-/* A triangle on the highest column, and a label on the side with more space. */
+/* A triangle above the highest column, and its label on the side with more space. */
 static void peak_put(const struct svg_chart *chart)
 {
     double x = x_of(chart, (double)column_of(&chart->run, chart->run.peak.max_seq) + 0.5);
@@ -259,7 +257,7 @@ void exp_svg_plot(const struct svg_chart *chart)
 
 /* ---- bands ---- */
 
-/* One stretch of equal columns: a box with its name, or as much of it as fits. */
+/* One run of equal columns: a box with its name, shortened to fit. */
 static void stretch_put(const struct svg_chart *chart, size_t from, size_t to, double y,
                         const char *css, const char *name, const char *title)
 {

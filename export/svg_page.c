@@ -195,7 +195,7 @@ static void categories_say(const struct svg_run *run, struct vs_text *out)
     vs_text_add(out, *between == ',' ? "." : "");
 }
 
-/* All figures in words, for who does not see the drawing. */
+/* All figures as text, for screen readers. */
 static void desc_say(struct page *page)
 {
     const struct svg_chart *chart = &page->chart;
@@ -268,7 +268,7 @@ static double legend_px(const struct svg_chart *chart)
                     (double)((legend_count(chart) + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS + 1);
 }
 
-/* Name and bytes at the peak; with a second run those of its peak as well. */
+/* A category's name and its bytes at the peak; with a second run also at that run's peak. */
 static void entry_put(const struct svg_chart *chart, size_t category, double x, double y)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -289,7 +289,7 @@ static void entry_put(const struct svg_chart *chart, size_t category, double x, 
     vs_text_release(&text);
 }
 
-/* Below the categories, the lines. */
+/* Below the categories the legend of the lines in the chart. */
 static void lines_put(const struct svg_chart *chart, double y)
 {
     double x = SVG_LEFT;
@@ -354,7 +354,7 @@ static void page_put(struct page *page)
     chart->y = 52;
     for (size_t i = 0; i < 3; i++)
         chart->y += page->lines[i].len ? 17 : 0;
-    /* phases and steps, each with a line between */
+    /* phases and steps, with a separator between neighbours */
     bands = chart->run.count ? 36 : 0;
     head_put(out, page, chart->y + SVG_PLOT_HEIGHT + bands + legend_px(chart) + 4);
     exp_svg_text(out, 16, y, "vs-h", "start", vs_text_get(&page->title), TITLE_LETTERS);

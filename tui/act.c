@@ -34,8 +34,8 @@ static void maximise(struct tui_app *app)
 }
 
 /*
- * A maximised pane to all panes; a view that took the place of another to that one; else the main pane to the
- * timeline. There it ends.
+ * One step back: from a maximised pane to all panes; from a view that replaced another to that one; from another pane
+ * to the main one; from the main pane to the timeline, where it ends.
  */
 static void close_view(struct tui_app *app)
 {
@@ -118,7 +118,10 @@ static void copy_view(struct tui_app *app)
     app->wish = TUI_WISH_COPY;
 }
 
-/* The net's file as it was called when it was recorded; the shell quotes nothing, so a name with a quote is refused. */
+/*
+ * The net's file under the name it was recorded by. A name with a quote is refused: it is put between quotes for the
+ * shell as it is.
+ */
 static void edit(struct tui_app *app)
 {
     const char *name = rpl_trace_source_name(app->base.trace);
@@ -133,7 +136,7 @@ static void edit(struct tui_app *app)
     app->wish = TUI_WISH_EDIT;
 }
 
-/* The command is begun; which formats there are stands below. */
+/* The prompt opens with this command; the list above it shows the formats. */
 static void export_prompt(struct tui_app *app)
 {
     struct vs_text line = {NULL, 0, 0};
@@ -273,8 +276,8 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
     const struct tui_view *view = tui_app_focused(app);
 
     /*
-     * a screen too small for a pane shows nothing that a key could mean; what a view has of its rows may be of another
-     * run
+     * In a pane that is too small to be drawn keys do nothing: the user cannot see their effect, and the rows the view
+     * keeps may belong to another run.
      */
     if (app->layout.is_too_small) {
         (void)act_display(app, command->action);

@@ -18,18 +18,18 @@
 #include "tui/diff.h"
 #include "whatif/whatif.h"
 
-/* The ends of a window are moved where a column is of so many pieces or more. */
+/* A window is widened to the borders of pyramid cells where a column covers at least this many of them. */
 #define PIECES_TO_SNAP 4
 
 /*
- * The views in the panes at the beginning, the main one first; the places are those of layout.c. With two traces the
- * others.
+ * Views in the panes at start, in the order of the panes of layout.c, the main one first. The second row: with two
+ * traces.
  */
 static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
                                                       "why",      "ops",    "whatif"};
 /*
- * A trace without a net has no ops; what its requests tell is where they stand, and of an imported one which module
- * made them.
+ * A trace without a net has no ops. Its requests are shown with their place in the segments and, if it was imported, by
+ * module.
  */
 static const char *const IMPORT_PANES[TUI_PANE_MAX] = {"timeline", "source",  "blocks",
                                                        "why",      "modules", "segments"};
@@ -68,7 +68,7 @@ static void views_release(struct tui_app *app)
     }
 }
 
-/* Everything that follows from app->base.trace, which has been opened. */
+/* Sets everything that is derived from app->base.trace, which is open. */
 static enum vs_status begin(struct tui_app *app, struct vs_error *err)
 {
     enum vs_status st;
@@ -83,7 +83,7 @@ static enum vs_status begin(struct tui_app *app, struct vs_error *err)
     else if (!rpl_trace_source_text(app->base.trace))
         panes_set(app, IMPORT_PANES);
     app->capacity = rpl_capacity(app->base.trace);
-    /* a toggle that this program does not know only matters to whoever asks what if */
+    /* a toggle unknown to this program only prevents what-ifs */
     st = wif_toggles(app->base.trace, &app->change.recorded, err);
     if (st)
         app->change.failure = vs_strdup(err->text);
@@ -248,13 +248,13 @@ static bool stretch(const struct tui_run *run, enum rpl_verb verb, uint64_t n, u
            !rpl_step_nth(run->index, verb, n + 1, end, err);
 }
 
-/* As far into the same phase, or step, of the other run. */
+/* The event of the other run at the same share of the same phase or, without such a phase, step. */
 static uint64_t map_by_share(const struct tui_run *from, const struct tui_run *to, uint64_t seq)
 {
     struct vs_error err = VS_ERROR_INIT;
     uint64_t totals[2] = {rpl_step_total(from->index, RPL_VERB_PHASE),
                           rpl_step_total(to->index, RPL_VERB_PHASE)};
-    /* where the phases differ (accumulate, grad=eval), the steps must do */
+    /* phases may differ (accumulate, grad=eval): then steps are compared */
     enum rpl_verb verb = totals[0] == totals[1] ? RPL_VERB_PHASE : RPL_VERB_STEP;
     uint64_t n;
     uint64_t first[2];
@@ -298,8 +298,8 @@ uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq)
 /* ---- where ---- */
 
 /*
- * A window of many events a column begins and ends where pieces of the timeline do: then none of its columns needs an
- * event to be read.
+ * A window of many events per column is widened to borders of pyramid cells, so that no column needs its events to be
+ * read.
  */
 static struct tui_window window_snapped(const struct tui_app *app, struct tui_window window)
 {
@@ -407,7 +407,7 @@ void tui_app_resize(struct tui_app *app, int w, int h)
     app->w = w;
     app->h = h;
     tui_layout_fill(&app->layout, w, h, app->is_single);
-    /* the focused view comes along */
+    /* the focused view is taken along */
     if (app->layout.pane_count && app->focus >= app->layout.pane_count) {
         int view = app->panes[app->focus];
 
@@ -431,12 +431,12 @@ void tui_app_view_at(struct tui_app *app, int view)
             return;
         }
     }
-    /* what is to be seen beside it is not what it takes the place of, where there are other panes */
+    /* another pane is replaced if there is one: the new view is meant to be read beside the focused one */
     if (app->layout.pane_count > 2 && beside && app->panes[app->focus] == tui_view_find(beside)) {
         app->focus = app->focus == 1 ? 0 : 1;
         app->previous = app->panes[app->focus];
     }
-    /* what it replaces goes where it was, so that no view is in two panes */
+    /* the two views swap their panes, so that no view is in two */
     for (int i = 0; i < TUI_PANE_MAX; i++)
         if (app->panes[i] == view)
             app->panes[i] = app->panes[app->focus];
@@ -515,7 +515,7 @@ bool tui_app_refresh(struct tui_app *app)
     }
     if (!added)
         return false;
-    tui_diff_forget(app); /* it knows nothing of what came */
+    tui_diff_forget(app); /* the comparison does not include the new events */
     if (app->change.cache)
         wif_cache_forget(app->change.cache);
     if (tui_run_update(&app->base, &err))

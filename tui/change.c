@@ -19,7 +19,7 @@
 
 /* ---- runs ---- */
 
-/* What there is of a run beside its index and cursor. */
+/* Releases everything of a run but its index and cursor. */
 static enum vs_status run_begin(struct tui_run *run, struct vs_error *err)
 {
     run->breaks = rpl_breakpoints_new(run->index);
@@ -89,7 +89,7 @@ void tui_change_release(struct tui_app *app)
     vs_free(change->failure);
 }
 
-/* The same breaks as in the recorded run. */
+/* Copies the breakpoints of the recorded run. */
 static void breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoints *to)
 {
     for (size_t i = 0; i < rpl_breakpoints_count(from); i++) {
@@ -99,7 +99,8 @@ static void breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoin
         enum vs_status st = b->is_watch ? rpl_breakpoints_watch(to, b->text, &number, &err)
                                         : rpl_breakpoints_add(to, b->text, &number, &err);
 
-        VS_ASSERT(st == VS_OK); /* its own spelling, which was understood before */
+        /* this is the canonical text of a value that was parsed before, so it cannot fail */
+        VS_ASSERT(st == VS_OK);
         rpl_breakpoints_get(to, number)->is_on = b->is_on;
     }
 }
@@ -122,7 +123,7 @@ const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle)
                                                        : tui_change_recorded(app, toggle);
 }
 
-/* Take one toggle out of the set. */
+/* Remove one toggle from the set. */
 static void unset(struct vs_toggles *set, enum vs_toggle toggle)
 {
     vs_free(set->value[toggle]);
@@ -189,7 +190,7 @@ bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, c
         snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
         return true;
     }
-    /* from a list of paths, or from a count of its own, the first choice is next */
+    /* a value that is not among the choices, such as a list of paths, is followed by the first choice */
     if (at == SIZE_MAX)
         at = 0;
     else
@@ -199,7 +200,7 @@ bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, c
 
 /* ---- running and showing ---- */
 
-/* Position of the cursor in the run that is shown from now on. */
+/* Moves the cursor to the corresponding event of the run that is shown from now on. */
 static void show(struct tui_app *app, bool is_shown, uint64_t at, struct tui_window window)
 {
     app->change.is_shown = is_shown;
@@ -232,7 +233,7 @@ void tui_change_show(struct tui_app *app, bool is_shown)
 
     if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
         return;
-    /* a peak stays the peak, and the event at which memory ran out stays that event, as these are compared */
+    /* a cursor at the peak, or at an out-of-memory error, moves to that of the other run: these are compared */
     if (app->at == from->top.event || (from->oom && app->at == from->oom))
         at = to->oom && app->at == from->oom ? to->oom : to->top.event;
     else
@@ -282,7 +283,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     return st;
 }
 
-/* Everything that follows from the other run's trace, which has been opened. */
+/* Sets everything that is derived from the other run's trace, which is open. */
 static enum vs_status other_begin(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
@@ -326,13 +327,13 @@ void tui_app_change(struct tui_app *app)
     failure_set(&app->change, NULL);
     app->moves++;
     if (!tui_change_count(app)) {
-        /* nothing to ask: another trace that was opened beside it is the other run again */
+        /* no toggle is set: the second trace that was opened is the other run again */
         app->change.is_run = app->change.name != NULL;
         return;
     }
     st = run_change(app, &err);
     vs_text_clear(&app->message);
-    app->moves++; /* drawing the progress has asked the views already */
+    app->moves++; /* the views were drawn with the progress and have built their pages */
     if (st == VS_E_STOPPED) {
         failure_set(&app->change,
                     "Stopped before the net had run; <C-r> goes back to the recorded toggles.");

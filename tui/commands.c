@@ -61,7 +61,7 @@ static void do_goto(struct tui_app *app, const char *words)
         tui_app_go(app, seq, true);
 }
 
-/* What was added, and whether it can happen at all. */
+/* Message on the breakpoint that was added, and whether it is ever hit in this run. */
 static void say_added(struct tui_app *app, uint32_t number)
 {
     struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
@@ -260,7 +260,7 @@ const struct tui_command_info *tui_command_info(size_t i)
     return i < COMMAND_COUNT ? &COMMANDS[i].info : NULL;
 }
 
-/* Name number `i` of commands and actions; NULL past the end, "" for an action without one. */
+/* The `i`-th name among commands and actions; NULL past the end, "" for an action without a name. */
 static const char *name_at(size_t i)
 {
     if (i < COMMAND_COUNT)

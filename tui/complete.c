@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What comes from the places of a trace comes often: each once. */
+/* Words from the locations of a trace occur many times: each is added once. */
 static void sort_from(struct words *words, size_t from)
 {
     size_t kept = from;
@@ -113,8 +113,8 @@ static void add_phases(struct words *words, const struct tui_app *app, const cha
 }
 
 /*
- * Of every place the text that `part` says: an op, a module, a function; MODULE.OP, as a watch calls what is made
- * there.
+ * From every location one text, chosen by `part`: op, module or function, or MODULE.OP, as a watch names what is
+ * allocated there.
  */
 enum part { OP, MODULE, FUNC, ORIGIN };
 
@@ -205,7 +205,7 @@ static void add_conditions(struct words *words, const struct tui_app *app, const
 /* ---- which source applies at a position of the line ---- */
 
 static const struct {
-    const char *after; /* the word before, signs of comparison left out */
+    const char *after; /* the preceding word, without comparison operators */
     source_fn *source;
 } IN_CONDITIONS[] = {
     {"op", add_ops},         {"module", add_modules},      {"layer", add_modules},
@@ -216,7 +216,7 @@ static const struct {
 static const struct {
     const char *name;
     source_fn *source;
-    bool is_one; /* only its first word is of these */
+    bool is_one; /* only the first argument is completed from this list */
 } IN_COMMANDS[] = {
     {"set", add_toggles, false},       {"break", add_conditions, false},
     {"tbreak", add_conditions, false}, {"watch", add_origins, true},
@@ -225,8 +225,8 @@ static const struct {
 };
 
 /*
- * The word that ends at byte `end` of the line, signs of comparison before it left out; its length, *at where it
- * begins.
+ * The word that ends at byte `end` of the line, without comparison operators in front; returns its length, *at: its
+ * first byte.
  */
 static size_t word_before(const char *line, size_t end, size_t *at)
 {
@@ -250,7 +250,7 @@ static source_fn *source_in_condition(const char *line, size_t stem)
     return add_conditions;
 }
 
-/* Where the words at byte `stem` of a line come from; NULL: anything may stand there. */
+/* The source of completions at byte `stem` of a line; NULL: free text. */
 static source_fn *source_at(const char *line, size_t stem)
 {
     size_t name_len = strcspn(line, " ");
@@ -282,7 +282,7 @@ static bool is_value(const char *stem, enum vs_toggle *toggle, size_t *value)
     return is;
 }
 
-/* How much all words have in common. */
+/* Length of the longest common prefix of all words. */
 static size_t common_of(const struct words *words)
 {
     size_t common = strlen(words->items[0]);

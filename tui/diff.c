@@ -186,7 +186,7 @@ void tui_diff_next(struct tui_app *app, bool is_back, int64_t count)
         size_t n = row == SIZE_MAX ? 0 : rpl_pairs_stretch(pairs, row);
 
         if (is_back) {
-            /* inside of one its beginning is the last one */
+            /* from inside a stretch the first step back is to its own beginning */
             n += n < pairs->stretch_count && row != SIZE_MAX && row > pairs->stretches[n].first;
             n = n ? n - 1 : pairs->stretch_count;
         } else if (n < pairs->stretch_count && row != SIZE_MAX &&

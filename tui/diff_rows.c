@@ -28,7 +28,7 @@ void tui_diff_rows_release(struct tui_diff_rows *rows)
     rows->diff = NULL;
 }
 
-/* How much of the change of `row` another row has, in its direction. */
+/* How much of the change of `row` another row explains: its own change, negative if it goes the other way. */
 static int64_t share_of(const struct rpl_diff_row *row, const struct rpl_diff_row *other)
 {
     int64_t change = (int64_t)(other->b - other->a);
@@ -50,7 +50,7 @@ static void add_kind(const char *path, struct vs_text *out)
     }
 }
 
-/* Which modules have most of the change of a category, those that differ in a number taken together. */
+/* The modules with most of the change of a category; those whose paths differ only in a number count as one. */
 static void why_modules(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                         struct vs_text *out)
 {
@@ -88,7 +88,7 @@ static void why_modules(const struct tui_diff_rows *rows, const struct rpl_diff_
     vs_free(shares);
 }
 
-/* Of a module or a line: which tensor has most of its change, and what became of it. */
+/* Of a module or a line: the tensor with most of its change, and whether it is new, gone, or larger. */
 static void why_tensor(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                        struct vs_text *out)
 {

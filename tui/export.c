@@ -50,7 +50,7 @@ static enum vs_status run_write(const struct tui_app *app, enum exp_format forma
     struct exp_options options = {.format = format, .to = path};
     enum vs_status st;
 
-    /* one run alone is called as its net is */
+    /* a single run is titled by its net */
     if (app->change.is_shown && !app->change.name)
         tui_change_text(app, &title);
     else if (other)

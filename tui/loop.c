@@ -67,7 +67,7 @@ static void base64(const char *bytes, size_t len, struct vs_text *out)
     }
 }
 
-/* Where a copy is kept, too: not every terminal takes OSC 52. The caller frees it. */
+/* A file that also receives what is copied, because not every terminal supports OSC 52. The caller frees it. */
 static char *copy_path(void)
 {
     const char *folder = getenv("XDG_RUNTIME_DIR");
@@ -92,7 +92,7 @@ static void copy(struct tui_app *app)
         vs_text_add(&osc, "\a");
         tui_term_write(vs_text_get(&osc), osc.len);
     }
-    /* a new file, never one that somebody else has put there */
+    /* created anew, so that a link that another user put there is not followed */
     unlink(path);
     file = fopen(path, "wx");
     if (file && fwrite(vs_text_get(&app->copied), 1, app->copied.len, file) == app->copied.len)

@@ -14,7 +14,7 @@
 #include "tui/screen.h"
 #include "tui/waiting.h"
 
-/* Zooming in ends with so many events. */
+/* Smallest number of events in a window. */
 #define WINDOW_MIN 8
 
 /* ---- stepping ---- */
@@ -65,7 +65,7 @@ static bool step(struct tui_app *app, const struct tui_command *command)
 
 /* ---- running ---- */
 
-/* Take one from each break of a hit that still lets hits pass. True: all of them do. */
+/* Count this hit against the ignore counts of its breakpoints. True: all of them ignore it. */
 static bool is_let_pass(struct rpl_breakpoints *breaks, const struct rpl_hit *hit)
 {
     size_t count = hit->count < RPL_HIT_MAX ? hit->count : RPL_HIT_MAX;
@@ -80,7 +80,7 @@ static bool is_let_pass(struct rpl_breakpoints *breaks, const struct rpl_hit *hi
     return is_passed;
 }
 
-/* Which breaks a hit is of, in words; those that stop once have done so. */
+/* Append the numbers of the breakpoints of a hit; those for one hit only are removed. */
 static void hit_text(struct rpl_breakpoints *breaks, const struct rpl_hit *hit, struct vs_text *out)
 {
     size_t count = hit->count < RPL_HIT_MAX ? hit->count : RPL_HIT_MAX;
@@ -233,7 +233,7 @@ static void to_oom(struct tui_app *app)
 
 /* ---- breaks ---- */
 
-/* Set or remove the break with this condition. */
+/* Set or remove the breakpoint with this condition. */
 void tui_break_turn(struct tui_app *app, const char *condition)
 {
     struct rpl_breakpoints *breaks = tui_app_run(app)->breaks;
@@ -370,7 +370,7 @@ static void move_columns(struct tui_app *app, int64_t columns)
         tui_app_go(app, app->at + by, false);
 }
 
-/* The window with `size` events, `at` as far from its left end as now. */
+/* A window of `size` events in which `at` keeps its relative position. */
 static void zoom(struct tui_app *app, uint64_t size)
 {
     uint64_t now = app->window.last - app->window.first + 1;

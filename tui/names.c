@@ -30,8 +30,8 @@ void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
 }
 
 /*
- * What is known of a block without an op: the function that made it, its name before its file's; else what its
- * category means.
+ * A name for a block that no op allocated: the function that allocated it, its name in front of its file's; otherwise
+ * the text of its category.
  */
 static void add_site(const struct tui_run *run, const struct rpl_block *block,
                      const struct vs_location *location, struct vs_text *out)

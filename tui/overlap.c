@@ -14,7 +14,7 @@
 
 #define AXIS_W 7
 
-/* The rows behind the window of the run that is shown. */
+/* Rows of the alignment that belong to the window of the shown run. */
 static void rows_window(struct tui_overlap *o, const struct tui_app *app,
                         const struct rpl_pairs *pairs)
 {
@@ -46,7 +46,7 @@ static int column_of(const struct tui_overlap *o, size_t row)
     if (row == SIZE_MAX || row < o->first_row || row > o->last_row)
         return -1;
     x = ((uint64_t)(row - o->first_row) * (uint64_t)o->count) / rows;
-    /* columns begin at rounded rows */
+    /* rounding: the quotient may be one column off */
     while (x + 1 < (uint64_t)o->count && column_row(o, (int)x + 1) <= row)
         x++;
     return (int)x;
@@ -103,7 +103,7 @@ static void draw_phases(const struct tui_overlap *o, const struct rpl_pairs *pai
     }
 }
 
-/* The axis: where the two differ, their peaks, where one is. */
+/* The axis: marks where the runs differ, at both peaks and at the cursor. */
 static void draw_axis(const struct tui_overlap *o, const struct tui_app *app, struct tui_canvas *c,
                       int y)
 {

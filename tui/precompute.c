@@ -17,13 +17,13 @@
 #include "whatif/cache.h"
 #include "whatif/whatif.h"
 
-/* Two of each toggle: the next value and the one before. */
+/* For each toggle two values: the next one and the one before. */
 #define CANDIDATES ((size_t)VS_TOGGLE_COUNT * 2)
 /* Nothing is precomputed for a recording whose runs are so large that fewer than this would fit into the cache. */
 #define RUNS_MIN 4
 /* Events that a cursor moves between two polls for keys. */
 #define SEEK_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
-/* Of an event in memory with what the index has of it, about. */
+/* Approximate memory of one event together with its share of the index. */
 #define EVENT_BYTES 128
 
 void tui_precompute_release(struct tui_precompute *precompute)
@@ -54,7 +54,10 @@ static enum vs_toggle candidate(enum vs_toggle row, size_t n, int *by)
     return nearest(row, n <= VS_TOGGLE_COUNT ? n - 1 : n - VS_TOGGLE_COUNT);
 }
 
-/* What would be set after that flip; false: nothing new, or the recorded run, which is there. `set` is zeroed. */
+/*
+ * The toggles after this change of value; false: nothing new, or the recorded run, which is open anyway. `set` is
+ * zeroed.
+ */
 static bool set_after(const struct tui_app *app, enum vs_toggle toggle, int by,
                       struct vs_toggles *set)
 {
@@ -75,7 +78,7 @@ static bool set_after(const struct tui_app *app, enum vs_toggle toggle, int by,
 
 /* ---- making one ---- */
 
-/* The flip that is being made; is_awaited: a key asks for it, and waits. */
+/* The what-if that is being run; is_awaited: a key requested it and waits for it. */
 struct making {
     struct tui_app *app;
     enum vs_toggle toggle;
@@ -96,7 +99,7 @@ static bool is_equal(const struct vs_toggles *a, const struct vs_toggles *b)
     return true;
 }
 
-/* Does this key flip just that? */
+/* Whether this key requests exactly the what-if that is being run. */
 static bool requests(const struct making *m, const struct tui_input *input)
 {
     const struct tui_app *app = m->app;
@@ -146,10 +149,10 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     if (!m.is_awaited)
         return;
     vs_text_clear(&app->message);
-    app->moves++; /* drawing the progress has asked the views already */
+    app->moves++; /* the views were drawn with the progress and have built their pages */
     if (precompute->is_made)
         return;
-    /* the key that waited went with the one that stopped it: nothing more until another asks */
+    /* the run was cancelled by another key: nothing is precomputed until a key requests something again */
     precompute->next = CANDIDATES;
     tui_app_say(app, "stopped");
     tui_app_show(app);
@@ -182,14 +185,14 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     if (answer && answer->status)
         return false;
     if (answer && answer->trace) {
-        /* as large as it is at first the next one will be for a while */
+        /* the next run is assumed to be as large as the largest so far */
         precompute->largest = bytes > precompute->largest ? bytes : precompute->largest;
         if (seek(app, answer) || wif_cache_shrink(tui_change_cache(app)))
             return true;
         precompute->bytes += bytes;
         return false;
     }
-    /* one too large to be kept, or that cannot be read */
+    /* too large for the cache, or not readable */
     if (precompute->is_made)
         return false;
     if (precompute->bytes + precompute->largest > TUI_WHATIF_CACHE_BYTES) {
@@ -209,7 +212,7 @@ static bool is_asked(const struct tui_app *app)
            tui_app_focused(app) == &tui_view_whatif;
 }
 
-/* Something to make, of a recording that stays as it is. */
+/* Whether there is something to precompute: the recording must be complete, as a growing one would make it obsolete. */
 static bool is_wanted(const struct tui_app *app)
 {
     return !app->is_lazy && is_asked(app) &&
@@ -218,7 +221,7 @@ static bool is_wanted(const struct tui_app *app)
            app->base.events < TUI_WHATIF_CACHE_BYTES / EVENT_BYTES / RUNS_MIN;
 }
 
-/* Count from what is set now. */
+/* Restart the candidates from the toggles that are set now. */
 static void start(struct tui_app *app)
 {
     struct tui_precompute *precompute = &app->precompute;

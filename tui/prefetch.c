@@ -69,7 +69,7 @@ bool tui_app_background(struct tui_app *app)
         add_both(&p, app->at, size / (uint64_t)app->columns);
         add_both(&p, app->at, size / 4);
     }
-    /* most are hit within a training step */
+    /* most breakpoints are hit within one training step */
     if (rpl_breakpoints_count(run->breaks))
         add_both(&p, app->at, 2 * RPL_CHUNK_EVENTS);
     for (size_t i = 0; i < p.count; i++)

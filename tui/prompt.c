@@ -21,7 +21,7 @@ void tui_prompt_open(struct tui_prompt *prompt, char kind, const char *text)
 
 void tui_prompt_set(struct tui_prompt *prompt, const char *text)
 {
-    char *copy = vs_strdup(text); /* it may be our own */
+    char *copy = vs_strdup(text); /* `text` may point into this very buffer */
 
     vs_text_clear(&prompt->text);
     vs_text_add(&prompt->text, copy);
@@ -55,7 +55,7 @@ static void remember(struct tui_prompt *prompt)
     prompt->history_count = n + 1;
 }
 
-/* The line before or after of this kind. */
+/* The previous or next line of the history of this prompt. */
 static void recall(struct tui_prompt *prompt, int by)
 {
     size_t at = prompt->history_at;

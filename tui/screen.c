@@ -18,10 +18,10 @@
 /* In a header of fewer cells only the name fits. */
 #define NAME_ALONE_W 24
 
-/* Cells of one of the ways that a sequence may go on. */
+/* Width of one entry of the list of possible continuations of a key sequence. */
 #define WAY_ON_W 20
 
-/* What the last row offers behind the hints of the view, most useful first: it ends where the row does. */
+/* Keys that the last row shows behind those of the view, most useful first; cut where the row ends. */
 static const struct tui_hint HINTS[] = {
     {"gp", "peak"},       {"gw", "what-if"},    {"]/[", "layer"},     {"i/I", "event"},
     {"tab", "pane"},      {"/", "find"},        {":", "cmd"},         {"q", "quit"},
@@ -37,14 +37,14 @@ static void add_line(const struct tui_app *app, const struct rpl_here *here, str
     size_t len;
     const char *line = rpl_trace_source_line(tui_app_run(app)->trace, here->line, &len);
 
-    /* a line number says nothing without its file: an imported trace has that in the name of its function */
+    /* an imported trace has the file in its function's name, so the line number needs that name */
     if (here->line && !rpl_trace_source_text(tui_app_run(app)->trace))
         vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
     else if (here->line)
         vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
 }
 
-/* What happens there: what is allocated, freed or begun is named, of all else the kind. */
+/* Describe the event: the block or op it concerns, where it has one, otherwise its kind. */
 static void add_event(const struct vs_event *event, struct vs_text *out)
 {
     const char *kind = vs_event_kind_name((enum vs_event_kind)event->kind);
@@ -98,10 +98,10 @@ static int tab_width(size_t i, bool is_long)
     return is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
 }
 
-/* How many tabs say their name beside their letter. */
+/* How many tabs have their name beside their letter. */
 enum tabs {
     TABS_LETTERS,
-    TABS_FOCUS, /* that of the view which has the keys */
+    TABS_FOCUS, /* the tab of the focused view */
     TABS_NAMES
 };
 
@@ -114,7 +114,7 @@ static int tabs_width(const struct tui_app *app, enum tabs tabs)
     return w;
 }
 
-/* As many as leave a quarter of the row for what is shown, and when. */
+/* As many as leave a quarter of the row for the trace's name and the current event. */
 static enum tabs tabs_of(const struct tui_app *app)
 {
     enum tabs tabs = TABS_NAMES;
@@ -258,7 +258,7 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
                      rpl_trace_device_count(app->base.trace));
     if (rpl_trace_meta(app->base.trace, "partial"))
         vs_text_add(&text, "  imported in part");
-    /* the name is cut in favour of the current event, down to a third of the width; its end says which device */
+    /* a long name is shortened to a third of the width; its end is kept, as it has the device */
     least = from <= NAME_ALONE_W ? from - 1 : (from - 1) / 3;
     name_w = from - 1 - tui_text_width(vs_text_get(&text));
     name_w = name_w < least ? least : name_w;
@@ -400,13 +400,13 @@ static void draw_way_on(struct tui_canvas *c, size_t i, const char *keys, const 
     tui_text_cut(c, x, y, is_short ? WAY_ON_W - w - 2 : c->at.w - x - 1, tui_style(TUI_BAR), word);
 }
 
-/* What waits for the name of a mark to go to: existing marks are listed, too. */
+/* The keys that expect the letter of a mark: the existing marks are listed, too. */
 static bool is_mark(const struct tui_pending *pending)
 {
     return pending->len == 1 && pending->keys[0] == '\'';
 }
 
-/* All ways on, drawn where there is a canvas; how many there are. */
+/* Lists all continuations of the pending keys, on the canvas if there is one; returns their number. */
 static size_t ways_on(const struct tui_app *app, struct tui_canvas *c)
 {
     unsigned scope = tui_app_focused(app)->scope;

@@ -8,7 +8,7 @@
 
 #include "tui/act.h"
 
-/* Rows of one search: the ops of a very long run are not all read for a word that is not there. */
+/* Rows that one search reads at most, so that a missing word is not looked for in all ops of a long run. */
 #define ROWS_MAX 200000
 
 static bool contains(const char *text, const char *word)
@@ -62,7 +62,7 @@ static void search_run(struct tui_app *app, bool is_backward)
     for (size_t i = 0; i < 2; i++) {
         vs_text_clear(&text);
         vs_text_addf(&text, "%s ~ \"%s\"", WHERE[i], app->search);
-        /* a quote would end the word: it stands for itself as any character does */
+        /* a quote would end the quoted word, so it is replaced by `.`, which matches any character */
         for (size_t k = strlen(WHERE[i]) + 4; k + 1 < text.len; k++)
             if (text.data[k] == '"')
                 text.data[k] = '.';

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* Progress is drawn for the first time after so long, so that a key is answered in time, and then so often. */
+/* Delay before progress is first drawn, so that quick work is not announced, and interval after that. */
 #define FIRST_MS 10
 #define SHOW_MS 100
 

@@ -40,7 +40,7 @@ enum vs_status cli_lesson_answer(struct cli_lesson_runs *runs, struct cli_lesson
     out->is_good = true;
     out->verdict = NULL;
     st = knowns_check(out, err);
-    /* the others are evaluated, too: an expression that is wrong is found before it is needed */
+    /* all are evaluated, so that a wrong expression is found even where its text is not printed */
     for (size_t i = 0; i < lesson->case_count && !st; i++) {
         struct vs_text text = {NULL, 0, 0};
         double value;

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 
-/* Brackets within brackets; a lesson has a handful. */
+/* Greatest depth of brackets. */
 #define DEPTH_MAX 50
 #define NAME_MAX_BYTES 32
 
@@ -208,7 +208,7 @@ static double comparison(struct reader *r)
     return a;
 }
 
-/* Both sides are always evaluated, so that a mistake in either is found. */
+/* Both sides are evaluated even if the first decides, so that a mistake in either is found. */
 static double both(struct reader *r)
 {
     double value = comparison(r);

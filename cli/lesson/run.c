@@ -30,7 +30,8 @@ static enum vs_status net_read(const struct cli_lesson *lesson, const struct cli
         vs_text_release(&path);
         vs_free(st ? NULL : out->name);
         if (!st)
-            out->name = vs_strdup(run->net); /* the same text wherever the lessons are */
+            /* the path is shortened, so that the text does not depend on the folder */
+            out->name = vs_strdup(run->net);
     } else {
         out->name = vs_strdup(lesson->name);
         out->text = vs_strndup(lesson->text, lesson->len);

@@ -15,7 +15,7 @@
 #define WIDTH 118
 #define INDENT 4
 
-/* `text` with each line behind the first INDENT blanks, as a block of code. */
+/* `text` with INDENT blanks before each line but the first, as a block of code. */
 static void add_block(const char *text, struct vs_text *out)
 {
     while (*text) {

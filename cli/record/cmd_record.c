@@ -59,7 +59,7 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* Set by ^C and its like, read between phases. A handler has no context. */
+/* Set by a signal handler (^C, SIGTERM), which gets no context; read between phases. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal)
@@ -69,9 +69,9 @@ static void on_interrupt(int signal)
 }
 
 /*
- * Ending early is asked for by ^C, by a scheduler, or by a terminal that is gone; a second time kills. What cannot be
- * written (a pipe that nobody reads, a file over its limit) is an error of the write, not the end of a recording that
- * may have taken hours.
+ * ^C, SIGTERM and SIGHUP end the recording early; the same signal a second time kills the program. A result that cannot
+ * be written (a pipe without a reader, a file over its size limit) is an error of the write, and must not end a
+ * recording that may have taken hours.
  */
 static void signals_set(void)
 {
@@ -83,12 +83,12 @@ static void signals_set(void)
 
     for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++)
         if (ENDS[i] != SIGHUP || (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
-            sigaction(ENDS[i], &stop, NULL); /* but nohup means what it says */
+            sigaction(ENDS[i], &stop, NULL); /* except under nohup, which ignores SIGHUP */
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-/* What the options say. */
+/* The values of the options. */
 struct plan {
     const struct cli_args *args;
     const char *out;
@@ -103,11 +103,7 @@ struct plan {
     uint64_t seed;
 };
 
-/*
- * A recording that is going on.
- *
- * state  the last thing that was heard of it
- */
+/* A recording in progress. state: the latest progress that was reported. */
 struct recording {
     struct plan *plan;
     struct trc_recorder *rec;
@@ -128,8 +124,8 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
 }
 
 /*
- * Settles where the net runs. `auto` without a plug-in is the CPU, and needs no word: that is where most machines are.
- * One that is there was put there for something.
+ * Opens the device. `auto` without a plug-in is the CPU, without a message, as on most machines; if a plug-in is there
+ * and does not open, the user is told why.
  */
 static enum vs_status device_choose(const char *device, struct plan *plan, struct vs_error *err)
 {
@@ -238,8 +234,8 @@ static enum vs_status rehearse(const struct plan *plan, const struct cli_netfile
     settings.print = print_nothing;
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM)
-        st = VS_OK; /* that is for the recording to show */
-    if (st)         /* what was warned of may be the reason */
+        st = VS_OK; /* out of memory is shown by the recording itself */
+    if (st)         /* warnings are printed, because they may explain the failure */
         for (size_t i = 0; i < result.warning_count; i++)
             print_warning(&result.warnings[i]);
     VS_LOG(VS_LOG_CLI, 1, "rehearsal: %" PRIu64 " events, peak %" PRIu64, result.events,
@@ -269,7 +265,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
 
     if (progress->step != state->step && state->step >= 0) {
         cli_progress_step(&recording->progress, state);
-        if (!isnan(state->loss)) /* a kill shall not lose the losses */
+        if (!isnan(state->loss)) /* written at once, so that a killed recording has its losses */
             trc_recorder_step(recording->rec, state->step, state->loss);
     }
     trc_recorder_stats(recording->rec, &stats);
@@ -285,7 +281,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     cli_progress_show(&recording->progress, state);
     if (progress->step + 1 == progress->steps)
         cli_account_end(&recording->plan->account, stats.events);
-    return !interrupted && !stats.failed; /* what cannot be written is not worth computing */
+    return !interrupted && !stats.failed; /* the run stops if the trace cannot be written */
 }
 
 /* PyTorch's own warnings stand where PyTorch would print them; the others are printed at the end (print_warnings). */
@@ -311,7 +307,7 @@ static void on_print(void *user, const char *text, size_t len)
     struct recording *recording = user;
 
     cli_progress_end(&recording->progress);
-    /* where a program reads the result, nothing else stands there */
+    /* with --json stdout has nothing but the JSON */
     fwrite(text, 1, len, cli_args_has(recording->plan->args, "json") ? stderr : stdout);
 }
 
@@ -349,7 +345,7 @@ static void recorder_begin(struct trc_recorder *rec, const struct plan *plan,
     trc_recorder_source_add(rec, net->name, net->text);
 }
 
-/* And after it: losses, and what the run says of itself. */
+/* Entries that are known after the run: losses, and the run's own notes. */
 static void recorder_end(struct trc_recorder *rec, const struct lang_result *result,
                          enum vs_status st)
 {
@@ -365,15 +361,15 @@ static void recorder_end(struct trc_recorder *rec, const struct lang_result *res
 }
 
 /*
- * After which ends there is something to look at. VS_E_IO of a run is its GPU's: one that was lost, or a call that it
- * refused.
+ * Whether a run that ended with `st` leaves a trace. VS_E_IO of a run is an error of its GPU: it was lost, or refused a
+ * call.
  */
 static bool leaves_trace(const struct plan *plan, enum vs_status st)
 {
     return st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED || (st == VS_E_IO && plan->has_gpu);
 }
 
-/* Parts of a toggle that could not be applied. Where they are many, the trace has the others. */
+/* Print the parts of a toggle that could not be applied, the first few; all are in the trace. */
 static void warn_refused(const struct lang_result *result)
 {
     for (size_t i = 0; i < result->refusal_count && i < REFUSED_SHOWN; i++)
@@ -435,7 +431,7 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     trc_recorder_stats(recording.rec, &stats);
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
     if (!closed && is_kept)
-        /* who looks at it first makes it otherwise */
+        /* otherwise the first command that reads the trace builds the index */
         (void)!rpl_index_make(plan->out, stats.events, &close_err);
     if (closed && is_kept) {
         st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,

@@ -21,7 +21,7 @@
 #define STATUS_NOT_FOUND 127
 #define STATUS_CANNOT_RUN 126
 
-/* What ends us, stops us, or is meant for the program; and SIGCHLD, to hear of it. */
+/* Signals that are passed on to the program; and SIGCHLD, which reports its end. */
 static void signals_wanted(sigset_t *set)
 {
     static const int WANTED[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
@@ -52,21 +52,21 @@ failed:
     _exit(STATUS_CANNOT_RUN);
 }
 
-/* Stop as the program was, and wake it when somebody wakes us. */
+/* Stop as the program did, and continue it when this process is continued. */
 static void stop_with(pid_t pid)
 {
     raise(SIGSTOP);
     kill(pid, SIGCONT);
 }
 
-/* False: it is still there. */
+/* False: the program has not ended. */
 static bool has_ended(pid_t pid, int *status)
 {
     while (waitpid(pid, status, WNOHANG | WUNTRACED) == pid) {
         if (!WIFSTOPPED(*status))
             return true;
-        if (WSTOPSIG(*status) !=
-            SIGSTOP) /* that one was sent to it alone, and is taken back there */
+        /* a SIGSTOP was sent to the program alone: whoever sent it will continue it */
+        if (WSTOPSIG(*status) != SIGSTOP)
             stop_with(pid);
     }
     return false;
@@ -82,7 +82,7 @@ static int wait_for(pid_t pid, const sigset_t *signals)
 
         if (number <= 0 || number == SIGCHLD || number == SIGPIPE || number == SIGTSTP)
             continue;
-        /* the terminal's own go to the whole job; the program's own are about something else */
+        /* signals from the terminal reach the whole job anyway; those of the program itself concern something else */
         if (info.si_code <= 0 && info.si_pid != pid)
             kill(pid, number);
     }
@@ -144,7 +144,7 @@ enum vs_status cli_launch_check(const struct cli_launch *launch, struct cli_laun
     if (strchr(name, '/'))
         reason = file_check(name, false);
     else if (!folders)
-        return VS_OK; /* where execvp then looks is its own affair */
+        return VS_OK; /* without a PATH execvp searches a default path, which is not known here */
     while (!strchr(name, '/') && reason && *name) {
         const size_t len = strcspn(folders, ":");
         struct vs_text path = {NULL, 0, 0};
@@ -180,7 +180,8 @@ enum vs_status cli_launch_run(const struct cli_launch *launch, struct cli_launch
         return vs_fail(err, VS_E_IO, "no program can be started: %s", strerror(errno));
     signals_wanted(&signals);
     sigprocmask(SIG_BLOCK, &signals, &mask);
-    sigaction(SIGCHLD, &ordinary, &on_child); /* where they are ignored nobody can be waited for */
+    /* if SIGCHLD is ignored, a child cannot be waited for */
+    sigaction(SIGCHLD, &ordinary, &on_child);
     out->pid = fork();
     if (out->pid == 0)
         child_run(launch, &mask, &on_child, ends[1]);

@@ -60,7 +60,7 @@ static struct cli_driver_word *word_of(struct cli_driver *driver, pid_t pid, con
     return word;
 }
 
-/* What went wrong, by the keys of docs/internals/injection.md. */
+/* The texts of failures, by the keys of docs/internals/injection.md. */
 static void word_add(struct cli_driver *driver, pid_t pid, const char *key, const char *text)
 {
     static const struct {

@@ -100,7 +100,7 @@ static void statuses_read(const char *folder, struct cli_processes *all)
         qsort(all->items, all->count, sizeof(*all->items), by_name);
 }
 
-/* Of two processes in the order of time, is `p` more the program itself than `best`? */
+/* Of two processes in order of their start: whether `p` is more likely to be the program itself than `best`. */
 static bool is_nearer(const struct cli_process *p, const struct cli_process *best, pid_t root)
 {
     if ((p->pid == root) != (best->pid == root))
@@ -125,7 +125,7 @@ static void first_to_front(struct cli_processes *all, pid_t root)
     }
 }
 
-/* A pid may be reused: return the latest process with it. */
+/* The latest process with this pid, as pids are reused. */
 static struct cli_process *process_of(const struct cli_processes *all, pid_t pid)
 {
     for (size_t i = all->count; i-- > 0;)
@@ -232,7 +232,7 @@ void cli_processes_name(struct cli_processes *processes, struct cli_driver *driv
         p->trace = has_first ? name_of_process(processes, p, out, force) : vs_strdup(out);
         has_first = true;
     }
-    /* whoever was first with CUDA has the name that now may be another's */
+    /* the first process that used CUDA may have taken the name that belongs to another one */
     for (size_t i = 0; i < driver->count; i++)
         if (strcmp(driver->files[i].path, out) == 0)
             file_move(processes, &driver->files[i]);
@@ -242,7 +242,7 @@ void cli_processes_name(struct cli_processes *processes, struct cli_driver *driv
 
 /* ---- snapshots ---- */
 
-/* Another fact, if it is known; the list stays ended by a NULL key. */
+/* Add a fact to the list if it is known; the list stays terminated by a NULL key. */
 static void fact_add(struct cli_fact *facts, size_t *count, const char *key, const char *value)
 {
     VS_ASSERT(*count + 1 < FACTS_MAX);

@@ -131,7 +131,7 @@ static void job_release(struct job *job)
 
 /* ---- before ---- */
 
-/* What Python is given: the files, and what is wanted of them. */
+/* The environment of Python: the recorder's files, and what they shall do. */
 static enum vs_status folder_fill(struct job *job, struct vs_error *err)
 {
     struct vs_text settings = {NULL, 0, 0};
@@ -186,14 +186,14 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
     }
 }
 
-/* The option that keeps Python from loading sitecustomize, of those before its program; '\0': none. */
+/* The option among those before Python's program that keeps it from loading sitecustomize (-S, -I, -E); '\0': none. */
 static char python_deaf(const char **arg)
 {
     for (; *arg && (*arg)[0] == '-' && (*arg)[1] && (*arg)[1] != '-'; arg++)
         for (const char *letter = *arg + 1; *letter; letter++) {
             if (strchr("ISE", *letter))
                 return *letter;
-            if (strchr("cm", *letter)) /* what follows is the program's */
+            if (strchr("cm", *letter)) /* the arguments after it belong to the program */
                 return '\0';
             if (!strchr("WX", *letter))
                 continue;
@@ -219,7 +219,7 @@ static void say_python(const struct job *job)
 
 /* ---- after ---- */
 
-/* A path as the user named it, from where we are. */
+/* A path relative to the current folder, as the user gave it. */
 static const char *shown(const struct job *job, const char *path)
 {
     return path + (strlen(job->injected) - strlen(job->out));
@@ -244,7 +244,7 @@ static void trace_json(struct vs_json *json, const struct rpl_report *report, co
     vs_json_end(json);
 }
 
-/* A trace, in words or as JSON. path: as the user named it. */
+/* Print one trace, as text or as JSON. path: as the user gave it. */
 static void say_trace(const struct job *job, const struct cli_process *p, const char *path,
                       const char *what, bool is_driver)
 {
@@ -310,7 +310,7 @@ static void say_driver(const struct job *job, const struct cli_driver *driver,
     }
 }
 
-/* A process's traces, and what is to be said of them. */
+/* Print a process's traces, with warnings and facts. */
 static void process_collect(const struct job *job, const struct cli_process *p,
                             const struct cli_driver *driver)
 {
@@ -382,7 +382,7 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     cli_driver_release(&driver);
 }
 
-/* The same, and what it came to on stdout, for programs: docs/formats/json.md. */
+/* The same as one JSON object on stdout: docs/formats/json.md. */
 static int collect_json(struct job *job, const struct cli_launch_end *end)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -442,7 +442,7 @@ int cli_record_program(const struct cli_args *args)
         st = folder_fill(&job, &err);
     if (!st) {
         environment_fill(&job, &launch);
-        if (job.force) /* the library replaces nothing */
+        if (job.force) /* the library does not replace an existing file */
             unlink(job.injected);
         say_python(&job);
         st = cli_launch_run(&launch, &end, &err);

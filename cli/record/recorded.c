@@ -38,7 +38,7 @@ static void add_result_json(const char *path, const struct rpl_report *report, s
     vs_json_end(&json);
 }
 
-/* What filled the device, and what to do about it. */
+/* The report on what filled the device, and advice. */
 static void add_oom_report(const char *path, const struct rpl_report *report, struct vs_text *out)
 {
     struct vs_error err = VS_ERROR_INIT;

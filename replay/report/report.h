@@ -102,7 +102,9 @@ void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, stru
 void rpl_report_work_text(const struct rpl_report *report, struct vs_text *out);
 void rpl_report_work_json(const struct rpl_report *report, struct vs_json *json);
 
-/* The name that keeps `leaked` bytes alive: a line of text, nothing where it is not known; and a JSON object or null. */
+/*
+ * The name that keeps `leaked` bytes alive: a line of text, nothing where it is not known; and a JSON object or null.
+ */
 void rpl_leak_owner_text(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,
                          uint64_t leaked, struct vs_text *out);
 void rpl_leak_owner_json(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,

@@ -68,7 +68,7 @@ static void categories_stack(const struct rpl_column *column, uint64_t top, int 
     }
 }
 
-/* What both have, and over it what one has more. */
+/* The height that both runs reach, and above it what one of them has more. */
 static void sides_stack(const struct tui_sides *sides, uint64_t top, int h, struct stack *out)
 {
     bool is_b = sides->b > sides->a;
@@ -124,7 +124,7 @@ static void cell_colour(struct tui_canvas *c, int x, int y, const struct stack *
     int fill;
 
     if (top < low + 8) {
-        /* the upper edge says how much there is: it is drawn, and the bands below it give way */
+        /* the upper edge shows the total: it is drawn, and bands below it that share its cell are left out */
         int band = band_most(stack, low, top, &fill);
 
         tui_put_glyph(c, x, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + top - low - 1),
@@ -177,7 +177,7 @@ static void stack_draw(const struct stack *stack, bool has_letters, struct tui_c
         letters_add(c, x, h, stack);
 }
 
-/* The other run's height over a column; where the two are as high, there is nothing to say. */
+/* Marks the other run's height over a column; nothing where both are equally high. */
 static void ghost_draw(const struct tui_chart *chart, const struct stack *stack,
                        struct tui_canvas *c, int x)
 {

@@ -20,12 +20,12 @@ static const char *shorten(uint64_t n, unsigned base, const char *units, const c
         return buf;
     }
     value /= base;
-    /* what rounds to a whole unit more is written as one */
+    /* what rounds up to the next unit is written in that unit */
     while (value >= base - 0.5 && at[1]) {
         value /= base;
         at++;
     }
-    /* a tenth of a gigabyte is more than a tensor */
+    /* a tenth of a GiB would hide whole tensors, so large sizes have two decimals */
     snprintf(buf, TUI_SHORT_MAX - 1, "%.*f%c",
              value < 9.995 && base == 1024 && at - units >= 2 ? 2
              : value < 99.95                                  ? 1

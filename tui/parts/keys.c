@@ -118,7 +118,7 @@ enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned
     enum tui_action action;
     bool is_part;
 
-    /* a sequence that was begun is left by <esc>, and means nothing else */
+    /* within a sequence <esc> only cancels it */
     if (key == TUI_KEY_ESC && (pending->len || pending->count)) {
         memset(pending, 0, sizeof(*pending));
         return TUI_TYPED_NOTHING;
@@ -139,7 +139,7 @@ enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned
     return TUI_TYPED_NOTHING;
 }
 
-/* One key as one reads it. */
+/* Append one key in the notation of the help. */
 static void key_text(uint32_t key, struct vs_text *out)
 {
     if (key == KEY_ANY)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* From these sizes on there is more than one pane. */
+/* Smallest sizes of the screen with more than one pane. */
 #define TWO_ROWS_H 20
 #define TWO_COLUMNS_W 100
 #define THREE_COLUMNS_W 140
@@ -37,7 +37,7 @@ static void pane_add(struct tui_layout *out, struct tui_rect at)
     out->panes[out->pane_count++] = at;
 }
 
-/* Cut a column of `w` cells and the wall beside it. */
+/* Take a column of `w` cells, and the separator beside it, off the area. */
 static struct tui_rect cut_column(struct tui_layout *out, struct tui_rect *rest, int w)
 {
     struct tui_rect column = cut_left(rest, w);

@@ -31,7 +31,7 @@ static int direct_colour(int index)
     return LEVELS[cube / 36] << 16 | LEVELS[cube / 6 % 6] << 8 | LEVELS[cube % 6];
 }
 
-/* The number of the pair of these colours; 0, the terminal's own, where it has no more pairs. */
+/* Number of the colour pair with these colours; 0, the terminal's own colours, once all pairs are taken. */
 static int pair_of(int colours, struct tui_attributes attrs)
 {
     int pair;

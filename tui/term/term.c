@@ -30,7 +30,10 @@
 
 #define WAY_BACK_MAX 256
 #define ESC_DELAY_MS 25
-/* A sequence may come in parts; a terminal that is readable and gives nothing so often is gone. */
+/*
+ * A key sequence may arrive in parts. A terminal that poll reports as readable this many times without giving a byte is
+ * closed.
+ */
 #define EMPTY_READS_MAX 64
 
 /* Inputs kept by tui_term_wants_stop and tui_term_peek until they are read; more stay in the terminal's queue. */
@@ -68,7 +71,7 @@ static struct {
 
 /* ---- the way back ---- */
 
-/* Only what a signal handler may call. */
+/* Restores the terminal; uses only functions that a signal handler may call. */
 static void put_back(void)
 {
     size_t done = 0;
@@ -103,13 +106,13 @@ static void wake(void)
     int kept = errno;
     ssize_t ignored = write(term.wake[1], "", 1);
 
-    (void)ignored; /* a full pipe wakes as well */
+    (void)ignored; /* if the pipe is full, the reader is woken anyway */
     errno = kept;
 }
 
 static void on_end(int number)
 {
-    /* a second one does not wait for whatever is going on */
+    /* a second signal ends the program at once */
     if (term.ended) {
         put_back();
         _exit(128 + number);
@@ -200,7 +203,7 @@ static void way_back_fill(void)
     way_back_add("cnorm");
     way_back_add("rmcup");
     if (!tigetstr("rmcup"))
-        way_back_add("el"); /* the screen stays, and the shell goes on in its last row */
+        way_back_add("el"); /* the screen is kept; the shell's prompt appears in its last row */
 }
 
 /* ---- taking and giving back ---- */
@@ -282,7 +285,7 @@ enum vs_status tui_term_open(bool with_mouse, struct vs_error *err)
     }
     tcgetattr(term.in, &term.found);
     way_back_fill();
-    del_curterm(cur_term); /* newterm reads its own */
+    del_curterm(cur_term); /* newterm loads the description of the terminal itself */
     term.is_taken = 1;
     term.screen = newterm(NULL, stdout, term.in_file);
     if (!term.screen) {
@@ -356,7 +359,7 @@ void tui_term_suspend(void)
     endwin();
     handle(SIGTSTP, SIG_DFL, 0);
     kill(0, SIGTSTP);
-    /* here again after SIGCONT */
+    /* continues here after SIGCONT */
     handle(SIGTSTP, on_note, 0);
     term.has_mouse = mouse;
     term.resumed = 0;

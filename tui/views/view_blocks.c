@@ -16,7 +16,7 @@
 #include "tui/parts/format.h"
 #include "tui/views.h"
 
-/* Widths from which a column is there. */
+/* Smallest widths of the view at which each column is shown. */
 #define SHAPE_MIN_W 64
 #define LINE_MIN_W 36
 #define END_MIN_W 54

@@ -34,7 +34,7 @@
 /* From this width on a tensor's shape is in its row. */
 #define SHAPE_MIN_W 110
 
-/* What is compared. */
+/* The levels of comparison. */
 enum scope { AT_PEAK, AT_CURSOR, IN_STEP, SAVED, SCOPE_COUNT };
 /* A row that was opened: only its sub-rows are shown. `key` is owned. */
 struct opened {
@@ -112,7 +112,7 @@ static void rows_fill(struct diff *s, struct tui_diff *made, const struct tui_ap
 
     tui_diff_rows_release(&s->rows);
     vs_text_clear(&s->failure);
-    /* what says why of a category is its modules, of a module and a line their tensors */
+    /* a category is explained by its modules, a module or a line by their tensors */
     if (by != RPL_DIFF_TENSOR)
         st = part_take(s, made, by == RPL_DIFF_CATEGORY ? RPL_DIFF_MODULE : RPL_DIFF_TENSOR, app,
                        &s->rows.finer, &err);
@@ -127,7 +127,7 @@ static void rows_fill(struct diff *s, struct tui_diff *made, const struct tui_ap
 
 /* ---- layout ---- */
 
-/* Rows of the canvas; -1: not there. */
+/* Rows of the canvas at which each part is drawn; -1: not shown. */
 struct bands {
     int made;
     int chart;
@@ -260,7 +260,7 @@ static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
 
 /* ---- drawing the rows ---- */
 
-/* Where the columns of figures begin: as far right as names need, where why stands behind them. */
+/* Column at which the figures begin: as far right as the names need, where reasons follow them. */
 static int figures_x(const struct diff *s, int w)
 {
     int name = s->rows.by == RPL_DIFF_CATEGORY ? CATEGORY_W : w * 2 / 5;
@@ -277,7 +277,7 @@ static const char *by_name(int by)
     return by == TUI_BY_MADE ? "configuration" : rpl_diff_by_name((enum rpl_diff_by)by);
 }
 
-/* Above the rows, what they add up to. */
+/* The totals above the rows. */
 static void draw_head(const struct diff *s, struct tui_canvas *c, int y)
 {
     struct tui_style style = tui_style_marked(TUI_STRONG, TUI_UNDERLINE);
@@ -404,7 +404,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
 /* ---- keys ---- */
 
-/* Inside of the chosen row; of a tensor, to where it is made. */
+/* Open the chosen row: its sub-rows; of a tensor, go to its allocation. */
 static void row_open(struct diff *s, struct tui_app *app)
 {
     const struct rpl_pairs *pairs = tui_diff_pairs(app);
@@ -432,7 +432,7 @@ static void row_open(struct diff *s, struct tui_app *app)
     s->is_stale = true;
 }
 
-/* Out of the row that was opened last, which is chosen again by being the first of its kind. */
+/* Close the row that was opened last; it is chosen again. */
 static void row_leave(struct diff *s)
 {
     s->rows.by = (int)s->opened[s->opened_count - 1].row.by;

@@ -20,7 +20,7 @@
 #define OWN_MIN_W 52
 #define BAR_MIN_W 70
 
-/* Those below one module: as the net has them, by what they have here, by what they have at the peak. */
+/* The order of the modules below one: as in the net, by bytes at the cursor, by bytes at the peak. */
 enum order { ORDER_NET, ORDER_TOTAL, ORDER_PEAK, ORDER_COUNT };
 
 /*
@@ -91,7 +91,7 @@ static size_t largest_below(const struct rpl_module *all, size_t number, uint64_
     return best;
 }
 
-/* Down to where the ways part: as long as one module has most of what those beside it have. */
+/* Go down to the module from which on no single child has most of the bytes. */
 static void open_first(struct modules *s)
 {
     const struct rpl_module *all = rpl_modules_all(s->tree, &s->count);
@@ -109,13 +109,13 @@ static void open_first(struct modules *s)
     }
 }
 
-/* Modules with these words and what is above them count as open while a filter is on. */
+/* While a filter is on, matching modules and those above them count as open. */
 static bool is_wanted(const struct tui_app *app, const struct rpl_module *module)
 {
     return !app->filter_count || tui_app_passes(app, module->path);
 }
 
-/* A module, and what it is sorted by. */
+/* A module and its sort key. */
 struct ranked {
     uint64_t bytes;
     size_t number;
@@ -325,7 +325,7 @@ static void act_toggle(struct modules *s, struct tui_app *app, enum tui_action a
     enum vs_toggle toggle = action == TUI_MODULE_CHECKPOINT ? VS_TOGGLE_CHECKPOINT
                             : action == TUI_MODULE_INPLACE  ? VS_TOGGLE_INPLACE
                                                             : VS_TOGGLE_FREEZE;
-    char *path = vs_strdup(module->path); /* the tree goes with the run it is of */
+    char *path = vs_strdup(module->path); /* the tree belongs to one run */
 
     if (*path)
         path_turn(app, toggle, path);
@@ -399,7 +399,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
     vs_text_addf(out, "%zu%s%s", s->count ? s->count - 1 : 0, ORDERS[s->order],
                  s->is_turned ? ", reversed" : "");
-    /* what is tried runs the net, which an imported trace does not carry */
+    /* a what-if runs the net, which an imported trace does not have */
     if (rpl_trace_source_text(tui_app_run(app)->trace))
         vs_text_add(out, "; K checkpoint, X in-place, A freeze this module");
 }

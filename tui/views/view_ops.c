@@ -44,7 +44,7 @@ struct ops {
     uint64_t at;
 };
 
-/* A what-if has no times, and a recording has them when it is over. */
+/* A what-if has no measured times; those of a recording are known when it is over. */
 static void times_load(struct ops *s, struct tui_app *app, const struct tui_run *run)
 {
     uint64_t events = rpl_trace_event_count(run->trace);
@@ -94,7 +94,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     }
 }
 
-/* What the op changed, and how high it went in between. */
+/* Change of the allocated bytes by the op, and the peak during it. */
 static void draw_bytes(const struct rpl_op *op, struct tui_canvas *c, int y)
 {
     int x = c->at.w - BYTES_W;

@@ -18,12 +18,12 @@
 #include "tui/parts/format.h"
 #include "tui/views.h"
 
-/* Between the two sides: a mark, and by how much the row changes what B has more. */
+/* Between the two sides: a mark, and the row's change of the difference B - A. */
 #define MIDDLE_W 11
-/* From this width on there is a column of what B has more in all. */
+/* Smallest width with a column of the running difference B - A. */
 #define DELTA_MIN_W 96
 #define DELTA_W 9
-/* From this height on the last row says why. */
+/* Smallest height at which the last row explains the chosen one. */
 #define WHY_MIN_H 4
 
 /* Which rows: all of them in order, those that differ in order, or those by the size of the difference. */
@@ -46,7 +46,7 @@ struct pairs {
 
 /* ---- rows ---- */
 
-/* By how much the row changes what B has more than A. */
+/* The row's change of the difference B - A in bytes. */
 static int64_t change_of(const struct rpl_pairs *pairs, const struct rpl_pair_row *row)
 {
     const struct rpl_alloc *a = rpl_pair_alloc(pairs, row, false);
@@ -72,7 +72,7 @@ static int by_weight(const void *x, const void *y)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Of the largest first only allocations: each free is one of these again. */
+/* In the order by size only allocations are listed: each free is the end of one of them. */
 static void pick(struct pairs *s, const struct rpl_pairs *pairs)
 {
     struct weighed *all;
@@ -283,7 +283,7 @@ static void draw_head(const struct tui_app *app, struct tui_canvas *c)
         tui_text_right(c, at.delta, 0, DELTA_W - 1, style, "B - A");
 }
 
-/* What became of it on the other side. */
+/* What corresponds to the event in the other run. */
 static void add_fate(const struct rpl_pairs *pairs, const struct rpl_pair_row *row,
                      const struct rpl_alloc *alloc, bool is_b, struct vs_text *out)
 {
@@ -406,7 +406,7 @@ static void moved(void *state, struct tui_app *app)
     s->row = tui_diff_row(app);
 }
 
-/* What has come back from the list, or its rows, changes with the order. */
+/* The list's order has changed: choose again the row that was chosen. */
 static void order_set(struct pairs *s, struct tui_app *app, enum order order)
 {
     const struct rpl_pairs *pairs = tui_diff_pairs(app);

@@ -37,7 +37,7 @@ struct peak {
     int w;
 };
 
-/* The cursor that stands at the moment the page is about, and what the page is written to. */
+/* The cursor at the event that the page describes, and the page's text. */
 struct pass {
     struct tui_page *page;
     const struct tui_run *run;
@@ -49,7 +49,7 @@ struct pass {
 
 /* ---- parts ---- */
 
-/* Whether the refused bytes would have fitted into what is reserved and not in use, but for want of one hole. */
+/* Whether the refused bytes would have fitted into reserved memory that is not in use, were it contiguous. */
 static void add_fit(struct pass *pass, uint64_t refused)
 {
     struct rpl_space space;
@@ -120,7 +120,7 @@ static void add_event_and_bytes(struct pass *pass)
     vs_text_release(&by_values);
 }
 
-/* What the run warned of, above all figures. */
+/* The warnings of the run, above all figures. */
 static void add_warnings(struct pass *pass)
 {
     struct rpl_warning warning;
@@ -260,7 +260,7 @@ out:
     return st;
 }
 
-/* What steps made that is still alive a step later: it adds up, wherever the peak is. */
+/* Blocks of a step that are still alive a step later: they add up, wherever the peak is. */
 static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
 {
     struct rpl_leak leak;
@@ -298,7 +298,10 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
     return VS_OK;
 }
 
-/* Why nvidia-smi says what it says, of a run on a GPU. The cursor moves to the moment of which that is known. */
+/*
+ * The parts of the figure that nvidia-smi prints, of a run on a GPU. The cursor moves to the event at which they were
+ * measured.
+ */
 static enum vs_status add_account(struct pass *pass, struct vs_error *err)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
@@ -349,7 +352,7 @@ static void page_make(struct peak *s, struct tui_app *app)
         add_categories(&pass);
         st = add_largest(&pass, &err);
     }
-    if (!st && !pass.oom && !rpl_trace_is_imported(run->trace)) /* which has no reads */
+    if (!st && !pass.oom && !rpl_trace_is_imported(run->trace)) /* a snapshot has no read events */
         st = add_kept(&pass, &err);
     if (!st)
         st = add_leak(&pass, &err);

@@ -22,13 +22,13 @@
 #include "tui/sites.h"
 #include "tui/views.h"
 
-/* From this width on the variables stand beside the code, else below it. */
+/* Smallest width with the variables beside the code; in narrower views they are below it. */
 #define BESIDE_W 76
 #define BELOW_H 12
 
 /* bytes: alive at the cursor; largest: the largest block among them */
 struct line {
-    const char *text; /* inside the trace's source; not ended */
+    const char *text; /* points into the trace's source; not NUL-terminated */
     int len;
     uint64_t bytes;
     uint64_t largest;
@@ -198,7 +198,7 @@ static size_t locations_of_callers(const struct source *s, const struct rpl_trac
     return left;
 }
 
-/* Those of `func` are not looked for any more. */
+/* Clear the flags of the locations of `func`. */
 static size_t locations_leave(const struct rpl_trace *trace, uint32_t func, bool *wanted,
                               size_t count)
 {
@@ -272,7 +272,7 @@ static uint32_t line_near(const struct tui_run *run, uint64_t at, uint32_t line)
     uint64_t from = at < run->events ? at + 1 : at;
     uint64_t stop;
 
-    /* the stop is the event from which on no line has run */
+    /* `stop` is where the current stretch without a line begins; the event before it has the line that ran last */
     if (line || rpl_step(run->index, from, RPL_VERB_LINE, -1, &stop, NULL, &err) || stop < 2 ||
         stop > at || rpl_index_event(run->index, stop - 1, &event, &err))
         return line;
@@ -284,7 +284,7 @@ struct areas {
     struct tui_rect vars;
 };
 
-/* Without a source there are no names either. */
+/* A trace without a source has no names of variables. */
 static struct areas areas_of(const struct source *s, int w, int h)
 {
     struct areas areas = {{0, 0, w, h}, {0, 0, 0, 0}};

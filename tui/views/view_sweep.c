@@ -49,7 +49,7 @@ static bool is_better(const struct wif_sweep_row *a, const struct wif_sweep_row 
     return a->run.peak < b->run.peak;
 }
 
-/* Few rows, nearly sorted: each new one sinks to its place. */
+/* Insertion sort: there are few rows, and all but the last are sorted. */
 static void order_make(struct sweep *s)
 {
     const struct wif_sweep *sweep = s->shown;

@@ -18,7 +18,7 @@
 #include "tui/views.h"
 
 #define AXIS_W 7
-/* Heights from which the rows below the chart are there. */
+/* Smallest heights at which each row below the chart is shown. */
 #define PHASE_H 6
 #define STEP_H 8
 #define LEGEND_H 7
@@ -44,7 +44,7 @@ struct timeline {
     bool is_by_time;
 };
 
-/* Rows of the canvas; -1: not there. */
+/* Rows of the canvas at which each part is drawn; -1: not shown. */
 struct bands {
     int chart_h;
     int axis;
@@ -90,13 +90,13 @@ static void top_pick(struct timeline *t, const struct tui_app *app)
     uint64_t most = highest(t->columns, t->count, 1);
 
     most = highest(t->other, t->other_count, most);
-    /* in a short window the scale follows what is in it; else the highest of all stays in sight */
+    /* the scale includes the capacity, unless that is so far above that the chart would be flat */
     if (app->capacity > most && app->capacity / CAPACITY_QUARTERS < most / 4)
         most = app->capacity;
     t->top = most + most / 32;
 }
 
-/* Events first … last of a run, in columns of the kind that is wanted. */
+/* Fill columns with events first … last of a run, equally wide in events or in time. */
 static enum vs_status columns_fill(const struct timeline *t, const struct tui_run *run,
                                    uint64_t first, uint64_t last, struct rpl_column *out,
                                    struct vs_error *err)
@@ -134,7 +134,7 @@ static void other_align(struct timeline *t, const struct tui_app *app,
         t->other[x].allocated_max = 0;
         if (!end)
             continue;
-        /* where nothing happens it is as it was */
+        /* a column without events has the height of the one before */
         top = rpl_pairs_top(pairs, first < end ? first : end - 1, end - 1);
         t->other[x].allocated_max = is_b ? pairs->rows[top.a].total_a : pairs->rows[top.b].total_b;
     }
@@ -329,7 +329,7 @@ static void add_legend(const struct rpl_live *live, int category, bool names, st
                  names ? " " : "", tui_short_bytes(live->by_category[category], buf));
 }
 
-/* All categories by name take so many cells. */
+/* Width of the legend with all names. */
 static int legend_width(const struct rpl_live *live)
 {
     int w = 1;
@@ -453,7 +453,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     }
     if (action != TUI_UP && action != TUI_DOWN)
         return false;
-    /* there are no rows: up is nearer, down is farther */
+    /* the timeline has no rows, so up zooms in and down zooms out */
     if (action == TUI_DOWN)
         zoom.action = TUI_ZOOM_OUT;
     tui_app_act(app, &zoom);

@@ -35,7 +35,9 @@ struct whatif {
 
 /* ---- what can be tried ---- */
 
-/* Of a trace without a net, only what its requests alone tell; of a program's calls of the driver, nothing. */
+/*
+ * The toggles of a trace without a net: only those that change the allocator; of a program's calls of the driver, none.
+ */
 static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
 {
     if (rpl_trace_is_program(app->base.trace))
@@ -88,7 +90,7 @@ static void add_where(struct tui_page *page, const char *word, const struct rpl_
         tui_page_more(page, 0, TUI_DIM, ", recomputed");
 }
 
-/* is_lower: it may be more, by what nobody can know without the device */
+/* is_lower: the peak is a lower bound */
 static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, bool is_lower)
 {
     char a[VS_BYTES_TEXT_MAX];
@@ -107,7 +109,7 @@ static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, 
         tui_page_more(page, 0, TUI_PLAIN, " (%+.1f %%)", 100.0 * (double)compare->delta / before);
 }
 
-/* Which categories made the difference, the largest first. */
+/* The categories that changed most, the largest change first. */
 static void add_categories(struct tui_page *page, const struct rpl_compare *compare)
 {
     bool is_said[VS_CATEGORY_COUNT] = {false};
@@ -132,7 +134,7 @@ static void add_categories(struct tui_page *page, const struct rpl_compare *comp
     }
 }
 
-/* What it costs; what does not fit beside that has a line of its own. */
+/* The cost and the change of the reserved bytes, on two lines where both do not fit on one. */
 static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
 {
     const struct rpl_compare *compare = &app->change.compare;
@@ -154,7 +156,7 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
                  vs_bytes_text(compare->after.reserved, b));
     tui_page_add(page, TUI_DIM, "%-8s", "cost");
     tui_page_more(page, 0, TUI_PLAIN, "%s", vs_text_get(&cost));
-    /* the arrow is three bytes and one cell */
+    /* the arrow takes three bytes and one cell */
     if (8 + cost.len + reserved.len - 2 > (size_t)w)
         tui_page_add(page, TUI_DIM, "%-8s", "");
     tui_page_more(page, 0, TUI_DIM, "%s", vs_text_get(&reserved));
@@ -177,7 +179,7 @@ static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
     vs_text_release(&text);
 }
 
-/* What was not done: the first of it early, as a change of nothing is puzzling without it. */
+/* The first part of the toggle that could not be applied, near the top, as it explains a change of nothing. */
 static void add_refused(struct tui_page *page, const char *refused, int w)
 {
     size_t len = strcspn(refused, "\n");
@@ -189,7 +191,7 @@ static void add_refused(struct tui_page *page, const char *refused, int w)
     vs_text_release(&text);
 }
 
-/* Everything that was not done, where it is more than one line. */
+/* All parts that could not be applied, if they need more than one line. */
 static void add_all_refused(struct tui_page *page, const char *refused, int w)
 {
     if (!strchr(refused, '\n'))
@@ -198,7 +200,7 @@ static void add_all_refused(struct tui_page *page, const char *refused, int w)
     tui_page_wrap(page, w, 2, TUI_PLAIN, refused);
 }
 
-/* Does it fit now? */
+/* Whether the run now fits into the device's memory. */
 static void add_fit(struct tui_page *page, const struct tui_app *app)
 {
     const struct tui_run *run = &app->change.run;
@@ -267,7 +269,7 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
 
 /* ---- the view ---- */
 
-/* Rows of the toggles; the answer has those below. */
+/* Number of rows for the toggles; the rows below show the result. */
 static int list_h(const struct tui_app *app, int h)
 {
     int rest = h - ((int)toggle_rows(app) + 1);

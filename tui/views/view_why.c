@@ -27,7 +27,7 @@ struct why {
     int w;
 };
 
-/* One more part of the last line, or, where it does not fit into `w` cells, a line of its own. */
+/* Append to the last line or, if that would exceed `w` cells, begin another. */
 static void add_beside(struct tui_page *page, int w, enum tui_role role, const char *text)
 {
     const struct tui_page_line *line = &page->lines[page->count - 1];
@@ -82,7 +82,7 @@ static void add_location(struct tui_page *page, const struct tui_run *run, const
     }
 }
 
-/* A snapshot does not say who holds what; of some categories it follows. */
+/* PyTorch's snapshots have no holders; for some categories the holder follows from the category. */
 static const char *holder_by_category(const struct rpl_trace *trace, enum vs_category category)
 {
     switch (category) {
@@ -138,7 +138,7 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
     vs_text_release(&text);
 }
 
-/* Who read it last, and who will. */
+/* The op that read the block last, and the one that reads it next. */
 static void add_reads(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
                       uint64_t at)
 {
