@@ -21,7 +21,7 @@ static const struct cli_option OPTIONS[] = {
      "least peak"},
     {"points", 0, "N", false, "points of the curve, 2 to 200 (default 16)"},
     {"capacity", 0, "SIZE", false,
-     "memory of the device, such as 24G: also the cheapest placement whose peak stays within it"},
+     "memory of the device, such as 24G: also the cheapest placement whose peak is within it"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };

@@ -166,6 +166,6 @@ complete -c vramscope -n '__fish_seen_subcommand_from lesson' -l from -x -d 'ano
 complete -c vramscope -n '__fish_seen_subcommand_from lesson' -l json -d 'print JSON; docs/formats/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l curve -d 'peak against recomputation: the placements of checkpoints between no checkpoint and the least peak'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l points -x -d 'points of the curve, 2 to 200 (default 16)'
-complete -c vramscope -n '__fish_seen_subcommand_from advise' -l capacity -x -d 'memory of the device, such as 24G: also the cheapest placement whose peak stays within it'
+complete -c vramscope -n '__fish_seen_subcommand_from advise' -l capacity -x -d 'memory of the device, such as 24G: also the cheapest placement whose peak is within it'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l json -d 'print JSON; docs/formats/json.md lists the fields'
 complete -c vramscope -s h -l help -d 'what it does and takes'

@@ -50,6 +50,7 @@ static const struct screen {
     {"blocks-why", 80, 24, TUI_THEME_MONO, false, "gbj<enter>"},
     {"peak", 100, 40, TUI_THEME_MONO, false, "gkM"},
     {"whatif", 80, 24, TUI_THEME_MONO, false, "gw"},
+    {"curve", 80, 24, TUI_THEME_MONO, false, "gC"},
     {"ops", 80, 24, TUI_THEME_MONO, false, "go"},
     {"modules", 80, 24, TUI_THEME_MONO, false, "gm"},
     {"modules-by-peak", 80, 24, TUI_THEME_MONO, false, "gmMooO"},

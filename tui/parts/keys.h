@@ -31,7 +31,8 @@ enum tui_scope {
     TUI_IN_BREAKS = 1 << 11,
     TUI_IN_DIFF = 1 << 12,
     TUI_IN_PAIRS = 1 << 13,
-    TUI_IN_ANY = (1 << 14) - 1,
+    TUI_IN_CURVE = 1 << 14,
+    TUI_IN_ANY = (1 << 15) - 1,
 };
 
 enum tui_action {

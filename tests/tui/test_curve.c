@@ -1,0 +1,76 @@
+/*
+ * tests/tui/test_curve.c - the view of peak against recomputation: its points, and taking one of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/e2e/program.h"
+#include "tests/tui/session.h"
+#include "tui/change.h"
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+static void points_appear_from_no_checkpoint_to_the_least_peak(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("linear100", NULL), 100, 30);
+    session_type(&app, "gCM");
+    session_expect(&app, "space finds where checkpoints");
+    session_type(&app, "<space>");
+    session_expect(&app, "off ");
+    session_expect(&app, "auto:");
+    session_expect(&app, "recomputed");
+    session_type(&app, "G");
+    session_expect(&app, "checkpoint=auto  ");
+    tui_app_release(&app);
+}
+
+static void a_taken_point_is_the_what_if_with_its_value(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("linear100", NULL), 100, 30);
+    session_type(&app, "gC<space>G<enter>");
+    assert_string_equal(tui_change_value(&app, VS_TOGGLE_CHECKPOINT), "auto");
+    assert_true(app.change.is_shown);
+    assert_true(app.change.run.top.allocated < app.base.top.allocated);
+    session_type(&app, "gC");
+    session_type(&app, "gg<enter>");
+    assert_string_equal(tui_change_value(&app, VS_TOGGLE_CHECKPOINT), "off");
+    tui_app_release(&app);
+}
+
+static void what_cannot_be_planned_is_explained(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("linear100", NULL), 100, 30);
+    session_type(&app, ":set preserve-rng=off<enter>gC<space>");
+    session_expect(&app, "preserve-rng");
+    tui_app_release(&app);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_appear_from_no_checkpoint_to_the_least_peak),
+        cmocka_unit_test(a_taken_point_is_the_what_if_with_its_value),
+        cmocka_unit_test(what_cannot_be_planned_is_explained),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, cleanup);
+}
