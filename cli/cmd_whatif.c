@@ -29,6 +29,8 @@
 
 /* Changes by more than this factor are not given in per cent. */
 #define TIMES_MAX 10
+/* In --each, a peak that rises by one part in this many or more is explained. */
+#define RISE_MIN 10
 
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "a toggle to change; may be given more than once"},
@@ -319,8 +321,10 @@ struct filling {
     struct session *s;
     struct vs_json *json;
     struct wif_cost *costs;
+    char **whys;
     size_t count;
     size_t cap;
+    size_t why_cap;
     double start_ms;
     struct cli_progress progress;
     struct vs_error err;
@@ -357,6 +361,26 @@ static void row_json(struct filling *f, const struct wif_sweep_row *row, struct 
     vs_json_end(json);
 }
 
+/*
+ * Why the peak of a row rose, where it rose by more than a tenth of the recorded one. What is compared with is the
+ * recording, so that with --set nothing is said.
+ */
+static enum vs_status why_fill(struct filling *f, const struct wif_sweep_row *row,
+                               struct rpl_trace *memory, struct answer *answer)
+{
+    const struct rpl_peak *before = &f->s->baseline.peak;
+    enum vs_status st = VS_OK;
+
+    if (!f->count || f->s->is_set || f->s->baseline.oom.event ||
+        row->run.peak < before->allocated + before->allocated / RISE_MIN)
+        return VS_OK;
+    if (!answer->sum.events)
+        st = rpl_summary_fill(&answer->sum, memory, &answer->err);
+    return st ? st
+              : wif_why(&f->s->baseline, memory, &answer->sum, &row->set, &answer->why,
+                        &answer->err);
+}
+
 /* One more row is done. Row 0 is the recorded run, which is `baseline` in JSON. */
 static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trace *memory)
 {
@@ -371,6 +395,10 @@ static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trac
         answer_fill(f->s, memory, &answer);
     else /* the cost is the only column that is not in the row itself */
         answer.failed = wif_cost_fill(f->s->costs, memory, &answer.cost, &answer.err) != VS_OK;
+    if (!answer.failed)
+        answer.failed = why_fill(f, row, memory, &answer) != VS_OK;
+    f->whys = vs_grow(f->whys, f->count, &f->why_cap, sizeof(*f->whys));
+    f->whys[f->count] = answer.why.len ? vs_strdup(vs_text_get(&answer.why)) : NULL;
     f->costs[f->count++] = answer.cost;
     answer.milliseconds = now_ms() - f->start_ms;
     vs_free(answer.refused); /* the text of the row is used instead */
@@ -442,12 +470,16 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         vs_json_end(&j);
     } else if (!st) {
         table.costs = f.costs;
+        table.whys = f.whys;
         table.base = base_of(s, &sweep);
         add_base(s, &table, out);
         cli_sweep_text(&table, out);
     }
     wif_sweep_release(&sweep);
     vs_free(f.costs);
+    for (size_t i = 0; i < f.count; i++)
+        vs_free(f.whys[i]);
+    vs_free(f.whys);
     return st;
 }
 

@@ -102,6 +102,8 @@ static void add_row(const struct cli_sweep *table, const struct wif_sweep_row *r
         vs_text_add_fill(out, ' ', NAME_W + 2);
     }
     add_figures(table, row, out);
+    if (table->whys && table->whys[row - table->sweep->items])
+        vs_text_addf(out, "    why: %s\n", table->whys[row - table->sweep->items]);
 }
 
 static int by_part_and_peak(const void *a, const void *b)

@@ -21,12 +21,14 @@
 
 /*
  * sweep     borrowed, complete; costs: of its rows, or NULL if no times were recorded
+ * whys      of its rows why the peak rose, each NULL where it is not said; NULL: of none
  * base      peak that changes are relative to
  * capacity  of the device; 0: none, and every row fits
  */
 struct cli_sweep {
     const struct wif_sweep *sweep;
     const struct wif_cost *costs;
+    char *const *whys;
     uint64_t base;
     uint64_t capacity;
 };

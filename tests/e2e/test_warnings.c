@@ -1,5 +1,6 @@
 /*
- * tests/e2e/test_warnings.c - a run's warning is shown wherever the run is: record, report, whatif, tui.
+ * tests/e2e/test_warnings.c - a run's warning is shown wherever the run is: record, report, whatif, tui; and the table
+ * of what-ifs says why a peak rises.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,6 +55,23 @@ static void a_warning_is_shown_by_every_command(void **state)
     program_release(&p);
 }
 
+/* Where a toggle raises the peak by a tenth or more, the table says why, and so does its JSON. */
+static void a_table_says_why_a_peak_rises(void **state)
+{
+    const char *trace = program_record("sample_nets/lenet.py", "each.db", NULL, NULL);
+    struct program p = program_run("whatif", trace, "--each", NULL);
+    const char *row = strstr(p.out, "  grad=eval ");
+
+    (void)state;
+    assert_non_null(row);
+    has(strchr(row, '\n'), "    why: ");
+    has(row, "are from before step 1 and still alive, kept by local `l` of `training loop`");
+    program_release(&p);
+    p = program_run("whatif", trace, "--each", "--json", NULL);
+    has(p.out, "are from before step 1 and still alive, kept by local `l` of `training loop`");
+    program_release(&p);
+}
+
 /* A warning may be why a run fails: it is printed although there is no trace. */
 static void a_run_that_fails_shows_its_warnings(void **state)
 {
@@ -83,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_warning_is_shown_by_every_command),
+        cmocka_unit_test(a_table_says_why_a_peak_rises),
         cmocka_unit_test(a_run_that_fails_shows_its_warnings),
     };
 

@@ -29,7 +29,7 @@ static void ok(enum vs_status st, const struct vs_error *err)
         fail_msg("%s", err->text);
 }
 
-static struct answer ask(const char *net, const char *pair)
+static struct answer answer_of(const char *net, const char *pair)
 {
     struct answer a = {.base = net_trace(net, NULL), .run = rpl_trace_new()};
     struct vs_toggles set = {{NULL}};
@@ -62,7 +62,7 @@ static void has(const struct answer *a, const char *part)
 /* Without backward the graph of a step lives until the loop's names are bound again: two steps are alive at the peak. */
 static void eval_rises_because_the_step_before_is_still_alive(void **state)
 {
-    struct answer a = ask("sample_nets/resnet18.py", "grad=eval");
+    struct answer a = answer_of("sample_nets/resnet18.py", "grad=eval");
 
     (void)state;
     assert_true(a.after.peak.allocated > a.before.peak.allocated);
@@ -73,7 +73,7 @@ static void eval_rises_because_the_step_before_is_still_alive(void **state)
 
 static void sqrt_over_two_children_is_one_segment(void **state)
 {
-    struct answer a = ask("sample_nets/resnet18.py", "checkpoint=sqrt");
+    struct answer a = answer_of("sample_nets/resnet18.py", "checkpoint=sqrt");
 
     (void)state;
     assert_int_equal(a.after.peak.allocated, a.before.peak.allocated);
@@ -87,7 +87,7 @@ static void sqrt_over_two_children_is_one_segment(void **state)
 /* Where a toggle works, but not at the peak, the figures of the phase in which it works are those of the runs. */
 static void an_effect_elsewhere_is_named_with_its_phase(void **state)
 {
-    struct answer a = ask("sample_nets/resnet18.py", "drop-outputs=on");
+    struct answer a = answer_of("sample_nets/resnet18.py", "drop-outputs=on");
     uint64_t before = 0, after = 0;
     char part[128], by[VS_BYTES_TEXT_MAX], to[VS_BYTES_TEXT_MAX];
 
@@ -112,7 +112,7 @@ static void an_effect_elsewhere_is_named_with_its_phase(void **state)
 
 static void what_grows_is_named_by_category(void **state)
 {
-    struct answer a = ask("sample_nets/resnet18.py", "optimizer=adam");
+    struct answer a = answer_of("sample_nets/resnet18.py", "optimizer=adam");
     const uint64_t grown =
         a.after.peak.by_category[VS_CAT_OPTIMIZER] - a.before.peak.by_category[VS_CAT_OPTIMIZER];
     char part[128], bytes[VS_BYTES_TEXT_MAX];
@@ -125,7 +125,7 @@ static void what_grows_is_named_by_category(void **state)
 
 static void a_lower_peak_needs_no_reason(void **state)
 {
-    struct answer a = ask("sample_nets/resnet18.py", "checkpoint=blocks");
+    struct answer a = answer_of("sample_nets/resnet18.py", "checkpoint=blocks");
 
     (void)state;
     assert_true(a.after.peak.allocated < a.before.peak.allocated);
