@@ -8,8 +8,9 @@
 # run toggle: sample_nets/resnet18.py batch=32 accumulate=2 : ResNet-18 with the toggle accumulate
 # run whole: sample_nets/resnet18.py batch=32 : ResNet-18, one batch of 32
 # show gradients at the peak: category(*, gradient)
-# if: peak(after) > 0.5 * peak(before) and peak(after) > peak(small) and peak(after) < 0.7 * peak(before) and
-#   peak(four) < peak(after) and category(toggle, gradient) > category(whole, gradient)
+# if: warns(toggle, accumulate_batch_norm) == 1 and peak(after) > 0.5 * peak(before) and peak(after) > peak(small)
+#   and peak(after) < 0.7 * peak(before) and peak(four) < peak(after) and category(toggle, gradient) >
+#   category(whole, gradient)
 # verdict: true when gradients are small beside activations
 # text: The activations are those of half a batch, but the gradients of the first half stay resident while the
 #   second runs, and the whole batch is on the device: the peak is {peak(after)} instead of {peak(before)}, more

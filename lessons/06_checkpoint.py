@@ -6,8 +6,9 @@
 # run two: SEGMENTS=2 : in 2 segments
 # run one: SEGMENTS=1 : in 1 segment
 # run all: SEGMENTS=64 : a segment for each layer
-# if: peak(one) == peak(before) and recomputed(one) == 0 and peak(after) < 0.5 * peak(before) and peak(after) <
-#   peak(two) and peak(after) < peak(all) and recomputed(after) < flops(before) / 3
+# if: warns(one, one_segment) == 1 and warns(two, one_segment) == 0 and peak(one) == peak(before) and
+#   recomputed(one) == 0 and peak(after) < 0.5 * peak(before) and peak(after) < peak(two) and peak(after) <
+#   peak(all) and recomputed(after) < flops(before) / 3
 # verdict: true when there is more than one segment
 # text: Eight segments need {peak(after)} instead of {peak(before)} for {recomputed(after) / flops(before) as %}
 #   more arithmetic, less than one forward: the last segment is never checkpointed. For the same reason segments=1

@@ -6,12 +6,14 @@
 # run bmm_amp: lessons/bmm_expanded.py AMP=True : the same under autocast
 # known bmm, after the forward, in float32 180,702,208 B: printed(bmm, "after forward") == 180702208
 # known bmm, after the forward, under autocast 5,508,148,224 B: printed(bmm_amp, "after forward") == 5508148224
-# if: saved(after) < 0.6 * saved(before) and printed(bmm_amp, "after forward") > 20 * printed(bmm, "after forward")
+# if: warns(bmm_amp, cast_grows) == 1 and warns(after, cast_grows) == 0 and saved(after) < 0.6 * saved(before) and
+#   printed(bmm_amp, "after forward") > 20 * printed(bmm, "after forward")
 # verdict: true when activations are most of the memory and nothing large is cast
 # text: Autograd keeps {saved(after)} instead of {saved(before)}; the peak falls from {peak(before)} to
-#   {peak(after)}, less than half, because weights, gradients and batch norm's statistics stay in float32. It can
-#   cost memory: bmm(basis.expand(1024, ...), x) needs {printed(bmm, "after forward") as B} after the forward, and
-#   under autocast {printed(bmm_amp, "after forward") as B}, because the cast copies the expanded tensor in full.
+#   {peak(after)}, by less than half, because parameters and their gradients stay in float32 and are cast to copies.
+#   It can cost memory: bmm(basis.expand(1024, ...), x) needs {printed(bmm, "after forward") as B} after the
+#   forward, and under autocast {printed(bmm_amp, "after forward") as B}, because the cast copies the expanded
+#   tensor in full.
 import torch
 import torch.nn as nn
 

@@ -5,8 +5,8 @@
 # run adam: optimizer=adam steps=2 : float32, Adam
 # run adam_half: half=on optimizer=adam steps=2 : model.half(), Adam
 # show parameters: category(*, parameter)
-# if: abs(saved(after) / saved(before) - 0.5) < 0.02 and peak(after) < 0.52 * peak(before) and peak(adam_half) <
-#   0.52 * peak(adam)
+# if: warns(adam_half, eps_underflow) == 1 and warns(after, eps_underflow) == 0 and abs(saved(after) / saved(before)
+#   - 0.5) < 0.02 and peak(after) < 0.52 * peak(before) and peak(adam_half) < 0.52 * peak(adam)
 # verdict: true when the optimizer is not Adam
 # text: The peak falls from {peak(before)} to {peak(after)}. But in half precision Adam's epsilon, 1e-8, is 0, so a
 #   parameter with a zero gradient divides 0 by 0; SGD has no such term. Updates below 1/2048 of a weight are lost

@@ -4,8 +4,8 @@
 # run after: grad=no_grad steps=2 : model.eval() under torch.no_grad()
 # run train: steps=2 : training
 # show highest in forward: top(*, forward, 1)
-# if: peak(after) < 0.5 * peak(before) and saved(after) == 0 and saved(before) > 0.5 * saved(train) and peak(before)
-#   > peak(train)
+# if: warns(before, saved_without_backward) == 1 and warns(after, saved_without_backward) == 0 and peak(after) < 0.5
+#   * peak(before) and saved(after) == 0 and saved(before) > 0.5 * saved(train) and peak(before) > peak(train)
 # verdict: true when torch.no_grad() is there, too
 # text: eval() changes what batch norm and dropout compute, not what autograd records: {saved(before)} are kept for
 #   a backward that never comes, {saved(train)} in training. The graph of a batch lives until the next output

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "cli/lesson/run.h"
+#include "replay/report/warnings.h"
 
 #define WORD_MAX_BYTES 128
 
@@ -197,6 +198,42 @@ static enum vs_status printed(const struct cli_lesson_runs *runs,
                    args.list[0].text);
 }
 
+/* 1 if the run warned of this kind (docs/guide/warnings.md), else 0. */
+static enum vs_status warns(const struct cli_lesson_runs *runs, const struct cli_lesson_trace *run,
+                            struct args args, double *out, struct vs_error *err)
+{
+    struct rpl_warning warning;
+    const char *at = NULL;
+
+    (void)runs;
+    (void)err;
+    *out = 0.0;
+    while (rpl_warning_next(run->trace, &at, &warning))
+        if (warning.kind_len == args.list[0].len &&
+            memcmp(warning.kind, args.list[0].text, warning.kind_len) == 0)
+            *out = 1.0;
+    return VS_OK;
+}
+
+/* The parts of toggles that were not applied: lines of the note. */
+static enum vs_status refused(const struct cli_lesson_runs *runs,
+                              const struct cli_lesson_trace *run, struct args args, double *out,
+                              struct vs_error *err)
+{
+    const char *line = rpl_trace_meta(run->trace, "refused");
+
+    (void)runs;
+    (void)args;
+    (void)err;
+    *out = 0.0;
+    while (line && *line) {
+        *out += 1.0;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return VS_OK;
+}
+
 /* The events of two traces, without their times and the ids of texts, which count first uses. */
 static enum vs_status same(const struct cli_lesson_runs *runs, const struct cli_lesson_trace *run,
                            struct args args, double *out, struct vs_error *err)
@@ -244,6 +281,8 @@ static const struct figure FIGURES[] = {
     {"flops", flops, 0, 0},
     {"recomputed", recomputed, 0, 0},
     {"moved", moved, 0, 1},
+    {"refused", refused, 0, 0},
+    {"warns", warns, 1, 1},
     {"printed", printed, 1, 1},
     {"same", same, 1, 1},
 };

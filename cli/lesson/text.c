@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "cli/lesson/answer.h"
+#include "replay/report/warnings.h"
 
 #define WIDTH 100
 #define INDENT 10
@@ -163,6 +164,38 @@ static void add_labels(const struct cli_lesson *lesson, struct vs_text *out)
     }
 }
 
+/* What runs warn of, and what of their toggles was not applied. */
+static void add_notes(const struct cli_lesson_answer *answer, struct vs_text *out)
+{
+    const struct cli_lesson *lesson = answer->runs->lesson;
+    struct vs_text line = {NULL, 0, 0};
+
+    for (size_t i = 0; i < lesson->run_count; i++) {
+        const struct rpl_trace *trace = answer->runs->runs[i].trace;
+        const char *refused = rpl_trace_meta(trace, "refused");
+        struct rpl_warning warning;
+        const char *at = NULL;
+
+        while (rpl_warning_next(trace, &at, &warning)) {
+            vs_text_clear(&line);
+            vs_text_addf(&line, "%s warns: ", lesson->runs[i].name);
+            rpl_warning_text(&warning, &line);
+            vs_text_add(out, "  ");
+            cli_lesson_fill(vs_text_get(&line), 4, WIDTH, out);
+        }
+        while (refused && *refused) {
+            const size_t len = strcspn(refused, "\n");
+
+            vs_text_clear(&line);
+            vs_text_addf(&line, "%s, not applied: %.*s", lesson->runs[i].name, (int)len, refused);
+            vs_text_add(out, "  ");
+            cli_lesson_fill(vs_text_get(&line), 4, WIDTH, out);
+            refused += len + (refused[len] == '\n');
+        }
+    }
+    vs_text_release(&line);
+}
+
 static enum vs_status add_lines(const struct cli_lesson_answer *answer, struct vs_text *out,
                                 struct vs_error *err)
 {
@@ -200,6 +233,7 @@ enum vs_status cli_lesson_text(const struct cli_lesson_answer *answer, struct vs
     st = add_runs(answer, out, err);
     if (!st)
         st = add_lines(answer, out, err);
+    add_notes(answer, out);
     vs_text_add_char(out, '\n');
     add_part(out, "Verdict", answer->verdict);
     vs_text_add_fill(out, ' ', INDENT);
