@@ -125,7 +125,7 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
 
 /*
  * Opens the device. `auto` without a plug-in is the CPU, without a message, as on most machines; if a plug-in is there
- * and does not open, the user is told why.
+ * and does not open, a message says why.
  */
 static enum vs_status device_choose(const char *device, struct plan *plan, struct vs_error *err)
 {

@@ -240,7 +240,7 @@ static void copies_within_the_host_are_copies(void **state)
 }
 
 /* What another rank gives is what this one gives; what is copied to the device meanwhile comes back. */
-static void processes_tell_each_other_what_this_one_says(void **state)
+static void processes_receive_from_each_other_what_this_one_sends(void **state)
 {
     struct {
         char bytes[128];
@@ -291,7 +291,7 @@ int main(void)
         cmocka_unit_test(a_pool_says_what_is_used),
         cmocka_unit_test(the_host_reads_zeros_and_each_read_is_counted),
         cmocka_unit_test(copies_within_the_host_are_copies),
-        cmocka_unit_test(processes_tell_each_other_what_this_one_says),
+        cmocka_unit_test(processes_receive_from_each_other_what_this_one_sends),
     };
 
     return cmocka_run_group_tests(tests, played_setup, shared_cleanup);

@@ -1,5 +1,5 @@
 /*
- * tests/standin/runtime/test_answers.c - what the functions that are played answer: devices, streams, capture, graphs,
+ * tests/standin/runtime/test_results.c - what the functions that are played return: devices, streams, capture, graphs,
  * occupancy, cuDNN's recurrent networks, NVML, looking functions up.
  */
 #include <setjmp.h>
