@@ -100,8 +100,8 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 def _warn_dims(name, dims, spatial):
     torch._warn(f"{name}: Received a {dims}-D input to {name}, which is deprecated and will result in an error in a "
                 "future release. To retain the behavior and silence this warning, please use dropout instead. Note"
-                f" that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
-                f"dimension, and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).")
+                f" that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a "
+                f"channel dimension, and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).")
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):

@@ -45,8 +45,9 @@ def note_without_effect(model, settings):
         path, target = _segment_target(model)
         if target is not None and (value != "sqrt" or round(math.sqrt(len(target))) < 2):
             part = f"'{path}'" if path else "the net"
-            torch._note_refused("checkpoint", value, f"{part}, the longest Sequential, has {len(target)} children and becomes "
-                                "one segment; the last segment is never checkpointed; give segments=2 or name modules")
+            torch._note_refused("checkpoint", value,
+                                f"{part}, the longest Sequential, has {len(target)} children and becomes one segment; "
+                                "the last segment is never checkpointed; give segments=2 or name modules")
     if settings["prefetch"] != "off" and settings["data"] == "once":
         torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
     if settings["shard"] == "off" and settings["world"] != 8:  # the default

@@ -334,8 +334,8 @@ static enum vs_status consider(const struct net_plans *plans, struct point *poin
 
 /*
  * The cheapest point within `budget`; NULL: none was found. Looks at every GRID-th point up to the first one that is
- * within the budget, and then at those between it and the one before. As arithmetic rises from point to point, a larger budget
- * never gets a point with more of it, although peaks may be out of order.
+ * within the budget, and then at those between it and the one before. As arithmetic rises from point to point, a larger
+ * budget never gets a point with more of it, although peaks may be out of order.
  */
 static enum vs_status cheapest(struct net_plans *plans, const struct lang_settings *settings,
                                uint64_t budget, const struct point **out, struct vs_error *err)

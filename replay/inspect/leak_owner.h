@@ -36,8 +36,8 @@ struct rpl_leak_owner {
 
 /*
  * The name that keeps most of those blocks alive right after event `at` that were allocated from first_seq to last_seq,
- * without parameters, buffers, optimizer state and workspaces. by_category (VS_CATEGORY_COUNT of them): the bytes of all
- * these blocks. Reads all events up to `at` once.
+ * without parameters, buffers, optimizer state and workspaces. by_category (VS_CATEGORY_COUNT of them): the bytes of
+ * all these blocks. Reads all events up to `at` once.
  */
 VS_MUST_USE enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first_seq,
                                         uint64_t last_seq, struct rpl_leak_owner *out,

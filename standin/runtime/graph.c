@@ -1,5 +1,6 @@
 /*
- * standin/runtime/graph.c - graphs: handles with one node that is nothing. A launch does nothing, as the kernels in it would not.
+ * standin/runtime/graph.c - graphs: handles with one node that is nothing. A launch does nothing, as the kernels in it
+ * would not.
  *
  * Objects of the user that a graph retains live until the last graph or instance that retains them is destroyed, and
  * are then destroyed, as CUDA does.

@@ -148,8 +148,9 @@ void sti_copy(void *to, const void *from, size_t bytes);
 void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                    size_t height);
 /*
- * Small copies to the device are kept, by address, until some kernels have been launched: what processes tell each other
- * about a model is compared on the host. They come back once a communicator is made, which calls sti_values_share.
+ * Small copies to the device are kept, by address, until some kernels have been launched: what processes tell each
+ * other about a model is compared on the host. They come back once a communicator is made, which calls
+ * sti_values_share.
  */
 void sti_values_share(void);
 /* A kernel was launched. */

@@ -1,6 +1,6 @@
 /*
- * standin/runtime/sizes.c - see calls.h: functions that say how large a workspace must be. None is known: 0 is said, and
- * noted once.
+ * standin/runtime/sizes.c - see calls.h: functions that say how large a workspace must be. None is known: 0 is
+ * returned, and noted once.
  */
 #include <string.h>
 

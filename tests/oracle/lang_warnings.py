@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch warns of: python3 tests/oracle/lang_warnings.py
+"""tests/oracle/lang_warnings.py - what PyTorch warns of
 
 Reads tests/oracle/lang_warnings.txt ("=== name", then the program), runs each program under real PyTorch and writes
 tests/golden/lang/warnings.txt: each program with what it printed and each warning as "warning LINE: TEXT", once for a

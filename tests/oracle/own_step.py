@@ -1,4 +1,5 @@
-"""The phases of a step that the net's own train_step makes: docs/guide/net-language.md, "A step of its own".
+"""tests/oracle/own_step.py - the phases of a step that the net's own train_step makes:
+docs/guide/net-language.md, "A step of its own".
 
 PyTorch's own entries are wrapped while train_step runs: the call of a module, backward(), step(), zero_grad(),
 autocast. A wrapper holds what its caller holds for the time of the call, and nothing longer.

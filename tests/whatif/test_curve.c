@@ -1,6 +1,6 @@
 /*
- * tests/whatif/test_curve.c - peak against recomputation on every sample net: each point is what a run with it has, more
- * memory never costs more, and nobody's simple checkpoints use their peak better.
+ * tests/whatif/test_curve.c - peak against recomputation on every sample net: each point is what a run with it has,
+ * more memory never costs more, and nobody's simple checkpoints use their peak better.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -59,7 +59,7 @@ static void has(const struct answer *a, const char *part)
         fail_msg("no \"%s\" in: %s", part, vs_text_get(&a->why));
 }
 
-/* Without backward the graph of a step lives until the loop's names are bound again: two steps are alive at the peak. */
+/* Without backward the graph of a step lives until the loop's names are bound again: two are alive at the peak. */
 static void eval_rises_because_the_step_before_is_still_alive(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "grad=eval");

@@ -1,6 +1,6 @@
 /*
- * tests/lang/run/test_own_step.c - a net's own train_step is the whole step: what the loop leaves alone, the phases that
- * follow from what train_step does, and what toggles mean for it.
+ * tests/lang/run/test_own_step.c - a net's own train_step is the whole step: what the loop leaves alone, the phases
+ * that follow from what train_step does, and what toggles mean for it.
  *
  * What PyTorch does with such nets, event by event: tests/golden_check/test_golden_events.c, own_step.jsonl.gz.
  */

@@ -149,7 +149,10 @@ static void an_object_lives_as_long_as_a_graph_or_an_instance_holds_it(void **st
     assert_int_equal(called, 1);
 }
 
-/* An LSTM: 4 gates, inputs 16, hidden 32, 2 layers: (16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 weights, 2 * 2 * 32 * 4 biases. */
+/*
+ * An LSTM: 4 gates, inputs 16, hidden 32, 2 layers: (16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 weights, 2 * 2 * 32 * 4
+ * biases.
+ */
 static void weights_of_an_lstm_lie_as_in_cudnn(void **state)
 {
     void *rnn = NULL;
