@@ -134,23 +134,6 @@ static uint64_t base_of(const struct session *s, const struct wif_sweep *sweep)
 
 /* ---- JSON ---- */
 
-/* All figures are per training step. */
-static void cost_json(const struct wif_cost *cost, struct vs_json *json)
-{
-    vs_json_key(json, "gpu_cost");
-    if (!cost->is_measured) {
-        vs_json_null(json);
-        return;
-    }
-    vs_json_object_flat(json);
-    vs_json_put_double(json, "recompute_ns", cost->rerun_ns);
-    vs_json_put_double(json, "first_ns", cost->first_ns);
-    vs_json_put_double(json, "share", wif_cost_share(cost));
-    vs_json_put_double(json, "recomputed_ops", cost->rerun_ops);
-    vs_json_put_double(json, "unmeasured_ops", cost->unmeasured);
-    vs_json_end(json);
-}
-
 static void answer_json(const struct session *s, const struct rpl_trace *run,
                         const struct answer *answer, struct vs_json *json)
 {
@@ -165,7 +148,7 @@ static void answer_json(const struct session *s, const struct rpl_trace *run,
     vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
     vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
     vs_json_put_uint(json, "total_flops", answer->sum.flops);
-    cost_json(&answer->cost, json);
+    wif_cost_json(&answer->cost, json);
     vs_json_put_uint(json, "events", answer->sum.events);
     vs_json_put_double(json, "milliseconds", answer->milliseconds);
     vs_json_put_string(json, "refused", answer->refused);
@@ -500,21 +483,6 @@ static void print_one(struct session *s, const char *label, const struct answer 
     vs_json_end(&j);
 }
 
-static enum vs_status print_curve(const struct session *s, const char *name, bool json,
-                                  struct vs_text *out, struct vs_error *err)
-{
-    struct cli_curve curve;
-    enum vs_status st = cli_curve_fill(&curve, s->trace, &s->set, name, err);
-
-    if (st)
-        return st;
-    if (json)
-        cli_curve_json(&curve, out);
-    else
-        cli_curve_text(&curve, out);
-    return VS_OK;
-}
-
 static enum vs_status session_open(const struct cli_args *args, struct session *s,
                                    struct vs_error *err)
 {
@@ -573,7 +541,7 @@ static int run(const struct cli_args *args)
         goto out;
     }
     if (cli_args_has(args, "curve")) {
-        if (print_curve(&s, cli_args_value(args, "curve"), json, &text, &err)) {
+        if (cli_curve_print(s.trace, &s.set, cli_args_value(args, "curve"), json, &text, &err)) {
             status = cli_fail(&err);
             goto out;
         }

@@ -189,3 +189,17 @@ void cli_curve_json(const struct cli_curve *curve, struct vs_text *out)
     vs_json_put_double(&json, "off", curve->off);
     vs_json_end(&json);
 }
+
+enum vs_status cli_curve_print(struct rpl_trace *base, const struct vs_toggles *set,
+                               const char *name, bool json, struct vs_text *out,
+                               struct vs_error *err)
+{
+    struct cli_curve curve;
+    enum vs_status st = cli_curve_fill(&curve, base, set, name, err);
+
+    if (!st && json)
+        cli_curve_json(&curve, out);
+    else if (!st)
+        cli_curve_text(&curve, out);
+    return st;
+}

@@ -53,5 +53,9 @@ VS_MUST_USE enum vs_status cli_curve_fill(struct cli_curve *out, struct rpl_trac
                                           struct vs_error *err);
 void cli_curve_text(const struct cli_curve *curve, struct vs_text *out);
 void cli_curve_json(const struct cli_curve *curve, struct vs_text *out);
+/* The three in one: fills a curve and appends it as text or JSON. Errors: as cli_curve_fill. */
+VS_MUST_USE enum vs_status cli_curve_print(struct rpl_trace *base, const struct vs_toggles *set,
+                                           const char *name, bool json, struct vs_text *out,
+                                           struct vs_error *err);
 
 #endif

@@ -226,3 +226,19 @@ double wif_cost_share(const struct wif_cost *cost)
 
     return all > 0 ? cost->rerun_ns / all : 0;
 }
+
+void wif_cost_json(const struct wif_cost *cost, struct vs_json *json)
+{
+    vs_json_key(json, "gpu_cost");
+    if (!cost->is_measured) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object_flat(json);
+    vs_json_put_double(json, "recompute_ns", cost->rerun_ns);
+    vs_json_put_double(json, "first_ns", cost->first_ns);
+    vs_json_put_double(json, "share", wif_cost_share(cost));
+    vs_json_put_double(json, "recomputed_ops", cost->rerun_ops);
+    vs_json_put_double(json, "unmeasured_ops", cost->unmeasured);
+    vs_json_end(json);
+}

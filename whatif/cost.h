@@ -17,6 +17,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "replay/trace/trace.h"
 
 struct wif_costs;
@@ -50,5 +51,8 @@ void wif_costs_free(struct wif_costs *costs);
 /* The cost of `run`, a what-if of the same net, or the recording itself. Reads it once if the recording has times. */
 VS_MUST_USE enum vs_status wif_cost_fill(const struct wif_costs *costs, struct rpl_trace *run,
                                          struct wif_cost *out, struct vs_error *err);
+
+/* Write the member gpu_cost (docs/formats/json.md), of a training step; null where nothing was measured. */
+void wif_cost_json(const struct wif_cost *cost, struct vs_json *json);
 
 #endif
