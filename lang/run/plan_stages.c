@@ -104,12 +104,15 @@ static void run_cuts(struct builder *b, size_t r)
 
 /* Cuts of one run at most: where it has twice as many, solving gets slow and hardly a placement better. */
 #define CUTS_MAX 64
+/* Cuts of all runs from which on cuts are left out inside of blocks, too. */
+#define MANY_CUTS 1200
 
 /*
- * Removes cuts that no placement needs: a checkpoint that begins where the next call frees its input would hold that
- * for nothing; the cut before serves as well. Of a very long run every few cuts remain.
+ * Of a very long run keeps every few cuts. is_long: also leaves out those where the next call frees its input. A
+ * checkpoint that begins there would hold the input for nothing; one that ends there, before an activation, lowers the
+ * peak by that of the activation alone.
  */
-static void cuts_thin(struct builder *b, size_t r)
+static void cuts_thin(struct builder *b, size_t r, bool is_long)
 {
     struct pln_run *run = &b->chain->chain.runs[r];
     size_t *from = b->chain->runs[r].from;
@@ -119,7 +122,7 @@ static void cuts_thin(struct builder *b, size_t r)
     for (size_t c = 0; c < run->count; c++) {
         bool is_end = c == 0 || c + 1 == run->count;
 
-        if (is_end || b->freed[run->cuts[c]] == 0) {
+        if (is_end || !is_long || b->freed[run->cuts[c]] == 0) {
             run->cuts[kept] = run->cuts[c];
             from[kept++] = from[c];
         }
@@ -137,6 +140,7 @@ static void cuts_thin(struct builder *b, size_t r)
 static void cuts_find(struct builder *b)
 {
     struct lang_plan_chain *chain = b->chain;
+    size_t cuts = 0;
     size_t outer = 0;
     size_t kept = 0;
 
@@ -144,7 +148,9 @@ static void cuts_find(struct builder *b)
     for (size_t r = 0; r < chain->run_count; r++)
         run_cuts(b, r);
     for (size_t r = 0; r < chain->run_count; r++)
-        cuts_thin(b, r);
+        cuts += chain->chain.runs[r].count;
+    for (size_t r = 0; r < chain->run_count; r++)
+        cuts_thin(b, r, cuts > MANY_CUTS);
     for (size_t r = 0; r < chain->run_count; r++) {
         if (chain->chain.runs[r].count < 2) {
             vs_free(chain->chain.runs[r].cuts);

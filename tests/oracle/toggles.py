@@ -189,10 +189,22 @@ def wrap_checkpoint(model, toggles):
             raise Refused("%d segments of %d children" % (count, len(target)))
         _wrap_segments(target, count, words)
         return ["%s: %d of %d" % (path or "(model)", count, len(target))]
+    if kind.startswith("("):
+        return _place(model, kind)
     paths = kind.split(",")
     for path in paths:
         _wrap_block(model.get_submodule(path), words)
     return paths
+
+
+def _place(model, text):
+    """The placement that a trace of checkpoint=auto has under `placement`, applied by the file of the prelude."""
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "lang", "prelude", "placement.py")
+    names = {}
+    with open(path) as f:
+        exec(compile(f.read(), path, "exec"), names)
+    names["apply"](model, text)
+    return [text]
 
 
 # ---- in place, freeze, optimizer ----
