@@ -189,7 +189,9 @@ def run(net, settings):
             report_made(optimizer, settings)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     if settings["grad"] == "train":
-        warn_of_batch_norm(plain, settings["accumulate"], settings["batch"] // settings["accumulate"])
+        parts = settings["accumulate"]
+        count = settings["batch"] // parts
+        warn_of_batch_norm(plain, parts, f"the {count} samples of a part, not from the {count * parts} of the step")
     if own_step:
         train_by_step(net, model, net.train_step, optimizer, scaler, settings)
     else:
@@ -207,15 +209,15 @@ def refuse_optimizer(settings):
 # ---- warnings ----
 
 
-def warn_of_batch_norm(model, accumulate, count):
-    if accumulate == 1:
+def warn_of_batch_norm(model, parts, samples):
+    # samples: from which of them statistics are taken, and from which they are not, in words
+    if parts < 2:
         return
     names = [name for name, m in model.named_modules()
              if isinstance(m, nn._BatchNorm) and m.training and m.track_running_stats]
     if len(names) > 0:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        torch._warn_of("accumulate_batch_norm", f"BatchNorm ({names[0]}{more}) takes its statistics from the {count} "
-                       f"samples of a part, not from the {count * accumulate} of the step")
+        torch._warn_of("accumulate_batch_norm", f"BatchNorm ({names[0]}{more}) takes its statistics from {samples}")
 
 
 def warn_of_no_gradient(model):
@@ -348,6 +350,8 @@ def train_by_step(source, net, train_step, optimizer, scaler, settings):
         torch._own_step_close()
     torch._own_step_refuse()
     finish(net, settings)
+    parts = torch._own_step_parts()
+    warn_of_batch_norm(net, parts, f"each of the {parts} parts that train_step accumulates, not from all of them")
 
 
 def refuse_loss(settings):

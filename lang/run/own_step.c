@@ -108,6 +108,21 @@ static void autocast_note(struct lang_own_step *own)
     own->own_regions++;
 }
 
+/* Counts the parts of a batch that is accumulated: each has a forward and a backward(), and they share a step. */
+static void accumulation_note(struct lang_own_step *own, enum lang_part part)
+{
+    if (part == LANG_PART_FORWARD) {
+        own->has_forward = true;
+    } else if (part == LANG_PART_BACKWARD) {
+        own->backwards += own->has_forward;
+        own->has_forward = false;
+    } else if (part == LANG_PART_OPTIMIZER) {
+        if (own->backwards > own->most_backwards)
+            own->most_backwards = own->backwards;
+        own->backwards = 0;
+    }
+}
+
 static bool part_begin(void *user, enum lang_part part, bool *has_begun)
 {
     struct lang_own_step *own = user;
@@ -118,6 +133,7 @@ static bool part_begin(void *user, enum lang_part part, bool *has_begun)
     }
     if (is_within(own, part))
         return true;
+    accumulation_note(own, part);
     if (part == LANG_PART_FORWARD)
         region_enter(own);
     else if (part != LANG_PART_ZERO_GRAD)

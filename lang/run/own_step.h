@@ -38,6 +38,8 @@ struct lang_run_state;
  * regions      how often it was entered in the run
  * own_regions  how many regions train_step has entered itself, outside modules
  * stepped      how many parts were a step of an optimizer
+ * has_forward  a forward has begun since the last backward()
+ * backwards    backward() of a forward of its own, since an optimizer's last step; most_backwards: the highest of these
  * counts       how many phases of each kind have ended in this step
  */
 struct lang_own_step {
@@ -56,6 +58,8 @@ struct lang_own_step {
     uint64_t regions;
     uint64_t own_regions;
     uint64_t stepped;
+    bool has_forward;
+    uint64_t backwards, most_backwards;
     uint32_t counts[VS_PHASE_COUNT];
 };
 

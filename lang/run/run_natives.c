@@ -260,6 +260,16 @@ static bool native_own_step_refuse(struct lang_vm *vm, const struct lang_call *c
     return true;
 }
 
+/* torch._own_step_parts(): the highest number of parts that were accumulated for one step of an optimizer */
+static bool native_own_step_parts(struct lang_vm *vm, const struct lang_call *call,
+                                  struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_own_step_parts", 0))
+        return false;
+    *out = lang_int((int64_t)run_of(call)->own_step.most_backwards);
+    return true;
+}
+
 static bool native_new_gradients(struct lang_vm *vm, const struct lang_call *call,
                                  struct lang_value *out)
 {
@@ -487,6 +497,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_own_step_end", native_own_step_end},
         {"_own_step_close", native_own_step_close},
         {"_own_step_refuse", native_own_step_refuse},
+        {"_own_step_parts", native_own_step_parts},
         {"_new_gradients", native_new_gradients},
         {"_note_parameters", native_note_parameters},
         {"_note_inplace", native_note_inplace},

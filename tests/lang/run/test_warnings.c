@@ -46,6 +46,14 @@
                  "    def forward(self, x):\n"                                                     \
                  "        return self.norm(self.a(x))\n" BATCH
 
+/* A batch accumulated by hand, in so many parts. */
+#define PARTS(count)                                                                               \
+    "def train_step(model, optimizer, scaler, inputs, targets):\n"                                 \
+    "    for x, y in zip(inputs.chunk(" count "), targets.chunk(" count ")):\n"                    \
+    "        F.cross_entropy(model(x), y).backward()\n"                                            \
+    "    optimizer.step()\n"                                                                       \
+    "    optimizer.zero_grad()\n"
+
 #define UNUSED                                                                                     \
     NET_RUN_HEAD "class Net(nn.Module):\n"                                                         \
                  "    def __init__(self):\n"                                                       \
@@ -123,6 +131,14 @@ static const struct trap TRAPS[] = {
      NORM,
      {"accumulate", "4"},
      NORM,
+     {NULL}},
+    {LANG_WARN_ACCUMULATE_NORM,
+     0,
+     "BatchNorm (norm) takes its statistics from each of the 4 parts that train_step accumulates, "
+     "not from all of them",
+     NORM PARTS("4"),
+     {NULL},
+     NORM PARTS("1"),
      {NULL}},
     {LANG_WARN_EPS_UNDERFLOW,
      0,
