@@ -3,11 +3,16 @@
  */
 #include "standin/needs.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "standin/elf.h"
 #include "standin/family.h"
+
+#define NAMES_BYTES_MAX ((size_t)16 << 20)
 
 static const char *keep(struct sti_needs *needs, const char *text)
 {
@@ -87,6 +92,53 @@ enum vs_status sti_needs_file(struct sti_needs *needs, const char *path, struct 
             sti_needs_function(needs, import->name);
     }
     sti_elf_release(&elf);
+    return VS_OK;
+}
+
+/* ---- names ---- */
+
+static bool is_name(const char *text, size_t len)
+{
+    if (len < 4 || len > 100)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+            return false;
+    return true;
+}
+
+/* Texts that stand between NULs. */
+static void names_add(struct sti_needs *needs, const char *bytes, size_t len)
+{
+    const char *end = bytes + len;
+
+    for (const char *text = bytes; text < end;) {
+        const char *nul = memchr(text, '\0', (size_t)(end - text));
+        enum sti_family family;
+
+        if (!nul)
+            return;
+        family = is_name(text, (size_t)(nul - text)) ? sti_family_of(text) : STI_FAMILY_COUNT;
+        if (family == STI_DRIVER || family == STI_NVML)
+            sti_needs_function(needs, text);
+        text = nul + 1;
+    }
+}
+
+enum vs_status sti_needs_names(struct sti_needs *needs, const char *path, struct vs_error *err)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes;
+    size_t len;
+
+    if (!file)
+        return vs_fail(err, VS_E_IO, "%s: %s", path, strerror(errno));
+    bytes = vs_alloc(NAMES_BYTES_MAX + 1);
+    len = fread(bytes, 1, NAMES_BYTES_MAX + 1, file);
+    fclose(file);
+    if (len <= NAMES_BYTES_MAX)
+        names_add(needs, bytes, len);
+    vs_free(bytes);
     return VS_OK;
 }
 

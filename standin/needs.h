@@ -48,6 +48,12 @@ void sti_needs_function(struct sti_needs *needs, const char *name);
 VS_MUST_USE enum vs_status sti_needs_file(struct sti_needs *needs, const char *path,
                                           struct vs_error *err);
 /*
+ * Add the functions of the driver and of NVML whose names are texts in the library at `path`: those it looks up by
+ * name. A file of more than 16 MiB is not read: PyTorch's lookups are in a small library. VS_E_IO: it cannot be read.
+ */
+VS_MUST_USE enum vs_status sti_needs_names(struct sti_needs *needs, const char *path,
+                                           struct vs_error *err);
+/*
  * Give each function without a library to the one of its family, without a version where all of that library have
  * none. Functions of libraries that nobody needs are left out. Call it once, after all has been added.
  */

@@ -18,6 +18,9 @@
 /* Changes with what a stub library is. */
 #define STUBS_VERSION 1
 
+/* The library that looks functions of the driver and of NVML up by name (c10/cuda/driver_api.cpp). */
+#define DRIVER_API "libc10_cuda.so"
+
 #define INSTALL                                                                                    \
     "install PyTorch's build for CUDA; of the packages it asks for, those of nvidia are not "      \
     "needed (`pip install --no-deps torch`)"
@@ -119,6 +122,9 @@ enum vs_status sti_torch_needs(const char *folder, const char *const *functions,
         if (snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) < (int)sizeof(path))
             st = sti_needs_file(out, path, err);
     entries_free(entries, count);
+    if (!st && is_in(folder, DRIVER_API) &&
+        snprintf(path, sizeof(path), "%s/" DRIVER_API, folder) < (int)sizeof(path))
+        st = sti_needs_names(out, path, err);
     for (; *functions && !st; functions++)
         sti_needs_function(out, *functions);
     sti_needs_settle(out);

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "replay/report/by_value.h"
+#include "replay/report/played.h"
 #include "replay/report/report_internal.h"
 #include "replay/report/warnings.h"
 
@@ -143,6 +144,7 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     }
     vs_text_add(out, given ? "\n" : " none set\n");
     add_derived(trace, out);
+    rpl_played_text(trace, out);
 }
 
 /* "  in `op` of module, line 24 of Net.forward" and the line itself. */

@@ -170,7 +170,7 @@ static int cudaDeviceGetAttribute(int *value, int attribute, int device)
 static int cudaGetDeviceCount(int *count)
 {
     *count = sti_gpu()->count;
-    return STI_SUCCESS;
+    return *count ? STI_SUCCESS : sti_error(STI_NO_DEVICE);
 }
 
 static int cudaGetDevice(int *device)
@@ -264,6 +264,7 @@ const char *sti_error_text(int error, bool is_name)
         {STI_SUCCESS, "cudaSuccess", "no error"},
         {STI_INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"},
         {STI_OUT_OF_MEMORY, "cudaErrorMemoryAllocation", "out of memory"},
+        {STI_NO_DEVICE, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
         {STI_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
         {STI_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
         {STI_PEER_ALREADY_ENABLED, "cudaErrorPeerAccessAlreadyEnabled",

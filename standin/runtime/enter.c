@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -40,6 +41,27 @@ static int answer(int how, char *text, size_t size, const char *what)
     return how;
 }
 
+/* How many of `count` devices CUDA_VISIBLE_DEVICES leaves: its numbers up to the first that is none of them. */
+static int visible_of(int count)
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    int visible = 0;
+    char *end;
+
+    if (!text)
+        return count;
+    for (; visible < count; text = end + 1) {
+        const long number = strtol(text, &end, 10);
+
+        if (end == text || number < 0 || number >= count)
+            break;
+        visible++;
+        if (*end != ',')
+            break;
+    }
+    return visible;
+}
+
 static void gpu_set(const struct vs_target *target, int count)
 {
     struct sti_gpu gpu = {
@@ -47,7 +69,7 @@ static void gpu_set(const struct vs_target *target, int count)
         .capability = target->capability,
         .processors = target->processors,
         .threads = target->threads,
-        .count = count,
+        .count = visible_of(count),
     };
 
     snprintf(gpu.name, sizeof(gpu.name), "%s", target->name);
@@ -87,7 +109,7 @@ static enum vs_status stubs_load(const char *torch, const char *root, const char
                                  struct vs_error *err)
 {
     struct vs_error ignored = VS_ERROR_INIT;
-    struct sti_needs needs = {NULL};
+    struct sti_needs needs = {.strings = NULL};
     struct sti_cache cache;
     uint64_t key = 0;
     enum vs_status st = sti_torch_key(torch, functions, &key, err);
@@ -136,7 +158,9 @@ static int enter(const struct sti_request *request, char *text, size_t size)
         snprintf(root, sizeof(root), "%s", request->cache);
     else if (!sti_cache_root(root, sizeof(root)))
         root[0] = '\0';
-    gpu_set(target, request->count > 0 ? request->count : 1);
+    gpu_set(target, request->count < 1                 ? 1
+                    : request->count > STI_DEVICES_MAX ? STI_DEVICES_MAX
+                                                       : request->count);
     sti_versions_set(&versions);
     sti_log_open(given(request->log));
     functions = sti_call_names();
@@ -167,7 +191,7 @@ int sti_enter(const struct sti_request *request, char *text, size_t size)
 /* What `needs` has and no loaded stub: whole libraries, and functions, which go into one library more. */
 static enum vs_status missing_load(const struct sti_needs *needs, struct vs_error *err)
 {
-    struct sti_needs more = {NULL};
+    struct sti_needs more = {.strings = NULL};
     char soname[64];
     enum vs_status st = VS_OK;
 
@@ -196,7 +220,7 @@ static enum vs_status missing_load(const struct sti_needs *needs, struct vs_erro
 int sti_admit(const char *path, char *text, size_t size)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct sti_needs needs = {NULL};
+    struct sti_needs needs = {.strings = NULL};
     enum vs_status st;
 
     *text = '\0';

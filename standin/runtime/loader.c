@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "standin/runtime/runtime.h"
+#include "standin/family.h"
+#include "standin/runtime/calls.h"
 #include "standin/runtime/unknown.h"
 #include "standin/stub.h"
 
@@ -28,6 +29,8 @@ static void targets_fill(struct sti_table *table)
         const char *name = sti_table_name(table, table->entries[i].name);
         sti_function *function = sti_call_find(name);
 
+        if (!function && sti_family_of(name) == STI_DRIVER)
+            function = sti_driver_find(name);
         if (!function)
             function = sti_call_default(name);
         if (!function)
@@ -92,7 +95,7 @@ out:
 
 void *sti_loader_unknown(const char *function)
 {
-    struct sti_needs needs = {NULL};
+    struct sti_needs needs = {.strings = NULL};
     struct vs_text soname = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
     void *handle;

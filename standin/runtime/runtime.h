@@ -24,6 +24,7 @@ enum {
     STI_SUCCESS = 0,
     STI_INVALID_VALUE = 1,
     STI_OUT_OF_MEMORY = 2,
+    STI_NO_DEVICE = 100,
     STI_INVALID_DEVICE = 101,
     STI_NOT_FOUND = 500,
     STI_PEER_ALREADY_ENABLED = 704,
@@ -33,7 +34,7 @@ enum {
 
 #define STI_DEVICES_MAX 64
 
-/* The GPU that is played; each of `count` devices is one. Columns of base/target.def. */
+/* The GPU that is played; each of `count` devices is one, at most STI_DEVICES_MAX. Columns of base/target.def. */
 struct sti_gpu {
     char name[64];
     char title[64];

@@ -32,10 +32,6 @@ const struct sti_versions *sti_versions(void)
 void sti_gpu_set(const struct sti_gpu *gpu)
 {
     state.gpu = *gpu;
-    if (state.gpu.count < 1)
-        state.gpu.count = 1;
-    if (state.gpu.count > STI_DEVICES_MAX)
-        state.gpu.count = STI_DEVICES_MAX;
 }
 
 void sti_versions_set(const struct sti_versions *versions)

@@ -64,7 +64,7 @@ static void what_was_written_is_found_and_can_be_loaded(void **state)
     assert_false(sti_cache_find(root, KEY, &cache));
     write_cache(root, VS_OK);
     assert_true(sti_cache_find(root, KEY, &cache));
-    assert_false(sti_cache_find(root, KEY + 1, &(struct sti_cache){NULL}));
+    assert_false(sti_cache_find(root, KEY + 1, &(struct sti_cache){.folder = NULL}));
     assert_int_equal(cache.count, 2);
     assert_string_equal(cache.names[0], "libfirst_of_cache.so.1");
     snprintf(path, sizeof(path), "%s/%s", cache.folder, cache.names[0]);

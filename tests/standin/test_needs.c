@@ -36,7 +36,7 @@ static int times(const struct sti_need *need, const char *name, const char **ver
 
 static void a_library_s_needs_of_cuda_are_collected(void **state)
 {
-    struct sti_needs needs = {NULL};
+    struct sti_needs needs = {.strings = NULL};
     struct vs_error err = VS_ERROR_INIT;
     const char *version = NULL;
 
@@ -56,7 +56,7 @@ static void a_library_s_needs_of_cuda_are_collected(void **state)
 
 static void a_function_found_by_name_gets_the_version_of_its_library(void **state)
 {
-    struct sti_needs needs = {NULL};
+    struct sti_needs needs = {.strings = NULL};
     const char *version = NULL;
 
     (void)state;
@@ -74,7 +74,7 @@ static void a_function_found_by_name_gets_the_version_of_its_library(void **stat
 
 static void a_function_of_two_versions_is_there_twice(void **state)
 {
-    struct sti_needs needs = {NULL};
+    struct sti_needs needs = {.strings = NULL};
     const char *version = NULL;
 
     (void)state;
@@ -87,12 +87,37 @@ static void a_function_of_two_versions_is_there_twice(void **state)
     sti_needs_release(&needs);
 }
 
+/* As texts of a library's data: only whole ones, and only of the driver and of NVML. */
+static void functions_that_are_looked_up_by_name_are_found_in_the_data(void **state)
+{
+    static const char DATA[] =
+        "x\0cuMemCreate\0nvmlInit_v2\0cudaMalloc\0 cuInit\0cu\0cuBad-name\0cuCut";
+    struct sti_needs needs = {.strings = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+    const char *version = NULL;
+
+    (void)state;
+    sti_needs_library(&needs, "libcuda.so.1");
+    sti_needs_library(&needs, "libnvidia-ml.so.1");
+    sti_needs_library(&needs, "libcudart.so.13");
+    assert_int_equal(sti_needs_names(&needs, shared_file("data", DATA, sizeof(DATA) - 1), &err),
+                     VS_OK);
+    assert_int_equal(sti_needs_names(&needs, shared_path("none"), &err), VS_E_IO);
+    sti_needs_settle(&needs);
+    assert_int_equal(library(&needs, "libcuda.so.1")->count, 1);
+    assert_int_equal(times(library(&needs, "libcuda.so.1"), "cuMemCreate", &version), 1);
+    assert_int_equal(times(library(&needs, "libnvidia-ml.so.1"), "nvmlInit_v2", &version), 1);
+    assert_int_equal(library(&needs, "libcudart.so.13")->count, 0);
+    sti_needs_release(&needs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_s_needs_of_cuda_are_collected),
         cmocka_unit_test(a_function_found_by_name_gets_the_version_of_its_library),
         cmocka_unit_test(a_function_of_two_versions_is_there_twice),
+        cmocka_unit_test(functions_that_are_looked_up_by_name_are_found_in_the_data),
     };
 
     return cmocka_run_group_tests(tests, NULL, shared_cleanup);

@@ -162,7 +162,13 @@ def play(folder, torch_file):
     if gpu == "none" or "standin" not in settings:
         return None
     torch_folder = os.path.dirname(torch_file)
-    library = library_open(settings["standin"])
+    try:
+        library = library_open(settings["standin"])
+    except OSError as e:  # another C library, another architecture
+        if gpu != "auto":
+            say_once(folder, "refused", "no GPU is played: %s; this Python must be of x86-64 and glibc, as PyTorch's "
+                     "build for CUDA is" % e)
+        return None
     text = ctypes.create_string_buffer(TEXT_BYTES)
     request = Request(os.fsencode(os.path.join(torch_folder, "lib")), b"" if gpu == "auto" else gpu.encode(), b"",
                       os.fsencode(os.path.join(folder, "standin")), gpu_count(settings),

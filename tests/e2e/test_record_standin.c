@@ -1,0 +1,234 @@
+/*
+ * tests/e2e/test_record_standin.c - `vramscope record --gpu NAME -- python3 …`: a GPU is played, or clear words say why
+ * not.
+ *
+ * PyTorch is a package of the test's own, whose libraries are those of tests/standin/fake.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/e2e/program.h"
+#include "tests/skip.h"
+
+/* What its torch does: load its library as PyTorch does, and ask it how many devices there are. */
+#define TORCH                                                                                      \
+    "import ctypes, os\n"                                                                          \
+    "ctypes.CDLL(os.environ['FAKE_PLAIN'], ctypes.RTLD_GLOBAL)\n"                                  \
+    "lib = ctypes.CDLL(os.path.join(os.path.dirname(__file__), 'lib', 'libtorch_cuda.so'))\n"      \
+    "devices, unforeseen = lib.fake_devices, lib.fake_unforeseen\n"
+#define VERSION "cuda: str = '13.2'\n"
+#define PROGRAM "import torch\nprint(torch.devices(), torch.unforeseen(1))\n"
+
+static void run(const char *command)
+{
+    if (system(command) != 0)
+        fail_msg("%s failed", command);
+}
+
+/* The folder of the build that has the program under test. */
+static const char *build(void)
+{
+    static char path[512];
+    const char *program = getenv("VRAMSCOPE");
+
+    snprintf(path, sizeof(path), "%s", program ? program : "build/vramscope");
+    *strrchr(path, '/') = '\0';
+    return path;
+}
+
+/* library: the file that becomes torch/lib/NAME. */
+static void torch_make(const char *name, const char *library)
+{
+    char command[2048];
+
+#ifndef __x86_64__
+    tests_skip("a GPU is played on x86-64 alone");
+#endif
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
+        tests_skip("there is no python3 of 3.8 or newer");
+    snprintf(command, sizeof(command), "rm -rf '%s'/* && mkdir -p '%s'", program_folder(),
+             program_path("site/torch/lib"));
+    run(command);
+    program_file("site/torch/__init__.py", TORCH);
+    program_file("site/torch/version.py", VERSION);
+    snprintf(command, sizeof(command), "cp '%s' '%s/%s'", library, program_path("site/torch/lib"),
+             name);
+    run(command);
+    snprintf(command, sizeof(command), "%s/fake/standin/cuda/libplain.so.1", build());
+    setenv("FAKE_PLAIN", realpath(command, NULL), 1);
+    setenv("PYTHONPATH", program_path("site"), 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("XDG_CACHE_HOME", program_path("cache"), 1);
+    setenv("TMPDIR", program_folder(), 1);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("LOCAL_WORLD_SIZE");
+}
+
+static void torch_for_cuda(void)
+{
+    char library[640];
+
+    snprintf(library, sizeof(library), "%s/fake/standin/torch/lib/libtorch_cuda.so", build());
+    torch_make("libtorch_cuda.so", library);
+}
+
+static struct program record(const char *gpu, const char *text)
+{
+    return program_run("record", "--gpu", gpu, "-o", program_path("trace.db"), "--", "python3",
+                       program_file("train.py", text), NULL);
+}
+
+static void check(struct program p, int status, const char *out, const char *err)
+{
+    if (p.status != status || strcmp(p.out, out) != 0 || !strstr(p.err, err))
+        fail_msg("status %d (not %d), out: %s; err: %s; but should: %s, %s", p.status, status,
+                 p.out, p.err, out, err);
+    program_release(&p);
+}
+
+static int lines_with(const char *text, const char *word)
+{
+    int n = 0;
+
+    for (; (text = strstr(text, word)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static void a_gpu_is_played_and_one_line_says_so(void **state)
+{
+    struct program p;
+
+    (void)state;
+    torch_for_cuda();
+    p = record("h100",
+               "import os, subprocess, sys\nimport torch\nprint(torch.devices())\n"
+               "sys.stdout.flush()\n"
+               "subprocess.run([sys.executable, '-c', 'import torch; print(torch.devices())'])\n");
+    assert_int_equal(lines_with(p.err, "runs over a stand-in that plays H100 SXM, 79.19 GiB, "
+                                       "compute capability 9.0"),
+                     1);
+    check(p, 0, "1\n1\n", "as asked for");
+}
+
+static void what_nobody_foresaw_is_named_at_the_end(void **state)
+{
+    struct program p;
+
+    (void)state;
+    torch_for_cuda();
+    p = record("t4", PROGRAM);
+    assert_int_equal(lines_with(p.err, "libcudart.so.13 cudaFoo"), 1);
+    check(p, 0, "1 801\n", "not known: libcudart.so.13 cudaFoo; what follows from it may differ");
+}
+
+static void several_gpus_are_played_where_that_is_asked_for(void **state)
+{
+    const char *path;
+
+    (void)state;
+    torch_for_cuda();
+    path = program_file("train.py", "import torch\nprint(torch.devices())\n");
+    check(program_run("record", "--gpu", "t4", "--gpus", "3", "-o", program_path("trace.db"), "--",
+                      "python3", path, NULL),
+          0, "3\n", "Tesla T4");
+    setenv("LOCAL_WORLD_SIZE", "4", 1); /* as torchrun says how many processes it started */
+    check(record("t4", "import torch\nprint(torch.devices())\n"), 0, "4\n", "Tesla T4");
+    unsetenv("LOCAL_WORLD_SIZE");
+    setenv("CUDA_VISIBLE_DEVICES", "2,0,7,1", 1); /* CUDA stops at the first that is not there */
+    check(program_run("record", "--gpu", "t4", "--gpus", "3", "-o", program_path("trace.db"), "--",
+                      "python3", path, NULL),
+          0, "2\n", "Tesla T4");
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    check(record("t4", "import torch\nprint(torch.devices())\n"), 0, "-1\n", "Tesla T4");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+static void none_is_played_where_none_is_wanted(void **state)
+{
+    struct program p;
+
+    (void)state;
+    torch_for_cuda();
+    p = record("none", PROGRAM);
+    assert_null(strstr(p.err, "stand-in"));
+    assert_int_not_equal(access(program_path("cache"), F_OK), 0);
+    check(p, 1, "", "libcudart.so.13"); /* as without vramscope: CUDA is not there */
+}
+
+static void the_second_start_uses_what_the_first_one_wrote(void **state)
+{
+    struct program p;
+    char command[512];
+
+    (void)state;
+    torch_for_cuda();
+    check(record("t4", PROGRAM), 0, "1 801\n", "plays");
+    /* newer files would be written anew: nothing below the cache may be newer than this */
+    snprintf(command, sizeof(command), "touch '%s'", program_path("mark"));
+    run(command);
+    p = record("t4", PROGRAM);
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    snprintf(command, sizeof(command), "test -z \"$(find '%s' -newer '%s')\"",
+             program_path("cache"), program_path("mark"));
+    run(command);
+}
+
+static void a_cache_that_cannot_be_written_is_no_obstacle(void **state)
+{
+    (void)state;
+    torch_for_cuda();
+    setenv("XDG_CACHE_HOME", program_file("file", "no folder"), 1);
+    check(record("t4", PROGRAM), 0, "1 801\n", "plays Tesla T4");
+}
+
+static void a_build_for_the_cpu_alone_is_refused_with_what_to_install(void **state)
+{
+    (void)state;
+    torch_make("libtorch_cpu.so", "/dev/null");
+    program_file("site/torch/__init__.py", "");
+    check(record("t4", "import torch\nprint(1)\n"), 0, "1\n", "for the CPU alone");
+    check(record("t4", "import torch\nprint(1)\n"), 0, "1\n", "install PyTorch's build for CUDA");
+}
+
+static void other_names_and_numbers_are_refused(void **state)
+{
+    (void)state;
+    check(program_run("record", "--gpu", "gtx", "--", "true", NULL), 2, "",
+          "--gpu cannot be `gtx`; legal: auto, none, v100-16");
+    check(program_run("record", "--gpus", "65", "--", "true", NULL), 2, "", "--gpus");
+    check(program_run("record", "--gpu", "t4", "sample_nets/lenet.py", NULL), 2, "",
+          "are for programs; a net's GPU is --target");
+}
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_is_played_and_one_line_says_so),
+        cmocka_unit_test(what_nobody_foresaw_is_named_at_the_end),
+        cmocka_unit_test(several_gpus_are_played_where_that_is_asked_for),
+        cmocka_unit_test(none_is_played_where_none_is_wanted),
+        cmocka_unit_test(the_second_start_uses_what_the_first_one_wrote),
+        cmocka_unit_test(a_cache_that_cannot_be_written_is_no_obstacle),
+        cmocka_unit_test(a_build_for_the_cpu_alone_is_refused_with_what_to_install),
+        cmocka_unit_test(other_names_and_numbers_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, cleanup);
+}

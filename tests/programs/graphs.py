@@ -1,0 +1,20 @@
+"""tests/programs/graphs.py - CUDA graphs and a memory pool of the program's own."""
+import torch
+from figures import figures
+
+model = torch.nn.Linear(64, 64).cuda()
+x = torch.randn(8, 64, device="cuda")
+side = torch.cuda.Stream()
+side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    for _ in range(3):
+        model(x).sum().backward()
+torch.cuda.current_stream().wait_stream(side)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = model(x)
+graph.replay()
+torch.cuda.make_graphed_callables(torch.nn.Linear(64, 64).cuda(), (x,))(x).sum().backward()
+with torch.cuda.use_mem_pool(torch.cuda.MemPool()):
+    z = torch.empty(1 << 20, device="cuda")
+figures()

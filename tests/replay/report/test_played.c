@@ -1,0 +1,90 @@
+/*
+ * tests/replay/report/test_played.c - the report says which GPU was played, and where values were read first.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "replay/report/played.h"
+#include "tests/replay/make_trace.h"
+
+/* Text and JSON of a trace with these rows of meta; NULL: without the row. */
+static void texts_of(const char *gpu, const char *reads, const char *first, struct vs_text *text,
+                     struct vs_text *json_text)
+{
+    struct vs_json json;
+    struct make m;
+
+    make_init(&m);
+    if (gpu)
+        rpl_trace_set_meta(m.trace, "gpu_played", gpu);
+    if (reads)
+        rpl_trace_set_meta(m.trace, "host_reads", reads);
+    if (first)
+        rpl_trace_set_meta(m.trace, "host_read_first", first);
+    rpl_played_text(m.trace, text);
+    vs_json_init(&json, json_text);
+    vs_json_object(&json);
+    rpl_played_json(m.trace, &json);
+    vs_json_end(&json);
+    rpl_trace_free(m.trace);
+}
+
+static void check(const char *gpu, const char *reads, const char *first, const char *line,
+                  const char *member)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_text json = {NULL, 0, 0};
+
+    texts_of(gpu, reads, first, &text, &json);
+    if (!strstr(vs_text_get(&text), line) || !strstr(vs_text_get(&json), member))
+        fail_msg("%s%s: without `%s` or `%s`", vs_text_get(&text), vs_text_get(&json), line,
+                 member);
+    vs_text_release(&text);
+    vs_text_release(&json);
+}
+
+static void the_gpu_and_the_first_read_are_named(void **state)
+{
+    (void)state;
+    check("A100", "3 12", "train.py:5 main", "a stand-in for A100", "\"gpu\": \"A100\"");
+    check("A100", "3 12", "train.py:5 main",
+          "the host read some 3 times (12 B), first at train.py:5 main;",
+          "\"first_read\": \"train.py:5 main\"");
+    check("A100", "1 4", NULL, "the host read some 1 time (4 B);", "\"host_read_bytes\": 4");
+}
+
+static void without_a_read_none_is_claimed(void **state)
+{
+    (void)state;
+    check("A100", "0 0", NULL, "values: the host read none\n", "\"host_reads\": 0");
+    check("A100", "damaged", NULL, "values: the host read none\n", "\"host_reads\": 0");
+}
+
+static void a_trace_of_a_real_gpu_says_nothing(void **state)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_text json = {NULL, 0, 0};
+
+    (void)state;
+    texts_of(NULL, NULL, NULL, &text, &json);
+    assert_string_equal(vs_text_get(&text), "");
+    assert_null(strstr(vs_text_get(&json), "played"));
+    vs_text_release(&text);
+    vs_text_release(&json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_gpu_and_the_first_read_are_named),
+        cmocka_unit_test(without_a_read_none_is_claimed),
+        cmocka_unit_test(a_trace_of_a_real_gpu_says_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
