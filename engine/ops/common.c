@@ -101,7 +101,10 @@ static int64_t broadcast_stride(const struct eng_tensor *t, const int64_t *sizes
     return t->strides[own];
 }
 
-/* > 0: dim a must be outside dim b; < 0: inside; 0: no input decides. */
+/*
+ * Order of two dims in the result's memory, as the inputs' strides suggest: > 0: a is the slower one; < 0: b is; 0: no
+ * input decides.
+ */
 static int compare_dims(struct eng_tensor *const *inputs, int count, const int64_t *sizes, int n,
                         int a, int b)
 {
@@ -146,7 +149,7 @@ static void result_strides(struct eng_tensor *const *inputs, int count, const in
         return;
     }
     for (int i = 0; i < n; i++)
-        perm[i] = n - 1 - i; /* fastest first */
+        perm[i] = n - 1 - i; /* dims from the fastest to the slowest */
     for (int i = 1; i < n; i++) {
         int moving = i;
 
@@ -284,7 +287,10 @@ enum vs_dtype eng_result_dtype(struct eng_tensor *const *inputs, int count,
         number = VS_BOOL;
     else if (scalar && scalar->kind == ENG_A_SCALAR)
         number = scalar->v.scalar.is_int ? VS_I64 : VS_F32;
-    /* a lower kind only counts where it raises the category: bool < integer < floating */
+    /*
+     * a 0-dim tensor or a number only counts if its category (bool < integer < floating) is higher than that of the
+     * others
+     */
     for (int step = 0; step < 2; step++) {
         int *higher = step ? &dims : &zero;
 

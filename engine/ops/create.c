@@ -72,7 +72,7 @@ static void fill_for(struct eng_op_call *c, struct eng_tensor *t, const struct e
     case ENG_OP_new_full:
         fill(c, t, scalar_of(value));
         break;
-    default: /* empty: as the memory was; zeros keep runs reproducible */
+    default: /* empty has no defined values; zeros keep runs reproducible */
         fill(c, t, (struct eng_scalar){true, 0, 0});
         break;
     }
@@ -108,7 +108,7 @@ void eng_f_full(struct eng_op_call *c)
                 value);
 }
 
-/* Of the sizes of x, and its strides where it is dense. */
+/* A new tensor with the sizes of x and, if x is dense, its strides. */
 static struct eng_tensor *empty_like(struct eng_op_call *c, const struct eng_tensor *x,
                                      enum vs_dtype dtype, bool on_host)
 {
@@ -419,7 +419,7 @@ void eng_f_copy_(struct eng_op_call *c)
     eng_c_give(c, eng_ref(dst));
 }
 
-/* src: g in src's dtype; input: zeros, because its old value is overwritten */
+/* gradient of src: g in src's dtype; of input: zeros, because its old value is overwritten */
 void eng_b_copy_(struct eng_bw *b)
 {
     struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
@@ -468,7 +468,7 @@ void eng_f_clone_contiguous(struct eng_op_call *c)
         eng_c_give(c, out);
 }
 
-/* A copy in another dtype or on the other side; dense inputs keep their strides. */
+/* A copy in another dtype or on the other device; dense inputs keep their strides. */
 void eng_f_to_copy(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_to_copy_input);
@@ -487,7 +487,7 @@ void eng_f_to_copy(struct eng_op_call *c)
         eng_c_give(c, out);
 }
 
-/* g in the input's dtype and on its side */
+/* g in the input's dtype and on its device */
 void eng_b_to_copy(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_to_copy_input, 0);

@@ -72,7 +72,7 @@ static uint32_t tensor_count(const struct eng_arg *arg)
     return arg->kind == ENG_A_TENSOR ? 1 : arg->kind == ENG_A_TENSORS ? arg->count : 0;
 }
 
-/* May tensor `t`, argument number `i`, be elsewhere than the first one? */
+/* Whether tensor `t`, argument number `i`, may be on another device than the first tensor. */
 static bool may_differ(enum rule rule, int i, const struct eng_arg *arg, const struct eng_tensor *t,
                        bool first_on_host)
 {
@@ -116,7 +116,7 @@ bool eng_devices_allowed(struct eng *e, enum eng_op_id id, const struct eng_sign
             if (may_differ(rule, i, &args[i], t, first->storage->on_host))
                 continue;
             if (rule == RULE_NUMBER && is_number(first) && first->storage->on_host && !inplace) {
-                first = t; /* what was a number on the host does not decide the device */
+                first = t; /* a 0-dim tensor on the host does not decide the device */
                 continue;
             }
             refuse(e, op->name, sig->params[i].name, t);

@@ -201,7 +201,8 @@ static bool condition_holds(const struct eng_node *n, int arg)
 }
 
 /*
- * Before the kernel: inputs. In place, an input that will be overwritten is saved as a clone (or its result is, later).
+ * Saves inputs before the kernel runs. In place, an input that will be overwritten is saved as a clone (or the result
+ * is saved later instead).
  */
 static void save_inputs(struct eng *e, struct eng_node *n, const struct eng_signature *sig,
                         const struct eng_arg *args, bool inplace)
@@ -355,7 +356,7 @@ static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct
     if (!e->grad_enabled || !(differentiates || eng_requires_grad(t)))
         return true;
     if (!t->base && (!t->requires_grad || t->grad_fn))
-        return true; /* the common case, without a text */
+        return true; /* the common case, in which no text is built */
     snprintf(what, sizeof(what), "%s_", op->name);
     snprintf(remedy, sizeof(remedy), "use %s without the underscore", op->name);
     return eng_inplace_allowed(e, what, remedy, t);
@@ -431,7 +432,7 @@ static struct eng_tensor *written_tensor(const struct eng_arg *args, bool inplac
     return inplace && args[0].kind == ENG_A_TENSOR ? args[0].v.tensor : NULL;
 }
 
-/* Below autograd: the kernel alone. */
+/* Runs the kernel without recording history. */
 static bool run_kernel(struct eng_op_call *c)
 {
     struct eng *e = c->e;
@@ -480,7 +481,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     }
     c.needs_grad = n != NULL;
     ok = ok && !e->failed && run_kernel(&c);
-    if (ok) { /* also where a re-run stops at saving the result */
+    if (ok) { /* also where recomputation for a checkpoint stops at saving the result */
         count_op(e, id, ret);
         eng_add_flops(e, flops);
         done = flops;

@@ -13,7 +13,7 @@
 #include "engine/workspace/scratch.h"
 #include "engine/workspace/workspace.h"
 
-enum { NORM_CHUNK = 65536 }; /* elements that a block of the kernel of norms sums */
+enum { NORM_CHUNK = 65536 }; /* elements that one block of the kernel of norms sums up */
 
 /* The op that a row of the op table applies to one element. */
 struct foreach_row {
@@ -267,7 +267,7 @@ static void foreach (struct eng_op_call *c, struct operands operands)
     vs_free(outs);
 }
 
-/* The list alone: neg, sqrt, zero, norm. */
+/* Ops on the list alone: neg, sqrt, zero, norm. */
 void eng_f_foreach(struct eng_op_call *c)
 {
     foreach (c, (struct operands){NULL, NULL, NULL})

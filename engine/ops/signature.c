@@ -35,7 +35,7 @@ static const struct {
     {"index", ENG_P_INDEX},
 };
 
-/* Words a str parameter may default to or be: kept here so that saved arguments can point at something that lives. */
+/* Values of str parameters, kept here so that saved arguments can point to text that outlives the call. */
 static const char *const STR_WORDS[] = {"none",     "tanh",    "mean",  "sum",  "nearest",
                                         "bilinear", "bicubic", "trunc", "floor"};
 
@@ -262,5 +262,5 @@ struct eng_signature *eng_signatures_new(void)
 
 void eng_signatures_free(struct eng_signature *signatures)
 {
-    vs_free(signatures); /* rows are the table's first member */
+    vs_free(signatures); /* the rows are the first member of the table */
 }

@@ -24,7 +24,10 @@ static int spatial_dims(enum eng_op_id id)
     return id == ENG_OP_conv1d || id == ENG_OP_conv_transpose1d ? 1 : 2;
 }
 
-/* args: of ENG_OP_convolution, the input as it was given: one without a batch becomes a batch of one. */
+/*
+ * args: the arguments of ENG_OP_convolution, with the input as given to the op; an input without a batch dim becomes a
+ * batch of one.
+ */
 static void convolve(struct eng_op_call *c, struct eng_arg *args)
 {
     struct eng_tensor *x = args[ARG_convolution_input].v.tensor,
@@ -193,7 +196,7 @@ static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w,
     return x->ndim >= 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
 }
 
-/* For which half-precision images cuDNN is faster, as PyTorch has it (aten/src/ATen/native/Convolution.cpp). */
+/* For which half-precision images PyTorch prefers cuDNN (aten/src/ATen/native/Convolution.cpp). */
 static bool cudnn_is_faster(const struct eng_tensor *x, const struct eng_tensor *w, int64_t stride)
 {
     int64_t batch = x->sizes[0], channels = x->sizes[1], width = x->sizes[3];
@@ -357,7 +360,8 @@ static struct eng_tensor *weight_gradient(const struct conv_bw *k)
 }
 
 /*
- * A sum like any other: under autocast in float32, which is brought back to the bias's type when results are checked.
+ * The bias's gradient is the op sum: under autocast it is computed in float32, and converted to the bias's dtype when
+ * gradients are checked.
  */
 static struct eng_tensor *bias_gradient(const struct conv_bw *k)
 {
@@ -473,7 +477,8 @@ void eng_b_convolution(struct eng_bw *b)
     eng_unref(g);
     if (k.x->ndim >= 4) /* a copy of a 1-D image is kept until the end */
         eng_slot_set(&x, NULL);
-    k.g = b->g[0]; /* the bias is summed from the gradient as it came */
+    /* the bias's gradient is summed from the incoming gradient, not from its copy */
+    k.g = b->g[0];
     if (b->a[ARG_convolution_bias].kind == ENG_A_TENSOR && eng_b_needs(b, ARG_convolution_bias))
         eng_b_give(b, ARG_convolution_bias, bias_gradient(&k));
     eng_unref(x);

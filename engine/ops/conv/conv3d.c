@@ -74,7 +74,7 @@ static void gather(const struct eng *e, const struct eng_view *x, const struct e
     }
 }
 
-/* The reverse: adds the slices to where they came from. */
+/* The reverse: adds the slices to the places of x that they were taken from. */
 static void scatter(const struct eng *e, const struct eng_view *slices, const struct eng_view *sum,
                     int64_t d, const struct eng_conv3d *p)
 {

@@ -62,7 +62,8 @@ void eng_b_unfold(struct eng_bw *b)
     int dim = (int)(asked < 0 ? asked + edge->ndim : asked);
     double p[4] = {1};
 
-    if (gx && step < size) { /* where windows overlap: 0, 1, 2, … for all places that they cover */
+    /* for overlapping windows PyTorch makes an index tensor 0, 1, 2, … of the elements that they cover */
+    if (gx && step < size) {
         int64_t covered = (g->sizes[dim] - 1) * step + size;
 
         eng_unref(eng_empty(b->e, &covered, 1, VS_I64, g->storage->on_host));
@@ -85,7 +86,7 @@ void eng_b_unfold(struct eng_bw *b)
 
 struct geometry {
     int64_t image[2], kernel[2], dilation[2], padding[2], stride[2];
-    int64_t blocks[2]; /* windows down and across: L is their product */
+    int64_t blocks[2]; /* numbers of windows along height and width; their product is L */
 };
 
 static int64_t at(const struct eng_arg *a, int k)
@@ -135,7 +136,7 @@ static bool geometry_of(struct eng *e, struct window_args args, const int64_t *i
     return true;
 }
 
-/* Where row (column) `tap` of all windows lies inside the image: the first such window, and how many. */
+/* The windows whose row (or column) `tap` lies inside the image: the first one, and their number. */
 static int64_t inside(const struct geometry *g, int k, int64_t tap, int64_t *first)
 {
     int64_t start = tap * g->dilation[k] - g->padding[k];
@@ -221,9 +222,8 @@ static void run(struct eng *e, const struct geometry *g, struct eng_tensor *imag
 }
 
 /*
- * The result is first allocated as large as the input and then resized: where it is smaller it keeps that memory,
- * where it is larger it gets new memory while the first is still there. `dense`: the input, row-major, copied in
- * between.
+ * PyTorch allocates the result with the input's size and then resizes it: a smaller result keeps that memory, a larger
+ * one gets new memory while the old one still exists. `dense`: the row-major input, copied in between.
  */
 static struct eng_tensor *resized_out(struct eng *e, struct eng_tensor *x, const int64_t *sizes,
                                       int ndim, struct eng_tensor **dense)

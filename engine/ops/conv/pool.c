@@ -328,7 +328,8 @@ void eng_f_adaptive_avg_pool2d(struct eng_op_call *c)
         struct eng_arg args[] = {eng_at(x), eng_aints(dims, 2), eng_ab(true), eng_anone()};
         struct eng_tensor *mean = eng_call1(e, ENG_OP_mean, args);
 
-        if (mean && lies_last(x)) { /* its strides are set to channels-last ones */
+        /* PyTorch sets the strides of this result to channels-last ones */
+        if (mean && lies_last(x)) {
             int64_t strides[VS_MAX_DIMS];
             struct eng_arg view[] = {eng_at(mean), eng_aints(mean->sizes, 4), eng_aints(strides, 4),
                                      eng_ai(0)};
@@ -407,7 +408,7 @@ static bool upsamples_last(const struct eng_tensor *t)
     return lies_last(t) && t->sizes[1] >= UPSAMPLE_CHANNELS_LAST;
 }
 
-/* The kernels expect 0 for a scale that was not given. */
+/* A scale for the kernels, which take 0 for one that was not given. */
 static double scale_of(const struct eng_arg *arg)
 {
     return arg->kind == ENG_A_SCALAR ? arg->v.scalar.f : 0;

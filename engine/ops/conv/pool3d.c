@@ -360,7 +360,8 @@ void eng_f_adaptive_avg_pool3d(struct eng_op_call *c)
         return;
     }
     mean = eng_call1(e, ENG_OP_mean, args);
-    if (mean && eng_suggests_channels_last(x)) { /* its strides are set to channels-last ones */
+    /* PyTorch sets the strides of this result to channels-last ones */
+    if (mean && eng_suggests_channels_last(x)) {
         struct eng_arg view[] = {eng_at(mean), eng_aints(mean->sizes, 5), eng_aints(strides, 5),
                                  eng_ai(0)};
 

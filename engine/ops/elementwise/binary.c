@@ -78,7 +78,10 @@ static bool is_bool(const struct eng_arg *arg)
     return t ? t->dtype == VS_BOOL : arg->kind == ENG_A_SCALAR && arg->count;
 }
 
-/* Masks are not numbers: `1 - mask` is written `~mask`. Nor is True, which PyTorch takes for a tensor of one. */
+/*
+ * Refuses subtraction with a bool tensor, as PyTorch does (`1 - mask` is written `~mask`), and of True or False, which
+ * count as bool tensors.
+ */
 static bool may_subtract(struct eng_op_call *c, const struct eng_arg *input,
                          const struct eng_arg *other)
 {
@@ -106,7 +109,7 @@ static void elementwise(struct eng_op_call *c, const struct eng_arg *input,
     run_binary(c, row->kernel, input, other, compute, row->kind == TEST ? VS_BOOL : compute, p);
 }
 
-/* Shapes: broadcast. */
+/* Sizes of the result: those of the operands, broadcast. */
 void eng_f_binary(struct eng_op_call *c)
 {
     elementwise(c, &c->a[ARG_binary_input], &c->a[ARG_binary_other], 1);
@@ -158,8 +161,8 @@ static void run_trunc(struct eng_op_call *c, enum vs_dtype compute, struct eng_t
 
         k->copy(&from_a, &va);
         k->copy(&from_z, &vz);
-        k->binary(ENG_B_DIV, floats ? compute : VS_F64, &va, &vz, &vo,
-                  p); /* only its sign counts */
+        /* only the sign of this quotient is used */
+        k->binary(ENG_B_DIV, floats ? compute : VS_F64, &va, &vz, &vo, p);
         k->unary(ENG_U_ABS, &va, &va, p);
         k->unary(ENG_U_ABS, &vz, &vz, p);
         k->binary(floats ? ENG_B_DIV : ENG_B_FLOOR_DIV, compute, &va, &vz, &va, p);
@@ -216,7 +219,7 @@ void eng_f_pow(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* base ** exponent, the base a number: row-major, however the exponent lies. */
+/* base ** exponent with a number as base; the result is row-major, whatever the exponent's strides are. */
 void eng_f_rpow(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_rpow_exponent);
@@ -232,7 +235,10 @@ void eng_f_rpow(struct eng_op_call *c)
 
         c->e->kernels->unary(ENG_U_SCALAR_POW, &vx, &vo, p);
     }
-    /* the base goes to the device as a number of 8 bytes, gone when the op returns; ones are filled in without */
+    /*
+     * PyTorch copies the base to the device, 8 bytes that are freed when the op returns; a base of 1 fills the result
+     * without that copy
+     */
     if (p[0] != 1)
         eng_unref(eng_empty(c->e, NULL, 0, VS_F64, x->storage->on_host));
     eng_c_give(c, out);
@@ -293,8 +299,8 @@ void eng_f_where(struct eng_op_call *c)
 }
 
 /*
- * input with value where mask, each broadcast to the other. What is not in place is a row-major copy, however the
- * input lies.
+ * input where mask is false, value where it is true, each broadcast to the other. The result, if not in place, is a
+ * row-major copy, whatever the input's strides are.
  */
 void eng_f_masked_fill(struct eng_op_call *c)
 {

@@ -62,7 +62,7 @@ void eng_b_rsub(struct eng_bw *b)
                    times(b->e, eng_neg(b->e, b->g[0]), number_or(b, ARG_rsub_alpha, 1)));
 }
 
-/* saved: other, input (PyTorch calls it self, so it comes after) */
+/* saved: other, input, in the order of PyTorch's names (input is `self` there) */
 void eng_b_mul(struct eng_bw *b)
 {
     if (wants(b, ARG_mul_other))
@@ -79,7 +79,8 @@ void eng_b_div(struct eng_bw *b)
 {
     struct eng *e = b->e;
 
-    if (b->a[ARG_div_rounding_mode].kind == ENG_A_STR) { /* rounded: piecewise constant */
+    /* with a rounding mode the quotient is piecewise constant, so the gradients are zeros */
+    if (b->a[ARG_div_rounding_mode].kind == ENG_A_STR) {
         struct eng_arg args[] = {eng_at(b->g[0]), eng_anone(), eng_anone()};
 
         if (wants(b, ARG_div_other))
@@ -216,9 +217,9 @@ void eng_b_rpow(struct eng_bw *b)
 }
 
 /*
- * where(input == other, g / 2, g), zero where the other operand was chosen. `loses` is the comparison of input with
- * other under which the operand's gradient is zero. Made in the order in which C++ evaluates the arguments: the test,
- * the half, the comparison.
+ * where(input == other, g / 2, g), and zero where the other operand was chosen. `loses` is the comparison of input with
+ * other that is true where this operand was not chosen. Temporaries are allocated in the order in which C++ evaluates
+ * the arguments: equality test, half, comparison.
  */
 static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses,
                                         struct eng_tensor *input, struct eng_tensor *other)

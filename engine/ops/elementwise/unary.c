@@ -10,7 +10,7 @@
 #include "engine/core/op_internal.h"
 #include "engine/ops/functions.h"
 
-/* The kernel that computes an op, and how its dtypes are chosen. */
+/* The kernel of an op, and how its dtypes are chosen. */
 struct unary_row {
     enum eng_unary kernel;
     bool floats;  /* an integer input gives a float32 result */
@@ -112,14 +112,14 @@ void eng_f_unary(struct eng_op_call *c)
 
 /* ---- backward ---- */
 
-/* One kernel over (gradient, saved), which takes the numbers p0 to p3: out has the gradient's shape. */
+/* Runs one kernel over (gradient, saved tensor) with the numbers p0 to p3; out has the gradient's sizes. */
 static struct eng_tensor *fused(struct eng_bw *b, struct eng_tensor *saved, enum eng_binary kernel,
                                 double p0, double p1, double p2, double p3)
 {
     const double p[4] = {p0, p1, p2, p3};
     struct eng_op_call c = {.e = b->e, .id = b->node->op};
-    bool saved_first = kernel == ENG_B_THRESHOLD_BACKWARD ||
-                       kernel == ENG_B_LEAKY_RELU_BACKWARD; /* whose strides decide */
+    /* out has the strides of the first operand */
+    bool saved_first = kernel == ENG_B_THRESHOLD_BACKWARD || kernel == ENG_B_LEAKY_RELU_BACKWARD;
     struct eng_tensor *pair[] = {saved_first ? saved : b->g[0], saved_first ? b->g[0] : saved};
     struct eng_tensor *out;
 
@@ -207,7 +207,7 @@ void eng_b_sqrt(struct eng_bw *b)
     eng_unref(twice);
 }
 
-/* (-0.5 * g) * result^3: the power is made first */
+/* (-0.5 * g) * result^3; the power is allocated first */
 void eng_b_rsqrt(struct eng_bw *b)
 {
     struct eng_tensor *cube = eng_pow_scalar(b->e, b->saved[SAVED_rsqrt_result], 3);
@@ -481,7 +481,7 @@ void eng_f_clamp_max(struct eng_op_call *c)
     clamp(c, eng_c_tensor(c, ARG_clamp_max_input), NULL, &c->a[ARG_clamp_max_max]);
 }
 
-/* where(mask, g, 0): the zero is a scalar tensor made first. */
+/* where(mask, g, 0); the 0 is a 0-dim tensor that is allocated first. */
 static struct eng_tensor *where_grad(struct eng_bw *b, struct eng_tensor *mask,
                                      struct eng_tensor *zero)
 {

@@ -16,11 +16,11 @@
 
 enum { MODE_SUM, MODE_MEAN, MODE_MAX };
 
-/* What a call reads, on the host. */
+/* The arguments of a call, read on the host. */
 struct bags {
     const struct eng *e;
     int64_t n, count, width; /* indices, bags, elements of a row */
-    int64_t padding;         /* an index that does not count; -1: none */
+    int64_t padding;         /* padding_idx, whose rows are ignored; -1: none */
     struct eng_host_scratch indices, bag_of,
         sizes;                             /* bag_of [n]; sizes [count]: indices that count */
     struct eng_host_scratch rows, weights; /* in double: [n, width], [n] */
@@ -42,7 +42,7 @@ static bool counts(const struct bags *b, int64_t i)
     return ints(&b->indices)[i] != b->padding;
 }
 
-/* The index that does not count, a negative one from the table's end; -1: none. */
+/* padding_idx, counted from the table's end if negative; -1: none. */
 static int64_t padding_of(const struct eng_arg *arg, int64_t rows)
 {
     if (arg->kind == ENG_A_NONE)
@@ -52,7 +52,7 @@ static int64_t padding_of(const struct eng_arg *arg, int64_t rows)
 
 /* ---- reading ---- */
 
-/* Which bag each index is in; false: the offsets are not those of bags. */
+/* Fills the bag of each index; false: the offsets are not valid. */
 static bool sort_into_bags(struct bags *b, const struct eng_tensor *offsets)
 {
     struct eng_view vo = eng_v(offsets);
@@ -283,7 +283,7 @@ void eng_f_embedding_bag(struct eng_op_call *c)
 
 /* ---- backward ---- */
 
-/* How often the row of each index is read, into `often` [n]. */
+/* How often the row of each index is read in this call, into `often` [n]. */
 static void count_rows(const struct bags *b, double *often)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -324,7 +324,7 @@ static struct eng_host_scratch row_gradients(const struct bags *b, const struct 
     return narrow;
 }
 
-/* What the formulas of one node share. */
+/* What the gradient formulas of one node share. */
 struct bag_bw {
     struct eng_bw *b;
     struct eng_tensor *indices, *offsets, *weights, *g;
@@ -356,7 +356,7 @@ static void add_rows(struct bag_bw *k, const struct eng_tensor *table)
     }
 }
 
-/* Each maximum's gradient goes to its row. */
+/* Adds each maximum's gradient to the row it was taken from. */
 static void add_maxima(struct bag_bw *k, const struct eng_tensor *table)
 {
     const struct eng *e = k->b->e;

@@ -52,7 +52,7 @@ void eng_f_index_select(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* The zeros that the gradients of reads are written into. */
+/* Zeros with the input's sizes, into which the gradient of a read is written. */
 static struct eng_tensor *input_zeros(struct eng_bw *b, const struct eng_edge *edge)
 {
     return eng_zeros(b->e, edge->sizes, edge->ndim, (enum vs_dtype)b->g[0]->dtype,
@@ -117,7 +117,7 @@ void eng_f_index_add(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* g, and for the source what stands at the indices. saved: index */
+/* g for the input; for the source the elements of g at the indices. saved: index */
 void eng_b_index_add(struct eng_bw *b)
 {
     double alpha = b->a[ARG_index_add_alpha].v.scalar.f;
@@ -195,7 +195,7 @@ static void scatter(struct eng_op_call *c, struct eng_tensor *x, int64_t asked_d
         if (!c->inplace)
             c->e->kernels->copy(&vx, &vo);
         if (src) {
-            vs = eng_v(src); /* only the part under the index is read */
+            vs = eng_v(src); /* only as much of src as the index has is read */
             memcpy(vs.sizes, vi.sizes, sizeof(vs.sizes));
         }
         if (!c->e->kernels->scatter(&vo, dim, &vi, src ? &vs : NULL, value,
@@ -228,7 +228,7 @@ static struct eng_tensor *scattered_zero(struct eng_bw *b, const struct eng_arg 
     return index ? eng_call1(b->e, ENG_OP_scatter_value, args) : NULL;
 }
 
-/* g read at the indices */
+/* the elements of g at the indices */
 static struct eng_tensor *gathered(struct eng_bw *b, const struct eng_arg *dim,
                                    struct eng_tensor *index)
 {

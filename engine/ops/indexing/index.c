@@ -55,7 +55,10 @@ static int dims_taken(const struct eng_index *items, uint32_t count)
     return n;
 }
 
-/* A whole number that is a tensor is read and selects like any other; without data which one it is changes nothing. */
+/*
+ * An index that is a 0-dim integer tensor is read and used like a number; without data 0 is used, as its value does not
+ * change the result's size.
+ */
 static struct eng_tensor *select_by(struct eng *e, struct eng_tensor *t, int dim,
                                     struct eng_tensor *number)
 {
@@ -161,7 +164,7 @@ void eng_f_alias(struct eng_op_call *c)
     eng_c_give(c, eng_alias(eng_c_tensor(c, ARG_alias_input)));
 }
 
-/* part[...] = number: a fill; the number never becomes a tensor on the device. */
+/* part[...] = number is a fill; no tensor is made of the number. */
 static void set_number(struct eng *e, struct eng_tensor *part, const struct eng_arg *number)
 {
     struct eng_arg args[] = {eng_at(part), *number};
@@ -171,7 +174,10 @@ static void set_number(struct eng *e, struct eng_tensor *part, const struct eng_
         eng_ret_release(&ret);
 }
 
-/* One index of at most one dim, of longs of the device: PyTorch fills there, and a number stays a number. */
+/*
+ * Whether there is one index tensor with at most one dim, on the device and not int32: PyTorch then fills, and makes no
+ * device tensor of the number.
+ */
 static bool is_one_fill(const struct indexed *part)
 {
     const struct eng_tensor *only = NULL;

@@ -21,11 +21,11 @@ static void *index_out_of_range(struct eng *e, const char *what)
 struct index_plan {
     struct eng_view x;
     struct eng_view idx[VS_MAX_DIMS];
-    bool on_host[VS_MAX_DIMS];  /* of an index: it is, but x is not */
+    bool on_host[VS_MAX_DIMS];  /* of an index: it is on the host, x is not */
     int n;                      /* index tensors */
     int64_t sizes[VS_MAX_DIMS]; /* of the result */
     int ndim;
-    int idx_at, idx_ndim; /* where in the result the indices' dims stand */
+    int idx_at, idx_ndim; /* the indices' dims in the result: first, number */
 };
 
 static bool plan_index(struct eng *e, const struct eng_tensor *x, struct eng_tensor *const *at,
@@ -166,7 +166,10 @@ struct indices {
     struct eng_tensor *copies[VS_MAX_DIMS];
 };
 
-/* Plan with indices brought and alike. False, and nothing to release, where they cannot be. */
+/*
+ * Plans the call, with all indices on the device and equal in size. False, with nothing to release, where that is
+ * impossible.
+ */
 static bool indices_ready(struct eng *e, const struct eng_tensor *x, const struct eng_arg *at,
                           struct index_plan *plan, struct indices *ix)
 {
@@ -186,7 +189,7 @@ static bool indices_ready(struct eng *e, const struct eng_tensor *x, const struc
     return false;
 }
 
-/* Releases the indices: a read frees the last one first, a write the first one first. */
+/* Releases the indices, for a read from the last to the first, for a write from the first to the last. */
 static void indices_release(struct indices *ix, bool is_last_first)
 {
     for (int i = 0; i < VS_MAX_DIMS; i++) {
@@ -197,7 +200,7 @@ static void indices_release(struct indices *ix, bool is_last_first)
     }
 }
 
-/* A view of `t` (of the result's shape) with the indices' dims first, as the kernels want it. */
+/* A view of `t`, which has the result's sizes, with the indices' dims first, as the kernels expect it. */
 static struct eng_view indices_first(const struct eng_tensor *t, const struct index_plan *plan)
 {
     struct eng_view v = eng_v(t);

@@ -402,7 +402,7 @@ void eng_f_nll_loss(struct eng_op_call *c)
                  eng_shape_text(x, tx), eng_shape_text(target, tt));
         return;
     }
-    if (c->id == ENG_OP_nll_loss2d) { /* this one makes the total first */
+    if (c->id == ENG_OP_nll_loss2d) { /* this kernel allocates total_weight first */
         total = eng_c_empty(c, NULL, 0, (enum vs_dtype)x->dtype, x);
         out = eng_c_empty(c, target->sizes, keeps ? target->ndim : 0, (enum vs_dtype)x->dtype, x);
     } else {

@@ -25,7 +25,7 @@ void eng_f_pair_loss(struct eng_op_call *c)
     bool is_mse = c->id == ENG_OP_mse_loss;
     double p[4] = {is_mse ? 0 : eng_c_float(c, ARG_smooth_l1_loss_beta)};
     enum vs_dtype dtype = eng_result_dtype(pair, 2, NULL);
-    /* the result is allocated for the unreduced values and then shrunk: it keeps their memory */
+    /* PyTorch allocates the result for the unreduced values and then shrinks it: it keeps all of the memory */
     struct eng_tensor *full = eng_c_elementwise_out(c, pair, 2, dtype);
     struct eng_tensor *values = reduction == REDUCE_NONE ? eng_ref(full)
                                 : full                   ? eng_c_empty_like(c, full, dtype)

@@ -115,7 +115,7 @@ static struct eng_tensor *additive_causal(struct eng_op_call *c, const struct en
     return bias;
 }
 
-/* softmax whose fully masked rows give zeros: the checks for them are temporaries of the op */
+/* Softmax that gives zeros for fully masked rows; the tensors of that test are temporaries of the op. */
 void eng_f_safe_softmax(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_safe_softmax_input);

@@ -252,7 +252,7 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
     struct eng_rng_key key = take_key(c->e, dropout_p);
     bool state_on_host = q->storage->on_host || dropout_p > 0;
     struct eng_tensor *seed, *offset, *out, *lse;
-    /* a head of half types that is too wide for registers is summed in memory */
+    /* in half precision a head that does not fit into registers is summed up in memory */
     bool in_memory = is_half(q) && v->sizes[3] > 128;
 
     seed = eng_empty(c->e, NULL, 0, VS_I64, state_on_host);
@@ -371,10 +371,7 @@ static struct eng_tensor *outer_products(struct eng *e, const struct eng_tensor 
     return out;
 }
 
-/*
- * dp *= keep / (1 - p), element by element: those that the forward kept are the numbers from p on, in double, of its
- * key.
- */
+/* dp *= keep / (1 - p): an element was kept where the random number, in double, of its key is at least p. */
 static void drop_out(struct eng *e, const struct sdpa_bw *s, struct eng_tensor *dp)
 {
     const double times = s->dropout_p < 1 ? 1 / (1 - s->dropout_p) : 0;
@@ -480,7 +477,7 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
     share_heads(e, &s, shared);
     if (s.mask && eng_b_needs(b, ARG_sdpa_efficient_attn_bias))
         gm = bias_empty(e, &s);
-    /* half types let the kernel make delta; float32 multiplies, sums and copies */
+    /* in half precision the kernel computes delta; in float32 separate ops multiply, sum and copy */
     product = is_half(s.q) ? NULL
                            : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4,
                                        VS_F32, on_host);

@@ -42,7 +42,7 @@ static void unary(const struct eng *e, enum eng_unary op, const struct eng_view 
     e->kernels->unary(op, x, out, p);
 }
 
-/* out += the part of a bias [n*h] at every row; nothing without one */
+/* Adds a part of the bias [n*h] to every row of out; does nothing without a bias. */
 static void add_bias(const struct eng *e, const struct eng_tensor *bias, int part,
                      const struct eng_view *out)
 {

@@ -12,7 +12,7 @@
 
 /* ---- matmul ---- */
 
-/* Should the larger operand's batch be folded into its rows, so that one mm does it? */
+/* Whether the larger operand's batch is folded into its rows, so that one mm computes the product. */
 static bool should_fold(const struct eng_tensor *a, const struct eng_tensor *z, bool a_is_larger)
 {
     const struct eng_tensor *large = a_is_larger ? a : z;
@@ -20,14 +20,14 @@ static bool should_fold(const struct eng_tensor *a, const struct eng_tensor *z, 
 
     if (large->ndim < 3 || small->ndim > 2)
         return false;
-    /* a view has the answer of its base, even if it was created under no_grad */
+    /* a view requires a gradient if its base does, even if it was created under no_grad */
     if (eng_requires_grad(small) || eng_requires_grad(small->base))
         return true;
     if (a->ndim == 2)
         return false;
     if (!eng_numel(large))
         return true;
-    /* the rows of the larger one (seen transposed where it is the right operand) must follow each other in memory */
+    /* the larger operand's rows (of its transpose, if it is the right one) must be adjacent in memory */
     for (int i = 0; i < large->ndim - 2; i++) {
         int64_t next_stride = i + 1 == large->ndim - 2 && !a_is_larger
                                   ? large->strides[large->ndim - 1]
@@ -206,8 +206,8 @@ void eng_f_matmul(struct eng_op_call *c)
 /* ---- linear ---- */
 
 /*
- * x's rows under each other, one addmm. The view of x is created before the view of the weight: backward runs the
- * later one first.
+ * All rows of x as one matrix, for one addmm. The view of x is created before the view of the weight, so backward runs
+ * the latter's node first.
  */
 static void flattened_linear(struct eng_op_call *c, struct eng_tensor *x, struct eng_tensor *weight,
                              struct eng_tensor *bias)

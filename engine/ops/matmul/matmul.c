@@ -48,7 +48,7 @@ static struct eng_view batched(const struct eng_tensor *t)
     return v;
 }
 
-/* Does one of the two last dims lie densely, and the other in steps that do not overlap: what cuBLAS can read? */
+/* Whether cuBLAS can read t: one of its two last dims has stride 1, and the other's steps do not overlap. */
 static bool is_readable(const struct eng_tensor *t)
 {
     int d = t->ndim - 2;
@@ -211,8 +211,8 @@ void eng_f_mv(struct eng_op_call *c)
     if (!same_dtype(c, a, v))
         return;
     out = eng_c_empty(c, a->sizes, 1, (enum vs_dtype)a->dtype, a);
-    rv = v->strides[0] ? eng_ref(v)
-                       : eng_contiguous(c->e, v); /* one number seen many times is spread out */
+    /* a vector with stride 0 is copied to a dense one */
+    rv = v->strides[0] ? eng_ref(v) : eng_contiguous(c->e, v);
     ra = readable(c->e, a);
     if (out && ra && rv) {
         struct eng_view va = batched(ra), vv = column(rv), vo = column(out);
@@ -265,7 +265,7 @@ static struct eng_tensor *times(struct eng *e, struct eng_tensor *t, double fact
     return scaled;
 }
 
-/* The operand of `edge` lies column by column: its gradient is made in that order, so that it can be taken as it is. */
+/* Whether the operand of `edge` is column-major: its gradient is then computed in that layout and needs no copy. */
 static bool is_column_major(const struct eng_edge *edge)
 {
     return edge->strides[0] == 1 && edge->strides[1] == edge->sizes[0];

@@ -47,7 +47,7 @@ static struct eng_tensor *merged(struct eng *e, struct eng_tensor *t)
     return copy;
 }
 
-/* Copies the result computed in the copy back to its tensor. */
+/* Copies the values back to the tensor that the copy was made of. */
 static void merged_store(struct eng *e, const struct eng_tensor *copy, struct eng_tensor *t)
 {
     if (copy && t && copy != t && e->kernels) {
@@ -122,7 +122,7 @@ void eng_f_batch_norm(struct eng_op_call *c)
             input &&
             eng_call(c->e, cudnn ? ENG_OP_cudnn_batch_norm : ENG_OP_native_batch_norm, args, &ret);
 
-        eng_unref(input); /* a copy that was not saved is freed before the statistics */
+        eng_unref(input); /* an input's copy that is not saved is freed before the statistics */
         if (done) {
             struct eng_tensor *out = ret.few[0];
 
@@ -133,7 +133,7 @@ void eng_f_batch_norm(struct eng_op_call *c)
     }
 }
 
-/* Does PyTorch take its kernels for channels-last tensors? */
+/* Whether PyTorch runs its kernels for channels-last tensors. */
 static bool runs_channels_last(const struct eng_tensor *t)
 {
     return eng_is_channels_last(t) || (eng_is_contiguous(t) && t->strides[1] == 1);
@@ -150,9 +150,9 @@ static int64_t low_power(int64_t n)
 
 #define STAGED_THREADS 512
 #define STAGED_WIDTH 32
-#define STAGED_ROWS 16 /* a thread adds up */
+#define STAGED_ROWS 16 /* rows that a thread adds up */
 #define STAGED_MOST 128
-#define STAGED_LEAST 8 /* fewer blocks a channel are not worth it */
+#define STAGED_LEAST 8 /* with fewer blocks per channel PyTorch uses one pass */
 
 /*
  * The channels-last kernels add up `sums` numbers a channel over so many rows that a channel's blocks meet in memory:
@@ -209,8 +209,8 @@ void eng_f_batch_norm_leaf(struct eng_op_call *c)
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     mean = out ? eng_c_empty(c, &stats, 1, eng_norm_dtype(x), x) : NULL;
     invstd = mean ? eng_c_empty(c, &stats, 1, eng_norm_dtype(x), x) : NULL;
-    if (native && !eng_is_contiguous(x) &&
-        !runs_channels_last(x)) /* numbers for what is missing, as 0-dim tensors */
+    /* 0-dim tensors are made in place of missing weights and statistics */
+    if (native && !eng_is_contiguous(x) && !runs_channels_last(x))
         missing_numbers(c, x);
     if (native && training && invstd && runs_channels_last(x))
         staging(c->e, x, 4);

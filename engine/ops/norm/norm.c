@@ -168,7 +168,7 @@ static void parts_sum(struct eng *e, struct eng_tensor **slot, const struct eng_
     eng_slot_set(slot, sum);
 }
 
-/* What stands between the launch for gw and gb (either may be NULL) and their values. */
+/* The temporaries between the first kernel for gw and gb (either may be NULL) and their final values. */
 static void sum_in_parts(struct eng *e, const struct eng_tensor *x, int64_t rows, int64_t cols,
                          struct eng_tensor **gw, struct eng_tensor **gb)
 {

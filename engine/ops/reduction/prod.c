@@ -141,7 +141,7 @@ void eng_b_prod_all(struct eng_bw *b)
     x = eng_to_dtype(e, b->saved[SAVED_prod_all_input], (enum vs_dtype)b->g[0]->dtype);
     mask = eng_op2s(e, ENG_OP_eq, x, 0);
     with_zeros = finds_zero(e, mask);
-    dense = eng_contiguous(e, mask); /* what nonzero() reads */
+    dense = eng_contiguous(e, mask); /* the mask that nonzero() reads */
     if (dense && !dense->storage->on_host)
         eng_scratch_nonzero(e, (uint64_t)eng_numel(dense));
     eng_unref(dense);

@@ -395,7 +395,7 @@ void eng_f_var_correction(struct eng_op_call *c)
         eng_c_give(c, out);
 }
 
-/* What the gradients of var and std read of their call. */
+/* The arguments of var and std that their gradients need. */
 struct var_call {
     struct eng_tensor *x;
     const struct eng_edge *edge; /* of x */
@@ -493,7 +493,9 @@ void eng_b_norm(struct eng_bw *b)
     struct eng *e = b->e;
     int ndim = eng_b_edge(b, ARG_norm_input, 0)->ndim;
     uint32_t mask = eng_reduce_mask_of(&b->a[ARG_norm_dim], ndim);
-    /* of everything it stays a number, which leaves the input's dtype alone where autocast made it float32 */
+    /*
+     * a norm of all elements stays 0-dim, which does not change the input's dtype where autocast computed it in float32
+     */
     bool keep = b->a[ARG_norm_keepdim].v.flag || b->a[ARG_norm_dim].count == 0;
     struct eng_tensor *g = eng_reduce_unsqueezed(e, eng_ref(b->g[0]), mask, ndim, keep);
     struct eng_tensor *norm =

@@ -13,7 +13,7 @@
 #include "engine/workspace/scratch.h"
 #include "engine/workspace/workspace.h"
 
-#define SMALL_SORT 4096 /* from more elements a line on the device sorts segments */
+#define SMALL_SORT 4096 /* lines with more elements are sorted by segments on the device */
 
 static struct eng_view as_line(struct eng_view v)
 {
