@@ -5,7 +5,6 @@
  * Must not know:  how the result is computed (whatif/whatif.h).
  * Invariant:      the trace is only read, and no file is written.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,17 +17,13 @@
 #include "cli/curve.h"
 #include "cli/progress.h"
 #include "cli/sweep.h"
-#include "replay/report/by_value.h"
+#include "cli/whatif_answer.h"
 #include "replay/report/report.h"
-#include "replay/report/uncertainty.h"
-#include "replay/report/warnings.h"
 #include "whatif/cost.h"
 #include "whatif/sweep.h"
 #include "whatif/whatif.h"
 #include "whatif/why.h"
 
-/* Changes by more than this factor are not given in per cent. */
-#define TIMES_MAX 10
 /* In --each, a peak that rises by one part in this many or more is explained. */
 #define RISE_MIN 10
 
@@ -43,17 +38,6 @@ static const struct cli_option OPTIONS[] = {
      "what none does"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
-};
-
-/* One result. failed: the run failed, err says why; why: whatif/why.h; refused: what was not applied, or NULL. */
-struct answer {
-    bool failed;
-    struct vs_error err;
-    struct rpl_summary sum;
-    struct wif_cost cost;
-    struct vs_text why;
-    char *refused;
-    double milliseconds;
 };
 
 /*
@@ -78,8 +62,8 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* The sentence on one result. */
-static void answer_fill(struct session *s, struct rpl_trace *run, struct answer *answer)
+/* Figures and cost of the run. */
+static void answer_fill(struct session *s, struct rpl_trace *run, struct cli_whatif_answer *answer)
 {
     const char *refused;
 
@@ -89,15 +73,8 @@ static void answer_fill(struct session *s, struct rpl_trace *run, struct answer 
     answer->refused = refused ? vs_strdup(refused) : NULL;
 }
 
-static void answer_release(struct answer *answer)
-{
-    rpl_summary_release(&answer->sum);
-    vs_text_release(&answer->why);
-    vs_free(answer->refused);
-}
-
 /* Run the what-if of the toggles that were set. */
-static void answer_run(struct session *s, struct answer *answer)
+static void answer_run(struct session *s, struct cli_whatif_answer *answer)
 {
     double start = now_ms();
 
@@ -120,40 +97,11 @@ static void add_set(const struct vs_toggles *set, struct vs_text *out)
                          vs_toggles_get(set, (enum vs_toggle)i));
 }
 
-static int64_t delta_of(const struct session *s, const struct answer *answer)
-{
-    return (int64_t)(answer->sum.peak.allocated - s->baseline.peak.allocated);
-}
-
 /* What a change is compared with: the recorded toggles, run to the end even if memory ran out in the recording. */
 static uint64_t base_of(const struct session *s, const struct wif_sweep *sweep)
 {
     return s->is_set || s->baseline.oom.event ? sweep->items[0].run.peak
                                               : s->baseline.peak.allocated;
-}
-
-/* ---- JSON ---- */
-
-static void answer_json(const struct session *s, const struct rpl_trace *run,
-                        const struct answer *answer, struct vs_json *json)
-{
-    if (answer->failed) {
-        vs_json_put_string(json, "error", answer->err.text);
-        return;
-    }
-    vs_json_key(json, "result");
-    rpl_peak_json(run, &answer->sum.peak, json);
-    vs_json_put_int(json, "delta_allocated", delta_of(s, answer));
-    rpl_uncertainty_json(run, &answer->sum, json);
-    vs_json_put_bool(json, "out_of_memory", answer->sum.oom.event != 0);
-    vs_json_put_uint(json, "recompute_flops", answer->sum.recompute_flops);
-    vs_json_put_uint(json, "total_flops", answer->sum.flops);
-    wif_cost_json(&answer->cost, json);
-    vs_json_put_uint(json, "events", answer->sum.events);
-    vs_json_put_double(json, "milliseconds", answer->milliseconds);
-    vs_json_put_string(json, "refused", answer->refused);
-    vs_json_put_string(json, "why", answer->why.len ? vs_text_get(&answer->why) : NULL);
-    rpl_warnings_json(run, json);
 }
 
 static void baseline_json(const struct session *s, struct vs_json *json)
@@ -171,130 +119,6 @@ static void set_json(const struct vs_toggles *set, struct vs_json *json)
             vs_json_put_string(json, vs_toggle_info((enum vs_toggle)i)->name,
                                vs_toggles_get(set, (enum vs_toggle)i));
     vs_json_end(json);
-}
-
-/* ---- text ---- */
-
-static void add_row(struct vs_text *out, const char *name, uint64_t before, uint64_t after)
-{
-    char a[VS_BYTES_TEXT_MAX];
-    char b[VS_BYTES_TEXT_MAX];
-    char d[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(out, "  %-14s%14s%14s%14s", name, vs_bytes_text(before, a),
-                 vs_bytes_text(after, b), vs_bytes_delta_text((int64_t)(after - before), d));
-    if (before && after / before < TIMES_MAX)
-        vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)after - (double)before) / (double)before);
-    vs_text_add_char(out, '\n');
-}
-
-static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak, const char *word,
-                      struct vs_text *out)
-{
-    const struct vs_location *location = rpl_trace_location(trace, peak->location);
-    const char *module = rpl_trace_string(trace, location->module);
-    const char *op = rpl_trace_string(trace, location->op);
-
-    vs_text_addf(out, "  %s: ", word);
-    if (peak->step >= 0)
-        vs_text_addf(out, "step %" PRId64 ", ", peak->step);
-    vs_text_addf(out, "%s, %s", vs_phase_name(peak->phase), *op ? op : "between ops");
-    if (*module)
-        vs_text_addf(out, " of %s", module);
-    if (rpl_trace_is_imported(trace) && location->func)
-        vs_text_addf(out, ", %s", rpl_trace_string(trace, location->func));
-    if (location->line)
-        vs_text_addf(out, ", line %" PRIu32, location->line);
-    vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
-}
-
-static void add_arithmetic(const struct answer *answer, struct vs_text *out)
-{
-    const struct rpl_summary *sum = &answer->sum;
-
-    if (sum->recompute_flops)
-        vs_text_addf(out, "arithmetic: %.3g GFLOP, of these %.3g (%.1f %%) recomputed\n",
-                     (double)sum->flops / 1e9, (double)sum->recompute_flops / 1e9,
-                     100.0 * (double)sum->recompute_flops / (double)sum->flops);
-    else
-        vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing recomputed\n", (double)sum->flops / 1e9);
-}
-
-/* The time of recomputed ops, from the recorded times of their first runs; nothing where none were recorded. */
-static void add_time(const struct session *s, const struct answer *answer, struct vs_text *out)
-{
-    const struct wif_cost *cost = &answer->cost;
-    const char *why = rpl_trace_meta(s->trace, "cupti");
-
-    if (!answer->sum.recompute_flops)
-        return;
-    if (!cost->is_measured) {
-        if (why)
-            vs_text_addf(
-                out, "recomputation on the GPU: time not known: the recording has no times (%s)\n",
-                why);
-        return;
-    }
-    vs_text_addf(
-        out,
-        "recomputation on the GPU: %.3f ms per step in addition to %.3f (%.1f %% of both), from "
-        "the recorded times of the first runs\n",
-        cost->rerun_ns / 1e6, cost->first_ns / 1e6, 100.0 * wif_cost_share(cost));
-    if (cost->unmeasured > 0)
-        vs_text_addf(out, "  without %.3g of the %.3g ops: not recorded at these sizes\n",
-                     cost->unmeasured, cost->rerun_ops);
-}
-
-static void add_refused(const struct answer *answer, struct vs_text *out)
-{
-    const char *line = answer->refused;
-
-    if (!line)
-        return;
-    vs_text_add(out, "not applied:\n");
-    while (*line) {
-        size_t len = strcspn(line, "\n");
-
-        vs_text_addf(out, "  %.*s\n", (int)len, line);
-        line += len + (line[len] == '\n');
-    }
-}
-
-static void add_answer(const struct session *s, const char *label, const struct answer *answer,
-                       struct vs_text *out)
-{
-    const struct rpl_peak *before = &s->baseline.peak;
-    const struct rpl_peak *after = &answer->sum.peak;
-    char events[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(out, "%s\n\n  %-14s%14s%14s%14s\n", label, "peak", "as recorded", "what if",
-                 "change");
-    add_row(out, "allocated", before->allocated, after->allocated);
-    add_row(out, "requested", before->requested, after->requested);
-    add_row(out, "reserved", before->reserved, after->reserved);
-    vs_text_add(out, "\n");
-    for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
-        if (before->by_category[i] || after->by_category[i])
-            add_row(out, vs_category_name((enum vs_category)i), before->by_category[i],
-                    after->by_category[i]);
-    vs_text_add(out, "\n");
-    add_where(s->trace, before, "peak before", out);
-    add_where(s->memory, after, "peak after", out);
-    if (answer->sum.oom.event)
-        vs_text_add(out, "  the device runs out of memory there\n");
-    if (answer->why.len)
-        vs_text_addf(out, "  why: %s\n", vs_text_get(&answer->why));
-    if (!answer->sum.uncertainty.is_tensors_only)
-        rpl_uncertainty_text(s->memory, &answer->sum.uncertainty, answer->sum.peak.allocated, out);
-    rpl_by_values_text(s->memory, out);
-    vs_text_add(out, "\n");
-    if (!rpl_trace_is_imported(s->trace))
-        add_arithmetic(answer, out);
-    add_time(s, answer, out);
-    add_refused(answer, out);
-    vs_text_addf(out, "%s events in %.1f ms\n", vs_bytes_exact_text(answer->sum.events, events),
-                 answer->milliseconds);
-    rpl_warnings_text(s->memory, out);
 }
 
 /* ---- the command ---- */
@@ -323,13 +147,13 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
 }
 
 static void row_json(struct filling *f, const struct wif_sweep_row *row, struct rpl_trace *memory,
-                     const struct answer *answer)
+                     const struct cli_whatif_answer *answer)
 {
     struct vs_json *json = f->json;
 
     vs_json_object(json);
     vs_json_put_string(json, "toggle", row->label);
-    answer_json(f->s, memory, answer, json);
+    cli_whatif_answer_json(&f->s->baseline, memory, answer, json);
     vs_json_put_string(json, "no_effect", row->no_effect);
     if (!answer->failed) {
         vs_json_put_bool(json, "same_results", row->is_same);
@@ -349,7 +173,7 @@ static void row_json(struct filling *f, const struct wif_sweep_row *row, struct 
  * recording, so that with --set nothing is said.
  */
 static enum vs_status why_fill(struct filling *f, const struct wif_sweep_row *row,
-                               struct rpl_trace *memory, struct answer *answer)
+                               struct rpl_trace *memory, struct cli_whatif_answer *answer)
 {
     const struct rpl_peak *before = &f->s->baseline.peak;
     enum vs_status st = VS_OK;
@@ -368,7 +192,7 @@ static enum vs_status why_fill(struct filling *f, const struct wif_sweep_row *ro
 static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trace *memory)
 {
     struct filling *f = user;
-    struct answer answer = {.failed = row->failed};
+    struct cli_whatif_answer answer = {.failed = row->failed};
     const bool is_written = f->json && f->count > 0;
 
     f->costs = vs_grow(f->costs, f->count, &f->cap, sizeof(*f->costs));
@@ -388,7 +212,7 @@ static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trac
     answer.refused = *row->refused ? vs_strdup(row->refused) : NULL;
     if (is_written)
         row_json(f, row, memory, &answer);
-    answer_release(&answer);
+    cli_whatif_answer_release(&answer);
     f->start_ms = now_ms();
 }
 
@@ -466,20 +290,20 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
     return st;
 }
 
-static void print_one(struct session *s, const char *label, const struct answer *answer, bool json,
-                      struct vs_text *out)
+static void print_one(struct session *s, const char *label, const struct cli_whatif_answer *answer,
+                      bool json, struct vs_text *out)
 {
     struct vs_json j;
 
     if (!json) {
-        add_answer(s, label, answer, out);
+        cli_whatif_answer_text(s->trace, &s->baseline, s->memory, label, answer, out);
         return;
     }
     vs_json_init(&j, out);
     vs_json_object(&j);
     set_json(&s->set, &j);
     baseline_json(s, &j);
-    answer_json(s, s->memory, answer, &j);
+    cli_whatif_answer_json(&s->baseline, s->memory, answer, &j);
     vs_json_end(&j);
 }
 
@@ -531,7 +355,7 @@ static int run(const struct cli_args *args)
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct vs_text label = {NULL, 0, 0};
-    struct answer answer = {.failed = false};
+    struct cli_whatif_answer answer = {.failed = false};
     struct session s;
     bool json = cli_args_has(args, "json");
     int status;
@@ -566,7 +390,7 @@ static int run(const struct cli_args *args)
 out:
     vs_text_release(&text);
     vs_text_release(&label);
-    answer_release(&answer);
+    cli_whatif_answer_release(&answer);
     session_close(&s);
     return status;
 }

@@ -1,9 +1,5 @@
 /*
-<<<<<<<< HEAD:tests/standin/runtime/test_results.c
  * tests/standin/runtime/test_results.c - what the functions that are played return: devices, streams, capture, graphs,
-========
- * tests/standin/runtime/test_calls.c - what the functions that are played return: devices, streams, capture, graphs,
->>>>>>>> dd9d905 (engine/ops: reword terse comments; keep lines and words to the checks):tests/standin/runtime/test_calls.c
  * occupancy, cuDNN's recurrent networks, NVML, looking functions up.
  */
 #include <setjmp.h>
