@@ -138,11 +138,14 @@ static bool part_begin(void *user, enum lang_part part, bool *has_begun)
         region_enter(own);
     else if (part != LANG_PART_ZERO_GRAD)
         region_leave(own);
-    if (part == LANG_PART_SCALE)
+    if (part == LANG_PART_SCALE) {
+        own->scaled++;
         return phase_switch(own, VS_PHASE_BACKWARD);
+    }
     own->active[own->depth].part = part;
     own->active[own->depth].before = own->phase;
     own->stepped += part == LANG_PART_OPTIMIZER;
+    own->had_backward |= part == LANG_PART_BACKWARD;
     if (!phase_switch(own, phase_of(part)))
         return false;
     own->is_pending &= part != LANG_PART_BACKWARD;
@@ -225,7 +228,7 @@ bool lang_own_step_take_new_gradients(struct lang_run_state *run)
     return are_new;
 }
 
-/* ---- toggles without effect ---- */
+/* ---- what the run was not, found at its end ---- */
 
 static void refuse(struct lang_run_state *run, enum vs_toggle toggle, const char *reason)
 {
@@ -246,6 +249,10 @@ void lang_own_step_refuse(struct lang_run_state *run)
     if (own->parts.fills && !own->parts.has_filled)
         refuse(run, VS_TOGGLE_ZERO_GRAD,
                "train_step calls no zero_grad() that leaves set_to_none to its default");
+    if (vs_toggles_is(toggles, VS_TOGGLE_AMP, "fp16") && own->regions > 0 && own->had_backward &&
+        own->scaled == 0)
+        lang_warn_at(run->vm, LANG_WARN_UNSCALED_LOSS,
+                     "amp=fp16: train_step calls backward() on a loss that it does not scale", 0);
     if (own->stepped == 0 && !vs_toggles_is(toggles, VS_TOGGLE_OPTIMIZER, "sgd"))
         refuse(run, VS_TOGGLE_OPTIMIZER, "train_step calls no step()");
 }

@@ -37,6 +37,7 @@ struct lang_run_state;
  * is_open      the loop's autocast region is entered; `before` is the state to restore
  * regions      how often it was entered in the run
  * own_regions  how many regions train_step has entered itself, outside modules
+ * scaled       how often GradScaler.scale was called; had_backward: backward() was, in the run
  * stepped      how many parts were a step of an optimizer
  * has_forward  a forward has begun since the last backward()
  * backwards    backward() of a forward of its own, since an optimizer's last step; most_backwards: the highest of these
@@ -57,6 +58,8 @@ struct lang_own_step {
     struct eng_autocast before;
     uint64_t regions;
     uint64_t own_regions;
+    uint64_t scaled;
+    bool had_backward;
     uint64_t stepped;
     bool has_forward;
     uint64_t backwards, most_backwards;
@@ -71,7 +74,10 @@ void lang_own_step_end(struct lang_run_state *run);
 VS_MUST_USE bool lang_own_step_close(struct lang_run_state *run);
 /* Whether a backward() has ended since the last call of this function. */
 bool lang_own_step_take_new_gradients(struct lang_run_state *run);
-/* The run is over: notes as refused those toggles that had no effect because of what train_step did. */
+/*
+ * The run is over: notes as refused those toggles that had no effect because of what train_step did, and warns of an
+ * fp16 loss that it did not scale.
+ */
 void lang_own_step_refuse(struct lang_run_state *run);
 
 #endif

@@ -63,6 +63,11 @@
                  "    def forward(self, x):\n"                                                     \
                  "        return self.a(x)\n" BATCH
 
+#define OWN_STEP(scaled)                                                                           \
+    NET_RUN_MLP "def train_step(model, optimizer, scaler, inputs, targets):\n"                     \
+                "    loss = F.cross_entropy(model(inputs), targets)\n"                             \
+                "    " scaled ".backward()\n"
+
 #define BMM                                                                                        \
     NET_RUN_HEAD                                                                                   \
     "class Net(nn.Module):\n"                                                                      \
@@ -208,6 +213,20 @@ static const struct trap TRAPS[] = {
      {NULL},
      UNUSED,
      {"freeze", "b"}},
+    {LANG_WARN_UNSCALED_LOSS,
+     0,
+     "amp=fp16: train_step calls backward() on a loss that it does not scale",
+     OWN_STEP("loss"),
+     {"amp", "fp16"},
+     OWN_STEP("scaler.scale(loss)"),
+     {"amp", "fp16"}},
+    {LANG_WARN_UNSCALED_LOSS,
+     0,
+     "amp=fp16: train_step calls backward() on a loss that it does not scale",
+     OWN_STEP("loss"),
+     {"amp", "fp16"},
+     OWN_STEP("loss"),
+     {"amp", "bf16"}},
 };
 
 static void run(struct net_run *r, const char *net, const char *const *toggles)
