@@ -214,6 +214,73 @@ class GradScaler:
         self._growth_interval = new_interval
 
 
+# ---- custom functions under autocast ----
+
+
+def _cast(value, device_type, dtype):
+    if isinstance(value, torch.Tensor):
+        is_eligible = value.is_floating_point() and value.device.type == device_type and value.dtype != torch.float64
+        return value.to(dtype) if is_eligible else value
+    if isinstance(value, dict):
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        iterable = map(lambda v: _cast(v, device_type, dtype), value)
+        return list(iterable) if isinstance(value, list) else tuple(iterable)
+    return value
+
+
+def _expect_device(device_type):
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type).__name__}`")
+
+
+def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
+    _expect_device(device_type)
+    if fwd is None:
+        return lambda fwd: custom_fwd(fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    def decorate_fwd(*args, **kwargs):
+        args[0]._dtype = torch.get_autocast_dtype(device_type)
+        if cast_inputs is None:
+            args[0]._fwd_used_autocast = torch.is_autocast_enabled(device_type)
+            return fwd(*args, **kwargs)
+        autocast_context = torch.is_autocast_enabled(device_type)
+        args[0]._fwd_used_autocast = False
+        if autocast_context:
+            with autocast(device_type=device_type, enabled=False):
+                return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+        return fwd(*args, **kwargs)
+
+    return decorate_fwd
+
+
+def custom_bwd(bwd=None, *, device_type):
+    _expect_device(device_type)
+    if bwd is None:
+        return lambda bwd: custom_bwd(bwd, device_type=device_type)
+
+    def decorate_bwd(*args, **kwargs):
+        with autocast(device_type=device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return bwd(*args, **kwargs)
+
+    return decorate_bwd
+
+
+def _old_custom_fwd(fwd=None, *, cast_inputs=None):
+    torch._warn("`torch.cuda.amp.custom_fwd(args...)` is deprecated. "
+                "Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.")
+    return custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def _old_custom_bwd(bwd):
+    torch._warn("`torch.cuda.amp.custom_bwd(args...)` is deprecated. "
+                "Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.")
+    return custom_bwd(bwd, device_type="cuda")
+
+
+# ---- torch.cuda.amp ----
+
+
 def _old_scaler(base):
     class GradScaler(base):
         def __init__(self, init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
@@ -226,3 +293,5 @@ def _old_scaler(base):
 
 
 torch.cuda.amp.GradScaler = _old_scaler(GradScaler)
+torch.cuda.amp.custom_fwd = _old_custom_fwd
+torch.cuda.amp.custom_bwd = _old_custom_bwd

@@ -67,3 +67,81 @@ void eng_b_diagonal(struct eng_bw *b)
     eng_unref(slot);
     eng_b_give(b, ARG_diagonal_input, zeros);
 }
+
+/* The same as a new tensor. */
+void eng_f_diagonal_copy(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_diagonal_copy_input), *view, *out;
+    int d1, d2;
+
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_diagonal_copy_dim1), x->ndim, &d1) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, ARG_diagonal_copy_dim2), x->ndim, &d2))
+        return;
+    if (d1 == d2) {
+        eng_fail(c->e, VS_E_VALUE, "diagonal dimensions cannot be identical %d, %d", d1, d2);
+        return;
+    }
+    view = diagonal_of(x, eng_c_int(c, ARG_diagonal_copy_offset), d1, d2);
+    out = eng_empty(c->e, view->sizes, view->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
+    if (out)
+        eng_copy_into(c->e, out, view);
+    eng_unref(view);
+    eng_c_give(c, out);
+}
+
+/* x [.., n] as the diagonal of dims dim1 and dim2 of zeros [.., n + |offset|, n + |offset|] */
+void eng_f_diag_embed(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_diag_embed_input), *out, *slot;
+    int64_t offset = eng_c_int(c, ARG_diag_embed_offset);
+    int64_t sizes[VS_MAX_DIMS];
+    int d1, d2, from = 0;
+
+    if (x->ndim == 0 || x->ndim + 1 > VS_MAX_DIMS) {
+        eng_fail(c->e, VS_E_SHAPE, "diag_embed: a tensor of 1 to %d dimensions is needed",
+                 VS_MAX_DIMS - 1);
+        return;
+    }
+    if (!eng_wrap_dim(c->e, eng_c_int(c, ARG_diag_embed_dim1), x->ndim + 1, &d1) ||
+        !eng_wrap_dim(c->e, eng_c_int(c, ARG_diag_embed_dim2), x->ndim + 1, &d2))
+        return;
+    if (d1 == d2) {
+        eng_fail(c->e, VS_E_VALUE, "diagonal dimensions cannot be identical %d, %d", d1, d2);
+        return;
+    }
+    for (int d = 0; d <= x->ndim; d++)
+        sizes[d] = d == d1 || d == d2 ? x->sizes[x->ndim - 1] + (offset < 0 ? -offset : offset)
+                                      : x->sizes[from++];
+    out = eng_zeros(c->e, sizes, x->ndim + 1, (enum vs_dtype)x->dtype, x->storage->on_host);
+    if (!out)
+        return;
+    slot = diagonal_of(out, offset, d1, d2);
+    eng_copy_into(c->e, slot, x);
+    eng_unref(slot);
+    eng_c_give(c, out);
+}
+
+/* The diagonal of the gradient, a view. */
+void eng_b_diag_embed(struct eng_bw *b)
+{
+    struct eng_arg args[] = {eng_at(b->g[0]), b->a[ARG_diag_embed_offset],
+                             b->a[ARG_diag_embed_dim1], b->a[ARG_diag_embed_dim2]};
+
+    eng_b_give(b, ARG_diag_embed_input, eng_call1(b->e, ENG_OP_diagonal, args));
+}
+
+/* A vector on the diagonal of a matrix, or the diagonal of a matrix as a new vector. */
+void eng_f_diag(struct eng_op_call *c)
+{
+    struct eng_tensor *x = eng_c_tensor(c, ARG_diag_input);
+    int64_t offset = eng_c_int(c, ARG_diag_diagonal);
+    struct eng_arg embed[] = {eng_at(x), eng_ai(offset), eng_ai(-2), eng_ai(-1)};
+    struct eng_arg copy[] = {eng_at(x), eng_ai(offset), eng_ai(0), eng_ai(1)};
+
+    if (x->ndim != 1 && x->ndim != 2) {
+        eng_fail(c->e, VS_E_SHAPE, "diag(): Supports 1D or 2D tensors. Got %dD", x->ndim);
+        return;
+    }
+    eng_c_give(c, x->ndim == 1 ? eng_call1(c->e, ENG_OP_diag_embed, embed)
+                               : eng_call1(c->e, ENG_OP_diagonal_copy, copy));
+}
