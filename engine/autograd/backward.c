@@ -294,6 +294,8 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
         if (!tn->buffer)
             tn->buffer = gradients_make(next);
         VS_ASSERT(n->edges[i].input_nr < next->output_count);
+        if (next->stream != n->stream && out[i] && !out[i]->storage->on_host)
+            eng_record_stream(out[i], next->stream);
         buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], &out[i]);
         VS_ASSERT(tn->waits_for > 0);
         if (!--tn->waits_for)
@@ -310,16 +312,19 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     struct eng_tensor **out = n->edge_count <= 8 ? few : vs_calloc(n->edge_count, sizeof(*out));
     const uint64_t flops = eng_flops_of_node(n, g);
     struct location_before before;
+    uint32_t stream;
 
     task->nodes[slot].buffer = NULL;
     before = location_enter(e, n);
     emit_node(e, VS_EV_OP_BEGIN, n, flops);
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
+    stream = eng_set_stream(e, n->stream);
     eng_node_run(e, n, g, out);
     gradients_release(n, g);
     if (!task->retain_graph && !e->failed)
         eng_node_release_saved(n);
+    eng_set_stream(e, stream);
     if (e->anomaly && g && n->kind != ENG_NODE_ACCUMULATE && !e->failed)
         eng_node_check_nan(e, n, out);
     if (!e->failed)

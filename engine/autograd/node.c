@@ -42,6 +42,7 @@ struct eng_node *eng_node_new(struct eng *e, enum eng_node_kind kind, const char
     n->func = e->func;
     n->line = e->line;
     n->writer = e->writer;
+    n->stream = (uint16_t)e->stream;
     n->bytes = (uint32_t)bytes;
     n->edges = (struct eng_edge *)(n + 1);
     n->saved = (struct eng_saved *)(n->edges + counts.edges);

@@ -81,6 +81,26 @@ bool eng_set_grad_enabled(struct eng *e, bool on)
     return before;
 }
 
+uint32_t eng_stream(const struct eng *e)
+{
+    return e->stream;
+}
+
+uint32_t eng_set_stream(struct eng *e, uint32_t stream)
+{
+    uint32_t before = e->stream;
+
+    VS_ASSERT(stream <= UINT16_MAX);
+    e->stream = stream;
+    return before;
+}
+
+void eng_record_stream(struct eng_tensor *t, uint32_t stream)
+{
+    if (t->storage->block)
+        eng_alloc_record_stream(t->storage->eng->alloc, t->storage->block, stream);
+}
+
 bool eng_set_anomaly(struct eng *e, bool on)
 {
     bool before = e->anomaly;

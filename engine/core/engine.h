@@ -51,6 +51,17 @@ bool eng_set_grad_enabled(struct eng *e, bool on);
  * (VS_E_RAISED). Has no effect without data.
  */
 bool eng_set_anomaly(struct eng *e, bool on);
+/*
+ * Streams of the device, for the allocator: a block belongs to the stream on which it was allocated, and only that
+ * stream's requests reuse it. All work runs in order on one stream, whatever the numbers. 0 is the default stream.
+ *
+ * eng_set_stream     the current stream from now on; returns the one before
+ * eng_record_stream  another stream uses the tensor: its block, once freed, is reused from the next allocation on (the
+ *                    device is taken to be done by then)
+ */
+uint32_t eng_stream(const struct eng *e);
+uint32_t eng_set_stream(struct eng *e, uint32_t stream);
+void eng_record_stream(struct eng_tensor *t, uint32_t stream);
 
 struct eng_autocast {
     bool enabled;

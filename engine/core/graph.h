@@ -85,6 +85,7 @@ struct eng_node {
     uint16_t edge_count;
     uint16_t saved_count;
     uint16_t arg_count;
+    uint16_t stream; /* on which forward ran: backward runs there, too */
     bool released;
     bool is_inplace;
     bool has_own_saves; /* eng_node_saves_make */

@@ -58,7 +58,7 @@ static bool storage_block_get(struct eng_storage *s, bool is_try)
     struct eng *e = s->eng;
     struct eng_oom oom;
 
-    if (eng_alloc_get(e->alloc, s->bytes, 0, &s->block, &oom) != VS_OK) {
+    if (eng_alloc_get(e->alloc, s->bytes, e->stream, &s->block, &oom) != VS_OK) {
         if (!is_try)
             out_of_memory(e, &oom);
         return false;

@@ -49,6 +49,7 @@ static const struct {
     {"amp.py", "torch.amp"},
     {"checkpoint.py", "torch.utils.checkpoint"},
     {"backends.py", "torch.backends"},
+    {"cuda_streams.py", "torch.cuda"},
     {"distributed.py", "_distributed"},
     {"placement.py", "_placement"},
     {"evaluation.py", "_evaluation"},

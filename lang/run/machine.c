@@ -160,6 +160,12 @@ static void library_aliases(struct lang_vm *vm)
 {
     struct lang_value *norm = lang_dict_find(names_of(vm, "torch"), lang_name(vm, LANG_N_norm));
 
+    const struct lang_value *record =
+        lang_dict_find(names_of(vm, "torch.cuda"), lang_intern_text(vm, "_record_stream"));
+
+    if (record != NULL)
+        lang_dict_put(vm, vm->cls.tensor->names, lang_intern_text(vm, "record_stream"),
+                      lang_keep(*record));
     if (norm != NULL && norm->kind == LANG_FUNCTION)
         lang_dict_put(vm, vm->cls.tensor->names, lang_name(vm, LANG_N_norm), lang_keep(*norm));
     lang_class_changed(vm);

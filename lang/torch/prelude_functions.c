@@ -88,6 +88,28 @@ NATIVE(f_warn)
     return true;
 }
 
+/* torch._stream(number): sets the current stream, or leaves it where the number is -1; the one before. */
+NATIVE(f_stream)
+{
+    if (!lang_args_exact(vm, call, "_stream", 1) || !lang_is_int(call->args[0]))
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_stream() takes a number");
+    *out = lang_int(call->args[0].as.i < 0
+                        ? (int64_t)eng_stream(vm->eng)
+                        : (int64_t)eng_set_stream(vm->eng, (uint32_t)call->args[0].as.i));
+    return true;
+}
+
+/* torch._record_stream(tensor, number) */
+NATIVE(f_record_stream)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_record_stream", 2) || call->args[0].kind != LANG_TENSOR ||
+        !lang_is_int(call->args[1]))
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "record_stream() takes a tensor, a stream");
+    eng_record_stream(call->args[0].as.tensor, (uint32_t)call->args[1].as.i);
+    return true;
+}
+
 /* torch._had_grad(tensor): whether its .grad was set at least once. */
 NATIVE(f_had_grad)
 {
@@ -157,6 +179,8 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_is_instance", f_is_instance},
         {"_new", f_new},
         {"_storage_numel", f_storage_numel},
+        {"_stream", f_stream},
+        {"_record_stream", f_record_stream},
         {"_warn", f_warn},
         {"_warn_of", f_warn_of},
         {"_check_eps", f_check_eps},

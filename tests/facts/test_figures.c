@@ -309,6 +309,33 @@ static void inplace_abn_keeps_one_large_tensor_of_three(void **state)
     assert_float_equal(losses[0], losses[1], 1e-4);
 }
 
+/* ---- streams ---- */
+
+/*
+ * Blocks of a stream are in segments of their own, workspaces too: what torch.cuda.memory_reserved() of PyTorch 2.15
+ * says after the first optimizer step, on what plays an A100. On one stream the tensors would be in one segment.
+ */
+static void each_stream_has_segments_of_its_own(void **state)
+{
+    struct facts_net net = facts_net_read("tests/nets/articles/streams.py");
+    struct facts_run run = facts_run_net(&net, "steps=1 target=a100-80", false, NULL);
+    bool found = false;
+
+    (void)state;
+    for (size_t i = 0; i < run.result.phase_count; i++) {
+        if (run.result.phases[i].step != 0 || run.result.phases[i].phase != VS_PHASE_OPTIMIZER)
+            continue;
+        assert_int_equal(run.result.phases[i].reserved_end, 48234496);
+        found = true;
+    }
+    assert_true(found);
+    facts_run_release(&run);
+    run = facts_run_net(&net, "steps=1", false, NULL);
+    assert_int_equal(run.result.peak_reserved, 3 * 2097152);
+    facts_run_release(&run);
+    facts_net_release(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +347,7 @@ int main(void)
         cmocka_unit_test(autocast_copies_an_expanded_operand_whole),
         cmocka_unit_test(a_checkpointed_densenet_keeps_a_third),
         cmocka_unit_test(inplace_abn_keeps_one_large_tensor_of_three),
+        cmocka_unit_test(each_stream_has_segments_of_its_own),
     };
 
     return cmocka_run_group_tests_name("facts/figures", tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void each_file_has_a_module_and_text(void **state)
         assert_true(strncmp(file.module, "torch", 5) == 0 || strcmp(file.module, "copy") == 0 ||
                     file.module[0] == '_');
     }
-    assert_int_equal(count, 28);
+    assert_int_equal(count, 29);
 }
 
 static void each_file_is_in_the_net_language(void **state)
