@@ -72,7 +72,8 @@ struct eng {
     struct eng_oom oom;
 
     bool grad_enabled;
-    uint32_t stream; /* what is allocated belongs to this stream of the device; 0: the default one */
+    uint32_t
+        stream; /* what is allocated belongs to this stream of the device; 0: the default one */
     bool anomaly;
     struct eng_autocast autocast;
     int autocast_depth;
