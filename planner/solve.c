@@ -396,7 +396,7 @@ static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int6
                 return d;
         }
     }
-    VS_ASSERT(!"a row has a cost that no choice gives");
+    VS_ASSERT(false && "a row has a cost that no choice gives");
     return (struct drop){0};
 }
 

@@ -352,7 +352,7 @@ static size_t run_with(const struct lang_plan_chain *chain, struct pln_region re
         if (*first != SIZE_MAX && *end != SIZE_MAX)
             return r;
     }
-    VS_ASSERT(!"a region is not one of the chain");
+    VS_ASSERT(false && "a region is not one of the chain");
     return 0;
 }
 

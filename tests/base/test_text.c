@@ -61,7 +61,7 @@ static void distance_counts_the_letters_to_change(void **state)
     assert_int_equal(vs_word_distance("zero_grad", "zero-grad"), 1);
 }
 
-static void neighbours_that_changed_locations_are_one_slip(void **state)
+static void two_swapped_letters_are_one_typing_error(void **state)
 {
     (void)state;
     assert_int_equal(vs_word_distance("Lienar", "Linear"), 1);
@@ -99,7 +99,7 @@ int main(void)
         cmocka_unit_test(pieces_join_in_order),
         cmocka_unit_test(it_grows_past_any_first_size),
         cmocka_unit_test(distance_counts_the_letters_to_change),
-        cmocka_unit_test(neighbours_that_changed_locations_are_one_slip),
+        cmocka_unit_test(two_swapped_letters_are_one_typing_error),
         cmocka_unit_test(only_what_is_close_is_offered),
         cmocka_unit_test(numbers_come_in_decimal),
     };

@@ -122,7 +122,7 @@ static void every_op_has_the_time_of_its_kernel(void **state)
 }
 
 /* Events are the same, whoever watches. */
-static void the_events_are_those_of_a_run_that_nobody_watches(void **state)
+static void watching_changes_no_event(void **state)
 {
     static const char EVENTS[] = "SELECT count(*) FROM event";
     const char *watched = program_path("watched.db");
@@ -271,7 +271,7 @@ static void is_said(const char *how, const char *part)
     program_release(&p);
 }
 
-static void what_is_missing_is_said_once_and_the_run_goes_on(void **state)
+static void the_reason_for_no_gpu_times_is_given_once_and_the_run_goes_on(void **state)
 {
     (void)state;
     if (!is_played()) {
@@ -301,12 +301,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_has_the_time_of_its_kernel),
-        cmocka_unit_test(the_events_are_those_of_a_run_that_nobody_watches),
+        cmocka_unit_test(watching_changes_no_event),
         cmocka_unit_test(foreign_memory_is_in_the_report),
         cmocka_unit_test(a_second_run_takes_what_the_first_one_took),
         cmocka_unit_test(the_list_of_ops_has_a_column_of_times),
         cmocka_unit_test(without_times_it_is_said_that_there_are_none),
-        cmocka_unit_test(what_is_missing_is_said_once_and_the_run_goes_on),
+        cmocka_unit_test(the_reason_for_no_gpu_times_is_given_once_and_the_run_goes_on),
         cmocka_unit_test(it_watches_a_gpu_alone),
     };
 

@@ -118,7 +118,7 @@ static void a_published_snapshot_has_its_published_figures(void **state)
     check_rows(facts, trace);
 }
 
-static void a_snapshot_of_nothing_is_a_trace_of_nothing(void **state)
+static void an_empty_snapshot_makes_an_empty_trace(void **state)
 {
     const char *trace = imported("tests/golden/snapshots/empty_snapshot.pickle.gz");
 
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
 {
     static struct alloc_facts rows[MAX_ROWS];
     static struct CMUnitTest tests[MAX_ROWS + 16] = {
-        cmocka_unit_test(a_snapshot_of_nothing_is_a_trace_of_nothing),
+        cmocka_unit_test(an_empty_snapshot_makes_an_empty_trace),
         cmocka_unit_test(what_is_not_in_a_snapshot_is_not_made_up),
         cmocka_unit_test(stacks_become_locations),
         cmocka_unit_test(what_is_kept_too_long_is_not_reported),

@@ -262,7 +262,7 @@ static void an_expression_that_is_wrong_is_refused_with_its_line(void **state)
     program_release(&p);
 }
 
-static void what_is_not_there_is_said(void **state)
+static void a_missing_lesson_or_folder_is_reported(void **state)
 {
     struct program number = program_run("lesson", "99", NULL);
     struct program folder = program_run("lesson", "--from", "no/such/folder", NULL);
@@ -288,7 +288,7 @@ int main(void)
         cmocka_unit_test(figures_that_support_no_verdict_are_a_failure),
         cmocka_unit_test(a_known_figure_that_is_not_reached_is_a_failure),
         cmocka_unit_test(an_expression_that_is_wrong_is_refused_with_its_line),
-        cmocka_unit_test(what_is_not_there_is_said),
+        cmocka_unit_test(a_missing_lesson_or_folder_is_reported),
     };
 
     return cmocka_run_group_tests_name("e2e/lesson", tests, NULL, cleanup);

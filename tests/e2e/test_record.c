@@ -380,7 +380,7 @@ static void a_folder_with_net_py_is_a_net(void **state)
 }
 
 /* One that was put there for something; none at all is the ordinary case, and not worth a word. */
-static void a_gpu_that_cannot_be_had_is_said_to_be_so(void **state)
+static void a_gpu_that_cannot_be_played_is_reported(void **state)
 {
     const char *trace = program_path("auto.db");
     char folder[4096];
@@ -553,7 +553,7 @@ int main(void)
         cmocka_unit_test(a_net_that_is_not_there_is_named),
         cmocka_unit_test(what_a_net_prints_stays_out_of_the_json),
         cmocka_unit_test(a_folder_with_net_py_is_a_net),
-        cmocka_unit_test(a_gpu_that_cannot_be_had_is_said_to_be_so),
+        cmocka_unit_test(a_gpu_that_cannot_be_played_is_reported),
         cmocka_unit_test(wrong_usage_is_exit_status_2),
         cmocka_unit_test(what_is_no_trace_is_said_to_be_none),
         cmocka_unit_test(a_cut_off_or_newer_trace_is_refused),

@@ -119,7 +119,7 @@ static void a_gpu_is_played_and_one_line_says_so(void **state)
     check(p, 0, "1\n1\n", "as asked for");
 }
 
-static void what_nobody_foresaw_is_named_at_the_end(void **state)
+static void unplayed_functions_are_named_at_the_end(void **state)
 {
     struct program p;
 
@@ -221,7 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_is_played_and_one_line_says_so),
-        cmocka_unit_test(what_nobody_foresaw_is_named_at_the_end),
+        cmocka_unit_test(unplayed_functions_are_named_at_the_end),
         cmocka_unit_test(several_gpus_are_played_where_that_is_asked_for),
         cmocka_unit_test(none_is_played_where_none_is_wanted),
         cmocka_unit_test(the_second_start_uses_what_the_first_one_wrote),

@@ -387,7 +387,7 @@ static void names_of_any_bytes_and_a_full_device_are_drawn(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_trace_of_nothing_is_a_drawing_that_says_so(void **state)
+static void an_empty_trace_is_drawn_with_a_message(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
     struct rpl_index *index = indexed(trace);
@@ -408,7 +408,7 @@ int main(void)
         cmocka_unit_test(the_line_over_it_is_the_other_run),
         cmocka_unit_test(the_peak_is_described_to_the_byte),
         cmocka_unit_test(names_of_any_bytes_and_a_full_device_are_drawn),
-        cmocka_unit_test(a_trace_of_nothing_is_a_drawing_that_says_so),
+        cmocka_unit_test(an_empty_trace_is_drawn_with_a_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void check_grows(const char *path, const struct facts_run *run)
         fail_msg("%s: no step leaves anything: there is no circle", path);
 }
 
-static void what_holds_itself_goes_with_the_run(void **state)
+static void reference_cycles_are_freed_with_the_run(void **state)
 {
     uint64_t before = host_memory();
     glob_t found;
@@ -68,7 +68,7 @@ static void what_holds_itself_goes_with_the_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_holds_itself_goes_with_the_run),
+        cmocka_unit_test(reference_cycles_are_freed_with_the_run),
     };
 
     return cmocka_run_group_tests_name("facts/cycles", tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void what_is_run_again_is_on_the_tape_too(void **state)
     check(&r, "last:11 block:10 block:10");
 }
 
-static void without_ops_nothing_is_made_up(void **state)
+static void without_ops_no_module_is_assumed(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -150,7 +150,7 @@ int main(void)
         cmocka_unit_test(nodes_run_in_the_opposite_order_of_ops),
         cmocka_unit_test(a_node_that_has_let_go_is_done),
         cmocka_unit_test(what_is_run_again_is_on_the_tape_too),
-        cmocka_unit_test(without_ops_nothing_is_made_up),
+        cmocka_unit_test(without_ops_no_module_is_assumed),
     };
 
     return cmocka_run_group_tests_name("import/backward", tests, NULL, NULL);

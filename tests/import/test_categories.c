@@ -119,7 +119,7 @@ static void a_gradient_outlives_the_backward_that_made_it(void **state)
 }
 
 /* Out of memory in the second backward: what is still there is what the first made of it. */
-static void what_never_ended_is_what_others_of_its_stack_came_to(void **state)
+static void what_was_never_freed_gets_the_category_of_its_stack(void **state)
 {
     static const char other[] = "!cpp|!engine|!op";
     struct recording r = {.list = {.events = NULL}};
@@ -277,7 +277,7 @@ int main(void)
         cmocka_unit_test(the_forward_follows_from_who_frees),
         cmocka_unit_test(without_cpp_frames_the_forward_follows_from_the_time),
         cmocka_unit_test(a_gradient_outlives_the_backward_that_made_it),
-        cmocka_unit_test(what_never_ended_is_what_others_of_its_stack_came_to),
+        cmocka_unit_test(what_was_never_freed_gets_the_category_of_its_stack),
         cmocka_unit_test(state_is_made_in_the_step_and_stays),
         cmocka_unit_test(an_optimizer_that_makes_parameters_anew_makes_parameters),
         cmocka_unit_test(pre_existing_blocks_are_classified_by_their_free),

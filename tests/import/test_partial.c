@@ -221,7 +221,7 @@ static void segments_that_only_the_events_have_are_kept(void **state)
     history_end(&h);
 }
 
-static void time_that_goes_back_stands_still(void **state)
+static void times_never_go_back(void **state)
 {
     static const uint64_t TIMES[] = {1000, 3000, 2000, UINT64_MAX, 4000};
     static const uint64_t NS[] = {0, 2000000, 2000000, 2000000, 3000000};
@@ -295,7 +295,7 @@ int main(void)
         cmocka_unit_test(ranges_are_cut_where_they_were_not_mapped),
         cmocka_unit_test(blocks_of_another_allocator_are_not_rounded),
         cmocka_unit_test(segments_that_only_the_events_have_are_kept),
-        cmocka_unit_test(time_that_goes_back_stands_still),
+        cmocka_unit_test(times_never_go_back),
         cmocka_unit_test(whatever_is_in_it_the_trace_makes_sense),
     };
 

@@ -53,7 +53,7 @@ static void expect_known(const char *file, const char *kind, const char *name, s
                  (int)len, name, kind);
 }
 
-static void what_it_knows_is_there(void **state)
+static void every_name_of_known_txt_exists(void **state)
 {
     static const char *const owner[][2] = {
         {"torch", "torch"}, {"F", "F"}, {"Tensor", "tensor"}, {"nn", "nn"}};
@@ -87,7 +87,7 @@ static void what_it_knows_is_there(void **state)
     vs_free(file);
 }
 
-static void it_knows_every_public_row(void **state)
+static void known_txt_has_every_public_op(void **state)
 {
     static const char *const kinds[][2] = {{"T", "torch"}, {"F", "F"}, {"M", "Tensor"}};
     size_t len;
@@ -105,7 +105,7 @@ static void it_knows_every_public_row(void **state)
     vs_free(file);
 }
 
-static void it_knows_every_function_and_class_of_the_library(void **state)
+static void known_txt_has_every_function_and_class_of_the_library(void **state)
 {
     static const char *const kinds[][2] = {
         {"torch", "torch"}, {"torch.nn.functional", "F"}, {"torch.nn", "nn"}};
@@ -139,9 +139,9 @@ static void it_knows_every_function_and_class_of_the_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_knows_is_there),
-        cmocka_unit_test(it_knows_every_public_row),
-        cmocka_unit_test(it_knows_every_function_and_class_of_the_library),
+        cmocka_unit_test(every_name_of_known_txt_exists),
+        cmocka_unit_test(known_txt_has_every_public_op),
+        cmocka_unit_test(known_txt_has_every_function_and_class_of_the_library),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,7 +273,7 @@ static void bombs_are_refused(void **state)
     check_repeated_refused("N", "2\x86", 2, (size_t)8 << 20, ".", "more than four times its size");
 }
 
-static void what_stands_after_the_end_is_not_looked_at(void **state)
+static void bytes_after_the_end_are_not_read(void **state)
 {
     static const char bytes[] = "\x80\x02]q\x00(K\x01K\x02"
                                 "e.cos\nsystem\n";
@@ -430,7 +430,7 @@ int main(void)
         cmocka_unit_test(every_opcode_of_cpython_is_known_or_refused_by_name),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(bombs_are_refused),
-        cmocka_unit_test(what_stands_after_the_end_is_not_looked_at),
+        cmocka_unit_test(bytes_after_the_end_are_not_read),
         cmocka_unit_test(keys_are_found_and_the_last_one_counts),
         cmocka_unit_test(what_is_added_to_one_of_equal_ones_is_not_in_the_others),
         cmocka_unit_test(equal_lists_have_one_mark_and_equal_dicts_have_not),

@@ -103,7 +103,7 @@ static void check(const char *before, const char *unit, size_t unit_len, size_t 
 }
 #define UNIT(unit) unit, sizeof(unit) - 1
 
-static void it_stays_below_four_times_the_input(void **state)
+static void memory_is_at_most_four_times_the_input(void **state)
 {
     const size_t large = (size_t)24 << 20;
 
@@ -135,7 +135,7 @@ static void it_stays_below_four_times_the_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_stays_below_four_times_the_input),
+        cmocka_unit_test(memory_is_at_most_four_times_the_input),
     };
 
     return cmocka_run_group_tests_name("recording/pickle_memory", tests, NULL, NULL);

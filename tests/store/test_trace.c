@@ -258,7 +258,7 @@ static void steps_and_phases_are_kept_from_the_events(void **state)
     sto_reader_close(r);
 }
 
-static void a_reader_keeps_what_it_saw_while_the_writer_goes_on(void **state)
+static void a_reader_sees_one_state_while_the_writer_continues(void **state)
 {
     char path[4096];
     struct vs_error err = VS_ERROR_INIT;
@@ -344,7 +344,7 @@ int main(void)
         cmocka_unit_test(locations_given_together_come_back_one_by_one),
         cmocka_unit_test(steps_and_phases_are_kept_from_the_events),
         cmocka_unit_test(names_that_sqlite_reads_otherwise_are_names_of_files),
-        cmocka_unit_test(a_reader_keeps_what_it_saw_while_the_writer_goes_on),
+        cmocka_unit_test(a_reader_sees_one_state_while_the_writer_continues),
     };
 
     return cmocka_run_group_tests_name("store/trace", tests, trace_folder_setup,

@@ -316,7 +316,7 @@ static void killed_at_any_time_the_trace_holds_a_prefix(void **state)
  * Though the next one by itself would come in 49 days: longer than most machines have been up, so no reading of the
  * clock makes it due.
  */
-static void a_commit_that_is_asked_for_has_everything(void **state)
+static void an_explicit_commit_writes_everything(void **state)
 {
     char path[PATH_SIZE];
     struct vs_error err = VS_ERROR_INIT;
@@ -368,7 +368,7 @@ int main(void)
         cmocka_unit_test(a_file_that_exists_is_reported_at_the_start),
         cmocka_unit_test(a_full_disk_is_reported_at_the_end_and_disturbs_nothing),
         cmocka_unit_test(killed_at_any_time_the_trace_holds_a_prefix),
-        cmocka_unit_test(a_commit_that_is_asked_for_has_everything),
+        cmocka_unit_test(an_explicit_commit_writes_everything),
         cmocka_unit_test(a_commit_comes_by_itself_while_events_come),
     };
 

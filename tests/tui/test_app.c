@@ -260,7 +260,7 @@ static void every_action_is_done_by_somebody(void **state)
 }
 
 /* Whoever opens a run that ended so has one question, and the next: does it fit now? */
-static void where_memory_ran_out_is_said_at_once(void **state)
+static void the_screen_begins_with_an_out_of_memory_error(void **state)
 {
     const char *path = program_path("oom2.db");
     struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
@@ -333,7 +333,7 @@ int main(void)
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
         cmocka_unit_test(what_takes_long_shows_its_progress),
         cmocka_unit_test(every_action_is_done_by_somebody),
-        cmocka_unit_test(where_memory_ran_out_is_said_at_once),
+        cmocka_unit_test(the_screen_begins_with_an_out_of_memory_error),
         cmocka_unit_test(a_what_if_says_that_its_peak_is_a_lower_bound),
         cmocka_unit_test(a_narrow_pane_shows_the_whole_cost),
     };

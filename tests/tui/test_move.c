@@ -145,7 +145,7 @@ static void a_break_on_a_line_is_run_to_both_ways(void **state)
     tui_app_release(&app);
 }
 
-static void a_hit_says_where_it_is_and_may_be_let_pass_or_be_the_only_one(void **state)
+static void a_hit_names_its_place_and_breakpoints_may_ignore_hits_or_stop_once(void **state)
 {
     struct tui_app app;
     uint64_t third;
@@ -213,7 +213,7 @@ int main(void)
         cmocka_unit_test(the_callers_of_a_line_are_walked),
         cmocka_unit_test(jumps_lead_back_and_forward),
         cmocka_unit_test(a_break_on_a_line_is_run_to_both_ways),
-        cmocka_unit_test(a_hit_says_where_it_is_and_may_be_let_pass_or_be_the_only_one),
+        cmocka_unit_test(a_hit_names_its_place_and_breakpoints_may_ignore_hits_or_stop_once),
         cmocka_unit_test(alloc_and_free_of_a_block_are_two_ends),
         cmocka_unit_test(marks_stay_in_the_trace),
     };

@@ -101,7 +101,7 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
 }
 
 /* Whether it is asked for, or two traces are compared: then the panel has to be open. */
-static void what_nobody_wants_is_not_made(void **state)
+static void nothing_is_precomputed_when_it_is_not_wanted(void **state)
 {
     struct tui_app app;
 
@@ -239,7 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(precomputed_runs_change_no_screen),
         cmocka_unit_test(it_ends_and_a_flip_then_runs_nothing),
-        cmocka_unit_test(what_nobody_wants_is_not_made),
+        cmocka_unit_test(nothing_is_precomputed_when_it_is_not_wanted),
         cmocka_unit_test(a_flip_shows_the_state_that_a_fresh_run_has),
         cmocka_unit_test(a_key_that_needs_the_running_what_if_waits_for_it),
         cmocka_unit_test(the_table_of_what_helps_and_the_panel_share_their_runs),

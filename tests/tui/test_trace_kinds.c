@@ -18,7 +18,7 @@
 #include "tests/tui/session.h"
 
 /* At an out-of-memory it is not known what would have been read later. */
-static void where_the_trace_ends_nothing_is_said_of_what_comes_after(void **state)
+static void at_the_end_of_a_trace_no_later_use_is_claimed(void **state)
 {
     const char *path = program_path("oom.db");
     struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
@@ -249,7 +249,7 @@ static void a_trace_without_its_derived_tables_shows_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_the_trace_ends_nothing_is_said_of_what_comes_after),
+        cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_claimed),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_recording_that_runs_is_followed),

@@ -241,7 +241,7 @@ static void assert_seeks(const struct wif_result *result, struct rpl_trace *base
 #define IS_SMALL(small, large) ((small) < (large) / 2)
 #endif
 
-static void a_run_that_was_made_small_answers_as_before(void **state)
+static void a_compressed_run_gives_the_same_answers(void **state)
 {
     static const char *const ASKED[] = {"inplace=on", "batch=3", "amp=bf16", "checkpoint=blocks"};
     struct rpl_trace *base = net_trace(NET, NULL);
@@ -355,7 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_kept_is_what_running_it_again_gives),
         cmocka_unit_test(whole_runs_take_no_more_than_they_may),
-        cmocka_unit_test(a_run_that_was_made_small_answers_as_before),
+        cmocka_unit_test(a_compressed_run_gives_the_same_answers),
         cmocka_unit_test(what_was_stopped_is_no_answer_and_what_fails_is_one),
         cmocka_unit_test(a_run_too_large_to_be_kept_is_given_up),
         cmocka_unit_test(what_is_looked_at_outlives_what_is_forgotten),

@@ -264,7 +264,7 @@ static void assert_same_tables(const struct wif_sweep *a, const struct wif_sweep
 }
 
 /* With memory for all runs, and for hardly one. */
-static void answers_that_are_kept_make_the_same_table(void **state)
+static void cached_what_ifs_make_the_same_table(void **state)
 {
     static const uint64_t CAPACITIES[] = {UINT64_C(256) << 20, UINT64_C(1) << 20};
     struct rpl_trace *base = net_trace("tests/nets/conv_small.py", NULL);
@@ -319,7 +319,7 @@ int main(void)
         cmocka_unit_test(the_largest_batch_fits_and_the_next_does_not),
         cmocka_unit_test(what_does_not_fit_says_what_it_needs),
         cmocka_unit_test(the_table_has_each_toggle_and_the_best_together),
-        cmocka_unit_test(answers_that_are_kept_make_the_same_table),
+        cmocka_unit_test(cached_what_ifs_make_the_same_table),
         cmocka_unit_test(a_trace_without_a_net_has_no_table),
     };
 

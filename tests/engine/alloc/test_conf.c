@@ -42,7 +42,7 @@ static void refused(const char *text, enum vs_status status, const char *part)
     assert_memory_equal(&conf, &before, sizeof(conf));
 }
 
-static void nothing_said_means_pytorchs_defaults(void **state)
+static void an_empty_configuration_means_pytorchs_defaults(void **state)
 {
     const struct eng_alloc_conf conf = parsed("");
 
@@ -173,7 +173,7 @@ static void a_value_that_is_not_legal_is_refused_by_name(void **state)
         refused(wrong[i][0], VS_E_VALUE, wrong[i][1]);
 }
 
-static void what_pytorch_has_and_we_have_not_is_said(void **state)
+static void settings_of_pytorch_that_are_not_supported_are_refused(void **state)
 {
     (void)state;
     refused("backend:cudaMallocAsync", VS_E_UNSUPPORTED, "backend:native");
@@ -209,14 +209,14 @@ static void the_keys_are_listed_with_their_legal_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_said_means_pytorchs_defaults),
+        cmocka_unit_test(an_empty_configuration_means_pytorchs_defaults),
         cmocka_unit_test(every_key_is_read),
         cmocka_unit_test(keys_without_effect_on_memory_are_accepted),
         cmocka_unit_test(spaces_and_a_last_comma_do_not_matter),
         cmocka_unit_test(one_division_holds_for_every_size),
         cmocka_unit_test(a_list_of_divisions_fills_intervals),
         cmocka_unit_test(a_value_that_is_not_legal_is_refused_by_name),
-        cmocka_unit_test(what_pytorch_has_and_we_have_not_is_said),
+        cmocka_unit_test(settings_of_pytorch_that_are_not_supported_are_refused),
         cmocka_unit_test(a_refused_text_changes_nothing),
         cmocka_unit_test(the_keys_are_listed_with_their_legal_values),
     };

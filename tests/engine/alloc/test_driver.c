@@ -229,7 +229,7 @@ static void a_set_is_ordered_whatever_goes_in_and_out(void **state)
 }
 
 /* Ascending keys would make a plain search tree a list; here the depth stays near 2 ln n. */
-static void a_set_stays_shallow(void **state)
+static void the_tree_of_a_set_is_balanced(void **state)
 {
     static struct eng_set_node nodes[20000];
     struct eng_set set = {0};
@@ -260,7 +260,7 @@ int main(void)
         cmocka_unit_test(given_addresses_come_first_and_leave_no_hole),
         cmocka_unit_test(reserved_address_space_costs_nothing),
         cmocka_unit_test(a_set_is_ordered_whatever_goes_in_and_out),
-        cmocka_unit_test(a_set_stays_shallow),
+        cmocka_unit_test(the_tree_of_a_set_is_balanced),
     };
 
     return cmocka_run_group_tests_name("engine/alloc_driver", tests, NULL, NULL);

@@ -224,7 +224,7 @@ static void what_is_too_small_to_split_off_belongs_to_the_block(void **unused)
  * 5 MiB were requested at 3 MiB; later, while the block is in use, something is allocated at 8.5 MiB: so the block had
  * 5.5 MiB, although the memory after it was free at the start.
  */
-static void a_later_neighbour_shows_how_far_a_block_reached(void **unused)
+static void the_size_of_a_block_follows_from_a_later_neighbour(void **unused)
 {
     const struct eng_record_event events[] = {
         {.kind = ENG_ALLOC_EV_ALLOC, .address = 0x10880000, .bytes = 2097152},
@@ -467,7 +467,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_of_nothing_is_replayed),
         cmocka_unit_test(a_block_freed_in_the_trace_was_there_at_the_start),
         cmocka_unit_test(what_is_too_small_to_split_off_belongs_to_the_block),
-        cmocka_unit_test(a_later_neighbour_shows_how_far_a_block_reached),
+        cmocka_unit_test(the_size_of_a_block_follows_from_a_later_neighbour),
         cmocka_unit_test(events_that_do_not_lead_to_the_state_are_refused),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_trace_that_is_not_the_allocators_is_noticed),

@@ -236,7 +236,7 @@ static void reducing_nothing_gives_the_neutral_element(void **state)
     assert_true(isnan(y[0]) && isnan(y[1]));
 }
 
-static void extremes_keep_nan_wherever_it_stands(void **state)
+static void extremes_keep_nan_at_any_position(void **state)
 {
     float x[100];
     float y;
@@ -510,7 +510,7 @@ int main(void)
         cmocka_unit_test(integers_are_summed_and_compared_exactly),
         cmocka_unit_test(long_reductions_agree),
         cmocka_unit_test(reducing_nothing_gives_the_neutral_element),
-        cmocka_unit_test(extremes_keep_nan_wherever_it_stands),
+        cmocka_unit_test(extremes_keep_nan_at_any_position),
         cmocka_unit_test(logsumexp_of_infinities_is_theirs),
         cmocka_unit_test(same_input_gives_same_bits),
         cmocka_unit_test(max_dim_gives_the_first_best_or_nan),

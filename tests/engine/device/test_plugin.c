@@ -97,7 +97,7 @@ static void one_with_tables_of_another_size_is_refused(void **state)
     is_refused("tables have");
 }
 
-static void one_that_is_not_there_is_said_so(void **state)
+static void a_missing_plug_in_is_reported(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct eng_device device;
@@ -113,7 +113,7 @@ int main(void)
         cmocka_unit_test_setup(one_of_this_build_is_called, as_built),
         cmocka_unit_test_setup(one_of_another_version_is_refused, as_built),
         cmocka_unit_test_setup(one_with_tables_of_another_size_is_refused, as_built),
-        cmocka_unit_test(one_that_is_not_there_is_said_so),
+        cmocka_unit_test(a_missing_plug_in_is_reported),
     };
 
     return cmocka_run_group_tests_name("engine/device/plugin", tests, setup, NULL);

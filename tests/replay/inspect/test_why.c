@@ -108,7 +108,7 @@ static void a_node_that_never_ran_is_named_by_its_op(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void a_grad_of_no_parameter_is_said_to_be_one(void **state)
+static void a_grad_of_a_tensor_that_is_no_parameter_is_named_so(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -318,7 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_holder_has_its_sentence),
         cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
-        cmocka_unit_test(a_grad_of_no_parameter_is_said_to_be_one),
+        cmocka_unit_test(a_grad_of_a_tensor_that_is_no_parameter_is_named_so),
         cmocka_unit_test(released_references_and_later_ones_are_no_holders),
         cmocka_unit_test(the_next_use_and_free_of_a_block_are_found),
         cmocka_unit_test(a_block_is_named_by_its_parameter_or_its_allocation_site),

@@ -127,7 +127,7 @@ static void assert_all(struct rpl_trace *trace, const struct vs_event *events,
     }
 }
 
-static void a_trace_answers_the_same_while_it_is_made_small_and_afterwards(void **state)
+static void a_trace_gives_the_same_answers_during_compression_and_after(void **state)
 {
     const uint64_t count = (RPL_MEM_OPEN + 4) * (uint64_t)RPL_CHUNK_EVENTS + 77;
     struct rpl_trace *trace = random_trace(count, 3);
@@ -226,7 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_out_as_they_went_in),
-        cmocka_unit_test(a_trace_answers_the_same_while_it_is_made_small_and_afterwards),
+        cmocka_unit_test(a_trace_gives_the_same_answers_during_compression_and_after),
         cmocka_unit_test(a_run_with_spare_capacity_is_not_moved),
     };
 

@@ -100,7 +100,7 @@ static void each_op_has_its_own_time(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_run_that_nobody_watched_says_why(void **state)
+static void a_run_without_gpu_times_gives_the_reason(void **state)
 {
     struct rpl_trace *trace =
         open_trace(state, "why.db",
@@ -196,7 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_add_up_by_op_by_task_and_by_phase),
         cmocka_unit_test(each_op_has_its_own_time),
-        cmocka_unit_test(a_run_that_nobody_watched_says_why),
+        cmocka_unit_test(a_run_without_gpu_times_gives_the_reason),
         cmocka_unit_test(a_run_on_no_gpu_has_no_such_part),
         cmocka_unit_test(what_is_missing_stands_beside_the_sums),
         cmocka_unit_test(work_without_its_task_is_damage),

@@ -58,7 +58,7 @@ static void a_library_finds_cuda_s_functions_by_name_and_version(void **state)
     assert_int_equal(((int (*)(void))(uintptr_t)function("fake_plain"))(), 1);
 }
 
-static void a_function_nobody_foresaw_refuses_and_is_named_once(void **state)
+static void an_unplayed_function_fails_and_is_named_once(void **state)
 {
     int (*unforeseen)(int) = (int (*)(int))(uintptr_t)function("fake_unforeseen");
     const char *line;
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_finds_cuda_s_functions_by_name_and_version),
-        cmocka_unit_test(a_function_nobody_foresaw_refuses_and_is_named_once),
+        cmocka_unit_test(an_unplayed_function_fails_and_is_named_once),
         cmocka_unit_test(libraries_that_are_played_are_known_by_name),
         cmocka_unit_test(an_extension_s_further_needs_are_met),
         cmocka_unit_test(a_machine_without_pytorch_s_libraries_is_refused),

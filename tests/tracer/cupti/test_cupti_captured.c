@@ -81,7 +81,7 @@ static struct captured plays(void **state, const char *path)
     return captured;
 }
 
-static void those_of_a_gpu_come_to_what_they_came_to(void **state)
+static void records_of_a_gpu_give_the_kept_sums(void **state)
 {
     DIR *dir = opendir(GOLDEN);
     struct dirent *entry;
@@ -106,7 +106,7 @@ static void those_of_a_gpu_come_to_what_they_came_to(void **state)
         tests_skip("no records of a real GPU are kept in tests/golden yet");
 }
 
-static void made_up_ones_come_to_what_they_came_to(void **state)
+static void synthetic_records_give_the_kept_sums(void **state)
 {
     struct captured captured = plays(state, MADE_UP);
 
@@ -174,8 +174,8 @@ static void what_is_kept_can_be_played_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_of_a_gpu_come_to_what_they_came_to),
-        cmocka_unit_test(made_up_ones_come_to_what_they_came_to),
+        cmocka_unit_test(records_of_a_gpu_give_the_kept_sums),
+        cmocka_unit_test(synthetic_records_give_the_kept_sums),
         cmocka_unit_test(what_is_kept_can_be_played_again),
     };
 

@@ -53,7 +53,7 @@ static void what_was_asked_for_is_not_foreign_in_either_order(void **state)
     cupti_memory_free(m);
 }
 
-static void what_nobody_asked_for_is_foreign_by_function_library_and_op(void **state)
+static void unrequested_memory_is_listed_by_function_library_and_op(void **state)
 {
     struct cupti_memory *m = cupti_memory_new();
     struct sto_foreign *rows;
@@ -119,7 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_asked_for_is_not_foreign_in_either_order),
-        cmocka_unit_test(what_nobody_asked_for_is_foreign_by_function_library_and_op),
+        cmocka_unit_test(unrequested_memory_is_listed_by_function_library_and_op),
         cmocka_unit_test(other_bytes_at_the_address_are_foreign_and_ours_unseen),
         cmocka_unit_test(pools_are_counted),
     };

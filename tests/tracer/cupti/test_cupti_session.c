@@ -281,7 +281,7 @@ static void what_is_lost_is_counted(void **state)
     found_free(found);
 }
 
-static void memory_that_nobody_asked_for_is_foreign(void **state)
+static void memory_without_a_request_is_foreign(void **state)
 {
     struct found *found;
     struct run run;
@@ -443,7 +443,7 @@ int main(void)
         cmocka_unit_test(each_op_has_what_the_device_did_for_it),
         cmocka_unit_test(buffers_in_any_order_give_every_op_its_time),
         cmocka_unit_test(what_is_lost_is_counted),
-        cmocka_unit_test(memory_that_nobody_asked_for_is_foreign),
+        cmocka_unit_test(memory_without_a_request_is_foreign),
         cmocka_unit_test(a_call_that_fails_at_the_opening_leaves_nothing_on),
         cmocka_unit_test(a_call_that_fails_later_is_reported_and_the_run_goes_on),
         cmocka_unit_test(without_permission_or_beside_another_profiler_it_says_what_to_do),

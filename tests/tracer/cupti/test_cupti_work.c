@@ -137,7 +137,7 @@ static void a_call_outside_of_ops_belongs_to_none_and_is_not_lost(void **state)
     vs_free(sums);
 }
 
-static void what_nothing_is_known_of_is_counted(void **state)
+static void kernels_without_times_or_op_are_counted(void **state)
 {
     struct sums *sums = sums_new();
     struct cupti_work *w = cupti_work_new(64, on_memory, sums);
@@ -287,7 +287,7 @@ static void shuffled(struct cupti_record *records, size_t count)
     }
 }
 
-static void any_order_comes_to_what_a_plain_model_says(void **state)
+static void any_order_gives_the_result_of_a_plain_model(void **state)
 {
     static const char *const NAMES[] = {"gemm", "relu", "copy_kernel"};
     struct cupti_record records[3 * 400];
@@ -339,12 +339,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_belongs_to_the_op_of_its_call_whatever_comes_first),
         cmocka_unit_test(a_call_outside_of_ops_belongs_to_none_and_is_not_lost),
-        cmocka_unit_test(what_nothing_is_known_of_is_counted),
+        cmocka_unit_test(kernels_without_times_or_op_are_counted),
         cmocka_unit_test(a_call_is_given_up_when_the_window_has_passed),
         cmocka_unit_test(correlation_ids_wrap_around),
         cmocka_unit_test(memory_has_the_runtimes_name_before_the_drivers),
         cmocka_unit_test(more_kernels_than_numbers_are_others),
-        cmocka_unit_test(any_order_comes_to_what_a_plain_model_says),
+        cmocka_unit_test(any_order_gives_the_result_of_a_plain_model),
     };
 
     return cmocka_run_group_tests_name("tracer/cupti_work", tests, NULL, NULL);

@@ -194,7 +194,7 @@ static long bytes_shown(const struct tui_surface *surface, FILE *out)
     return (long)(lseek(fileno(out), 0, SEEK_END) - before);
 }
 
-static void what_stays_is_not_sent(void **unused)
+static void unchanged_cells_are_not_sent(void **unused)
 {
     FILE *out = tmpfile();
     SCREEN *screen = terminal_open("xterm-256color", out);
@@ -287,7 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_terminal_shows_the_surface),
-        cmocka_unit_test(what_stays_is_not_sent),
+        cmocka_unit_test(unchanged_cells_are_not_sent),
         cmocka_unit_test(any_number_of_colours_will_do),
     };
     char number[8];

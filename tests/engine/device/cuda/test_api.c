@@ -117,7 +117,7 @@ static enum vs_status train_recorded(const struct eng_device *device, const char
 }
 
 /* Its weights are made on the host: they have to be brought over before a library sees them. */
-static void a_product_of_what_lies_on_the_host_is_brought_over(void **state)
+static void weights_made_on_the_host_are_copied_to_the_device(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct eng_device device;
@@ -405,7 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_gives_everything_back),
-        cmocka_unit_test(a_product_of_what_lies_on_the_host_is_brought_over),
+        cmocka_unit_test(weights_made_on_the_host_are_copied_to_the_device),
         cmocka_unit_test(expandable_segments_are_mapped_and_unmapped),
         cmocka_unit_test(a_watcher_sees_all_memory_while_it_watches),
         cmocka_unit_test(every_call_may_fail_once),
