@@ -82,7 +82,7 @@ static struct pln_chain transformer(uint32_t layers, uint32_t ops)
 
 static void measure(const char *what, struct pln_chain chain, double limit)
 {
-    double best = INFINITY;
+    double best = HUGE_VAL;
     size_t points = 0;
 
     for (int i = 0; i < ROUNDS; i++) {

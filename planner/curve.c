@@ -36,7 +36,7 @@ static uint32_t table_points(struct pln_curve *curve, const struct pln_chain *ch
                              uint64_t *work)
 {
     struct pln_table *table = pln_table_new(chain, unit, PLN_SLOTS);
-    double last = INFINITY;
+    double last = HUGE_VAL;
     uint32_t low = 0;
 
     for (uint32_t m = 0; m <= PLN_SLOTS; m++) {

@@ -7,6 +7,7 @@
 #include "lang/run/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,25 +148,30 @@ static enum vs_status run_with(const struct lang_settings *settings, const char 
 
 /* ---- the points of the model ---- */
 
-/* Points that are kept of a curve, and of how many one is run for every budget. */
-#define POINTS_MAX 65
+/* Points that are kept of a curve: 2 to the power of POINTS_LOG, and one; every GRID-th is looked at first. */
+#define POINTS_LOG 6
+#define POINTS_MAX ((1 << POINTS_LOG) + 1)
 #define GRID 4
 
-/* Keeps the first and the last point and those between them whose peaks are about equally far apart. */
+/* Keeps the first and the last point and those between them whose peaks fall by about the same share. */
 static void curve_thin(struct pln_curve *curve)
 {
-    uint64_t high = curve->points[0].peak;
-    uint64_t low = curve->points[curve->count - 1].peak;
+    double due = (double)curve->points[0].peak;
+    double share = (double)curve->points[curve->count - 1].peak / due;
     size_t kept = 0;
 
+    /* Square roots are exact to the last bit everywhere, other powers are not. */
+    for (int i = 0; i < POINTS_LOG; i++)
+        share = sqrt(share);
     for (size_t i = 0; i < curve->count; i++) {
-        uint64_t due = high - (high - low) / (POINTS_MAX - 1) * kept;
         bool is_end = i == 0 || i + 1 == curve->count;
 
-        if (is_end || (curve->points[i].peak <= due && kept + 1 < POINTS_MAX))
+        if (is_end || ((double)curve->points[i].peak <= due && kept + 1 < POINTS_MAX)) {
             curve->points[kept++] = curve->points[i];
-        else
+            due *= share;
+        } else {
             pln_plan_release(&curve->points[i]);
+        }
     }
     curve->count = kept;
 }

@@ -47,7 +47,7 @@ static void best_fill(struct best *best, const struct pln_chain *chain)
     best->chain = chain;
     best->plans = 0;
     for (int m = 0; m < BUDGETS; m++)
-        best->cost[m] = INFINITY;
+        best->cost[m] = HUGE_VAL;
     each_plan(chain, best_note, best);
 }
 
