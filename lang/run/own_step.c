@@ -81,10 +81,10 @@ static enum vs_phase phase_of(enum lang_part part)
         return VS_PHASE_OPTIMIZER;
     case LANG_PART_ZERO_GRAD:
         return VS_PHASE_ZERO_GRAD;
+    case LANG_PART_DATA:
     case LANG_PART_AUTOCAST:
         break;
     }
-    VS_ASSERT(part == LANG_PART_AUTOCAST && false);
     return VS_PHASE_DATA;
 }
 
@@ -131,6 +131,8 @@ static bool part_begin(void *user, enum lang_part part, bool *has_begun)
         autocast_note(own);
         return true;
     }
+    if (part == LANG_PART_DATA)
+        return own->depth > 0 || own->is_pending || phase_switch(own, VS_PHASE_DATA);
     if (is_within(own, part))
         return true;
     accumulation_note(own, part);

@@ -8,7 +8,8 @@
  *
  * A step begins in phase `data`. The outermost call of a module with parameters is `forward`, what follows it `loss`.
  * `backward` begins with GradScaler.scale() or backward(), `optimizer` with step(), `zero_grad` with zero_grad(); each
- * lasts until another one begins. After step() and zero_grad() it is `loss` again where a forward has had no backward()
+ * lasts until another one begins. A copy from the host to the device begins `data` again, unless a forward has had no
+ * backward() yet. After step() and zero_grad() it is `loss` again where a forward has had no backward()
  * yet, and after zero_grad() `data` again where nothing but the batch came before. torch.autograd.grad() is `backward`
  * while it runs. Within backward and zero_grad() nothing else begins: a module that a checkpoint runs again is part of
  * backward.

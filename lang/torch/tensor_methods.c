@@ -244,13 +244,24 @@ bool lang_to_args(struct lang_vm *vm, const struct lang_call *call, uint32_t fro
     return true;
 }
 
+/* A conversion that the net asks for: a copy from the host to the device is a part of the step. */
+static bool convert(struct lang_vm *vm, struct eng_tensor *t, const struct lang_to *to,
+                    struct lang_value *out)
+{
+    bool is_part;
+
+    if (t->storage->on_host && to->has_device && !to->on_host &&
+        !lang_part_begin(vm, LANG_PART_DATA, &is_part))
+        return false;
+    return lang_tensor_to(vm, t, to, out);
+}
+
 METHOD(m_to)
 {
     struct eng_tensor *t;
     struct lang_to to;
 
-    return self_of(vm, call, &t) && lang_to_args(vm, call, 1, &to) &&
-           lang_tensor_to(vm, t, &to, out);
+    return self_of(vm, call, &t) && lang_to_args(vm, call, 1, &to) && convert(vm, t, &to, out);
 }
 
 /* half(), float() …: the dtype is the builtin's data. */
@@ -272,7 +283,7 @@ METHOD(m_cuda)
     if (!self_of(vm, call, &t) ||
         !LANG_ARGS(vm, call, "cuda", 1, a, "self", "device", "non_blocking"))
         return false;
-    return lang_tensor_to(vm, t, &(struct lang_to){.has_device = true, .on_host = false}, out);
+    return convert(vm, t, &(struct lang_to){.has_device = true, .on_host = false}, out);
 }
 
 METHOD(m_cpu)

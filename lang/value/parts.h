@@ -12,6 +12,7 @@
 #include "lang/value/vm.h"
 
 /*
+ * DATA       a tensor is copied from the host to the device; it has no end
  * FORWARD    the call of a module that has parameters
  * SCALE      GradScaler.scale; it has no end, as backward() follows
  * BACKWARD   backward()
@@ -21,6 +22,7 @@
  * AUTOCAST   an autocast region is entered; it has no end
  */
 enum lang_part {
+    LANG_PART_DATA,
     LANG_PART_FORWARD,
     LANG_PART_SCALE,
     LANG_PART_BACKWARD,

@@ -15,6 +15,13 @@ PHASE = {"forward": "forward", "scale": "backward", "backward": "backward", "gra
          "optimizer": "optimizer", "zero_grad": "zero_grad"}
 
 
+def is_device(value):
+    """Whether an argument of Tensor.to() names the device."""
+    if isinstance(value, torch.Tensor):
+        value = value.device
+    return isinstance(value, (str, torch.device)) and str(value).startswith("cuda")
+
+
 class OwnStep:
     """A context for each call of train_step; close() afterwards ends the step's last phase."""
 
@@ -82,7 +89,8 @@ class OwnStep:
     # ---- wrappers ----
 
     def put(self, owner, name, function):
-        self.kept.append((owner, name, owner.__dict__[name] if isinstance(owner, type) else getattr(owner, name)))
+        inherited = isinstance(owner, type) and name not in owner.__dict__
+        self.kept.append((owner, name, None if inherited else getattr(owner, name)))
         setattr(owner, name, function)
 
     def wrap(self, owner, name, part, if_so=lambda *args: True):
@@ -96,6 +104,18 @@ class OwnStep:
             return result
 
         self.put(owner, name, call)
+
+    def wrap_copy(self, name):
+        """A copy from the host to the device begins `data`, unless a forward has had no backward() yet."""
+        plain = getattr(torch.Tensor, name)
+
+        def copy(this, *args, **kwargs):
+            if (this.device.type == "cpu" and not self.active and not self.is_pending
+                    and (name == "cuda" or any(map(is_device, [*args, *kwargs.values()])))):
+                self.switch("data")
+            return plain(this, *args, **kwargs)
+
+        self.put(torch.Tensor, name, copy)
 
     def wrap_zero_grad(self, owner):
         plain = owner.zero_grad
@@ -140,6 +160,8 @@ class OwnStep:
         self.wrap(torch.autograd, "grad", "grad")
         self.handles = [optim.register_optimizer_step_pre_hook(self.step_begins),
                         optim.register_optimizer_step_post_hook(self.step_ends)]
+        self.wrap_copy("to")
+        self.wrap_copy("cuda")
         self.wrap_zero_grad(Optimizer)
         self.wrap_zero_grad(nn.Module)
         for made in self.made:
@@ -154,7 +176,11 @@ class OwnStep:
         for handle in self.handles:
             handle.remove()
         while self.kept:
-            setattr(*self.kept.pop())
+            owner, name, plain = self.kept.pop()
+            if plain is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, plain)
         self.leave_region()
 
     def close(self):

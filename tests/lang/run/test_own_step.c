@@ -117,6 +117,21 @@ static void phases_follow_from_what_train_step_does(void **state)
     assert_phases(STEP "    return None\n", "data0");
 }
 
+/* A copy while a loss is computed, or of what is on the device already, begins nothing. */
+static void a_copy_to_the_device_between_backwards_is_data(void **state)
+{
+    (void)state;
+    assert_phases(STEP "    for i in range(2):\n"
+                       "        x = torch.randn(4, 4).to(\"cuda\")\n"
+                       "        y = model(x.cuda())\n"
+                       "        (y * torch.ones(3).cuda()).sum().backward()\n"
+                       "    optimizer.step()\n"
+                       "    z = torch.randn(4, 4).to(device=inputs.device)\n"
+                       "    model(z)\n",
+                  "data0 forward0 loss0 backward0 data1 forward1 loss1 backward1 optimizer0 data2 "
+                  "forward2 loss2");
+}
+
 static void parts_of_the_model_are_forward_and_modules_without_parameters_are_not(void **state)
 {
     (void)state;
@@ -459,6 +474,7 @@ int main(void)
         cmocka_unit_test(the_loop_neither_steps_nor_clears_gradients),
         cmocka_unit_test(gradients_are_cleared_where_train_step_does),
         cmocka_unit_test(phases_follow_from_what_train_step_does),
+        cmocka_unit_test(a_copy_to_the_device_between_backwards_is_data),
         cmocka_unit_test(parts_of_the_model_are_forward_and_modules_without_parameters_are_not),
         cmocka_unit_test(losses_backwards_and_optimizers_may_be_several),
         cmocka_unit_test(what_runs_inside_backward_is_backward),
