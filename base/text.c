@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,30 @@ void vs_text_add_fill(struct vs_text *text, char c, int count)
     memset(text->data + text->len, c, (size_t)count);
     text->len += (size_t)count;
     text->data[text->len] = '\0';
+}
+
+void vs_text_add_words(struct vs_text *text, const char *words, size_t len, size_t column,
+                       size_t indent, size_t width)
+{
+    bool is_first = true;
+
+    for (size_t at = 0; at < len;) {
+        size_t word = strcspn(words + at, " \n");
+
+        word = word < len - at ? word : len - at;
+        if (word && !is_first && column + 1 + word > width) {
+            vs_text_add_char(text, '\n');
+            vs_text_add_fill(text, ' ', (int)indent);
+            column = indent;
+        } else if (word && !is_first) {
+            vs_text_add_char(text, ' ');
+            column++;
+        }
+        vs_text_add_n(text, words + at, word);
+        column += word;
+        is_first = is_first && !word;
+        at += word + 1;
+    }
 }
 
 void vs_text_addfv(struct vs_text *text, const char *fmt, va_list ap)

@@ -32,6 +32,13 @@ void vs_text_add_char(struct vs_text *text, char c);
 void vs_text_add_uint(struct vs_text *text, uint64_t n);
 /* Appends `c` `count` times; nothing if count is not positive. */
 void vs_text_add_fill(struct vs_text *text, char c, int count);
+/*
+ * Appends the words of words[0..len), separated by blanks or newlines, from the current column `column` on: no line is
+ * longer than `width` columns, unless a single word is, and lines after the first begin at column `indent`. Bytes count
+ * as columns. `words` must not be in `text`.
+ */
+void vs_text_add_words(struct vs_text *text, const char *words, size_t len, size_t column,
+                       size_t indent, size_t width);
 void vs_text_addf(struct vs_text *text, const char *fmt, ...) VS_PRINTF(2, 3);
 void vs_text_addfv(struct vs_text *text, const char *fmt, va_list ap) VS_PRINTF(2, 0);
 

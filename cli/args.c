@@ -223,38 +223,10 @@ const char *cli_args_value(const struct cli_args *args, const char *name)
     return cli_args_value_at(args, name, 0);
 }
 
-/*
- * The words of text[0..len), separated by blanks or newlines, from the current column `column` on. Lines end before
- * HELP_WIDTH; the next begins at column `indent`.
- */
-static void add_words(struct vs_text *out, const char *text, size_t len, size_t column,
-                      size_t indent)
-{
-    bool is_first = true;
-
-    for (size_t at = 0; at < len;) {
-        size_t word = strcspn(text + at, " \n");
-
-        word = word < len - at ? word : len - at;
-        if (word && !is_first && column + 1 + word > HELP_WIDTH) {
-            vs_text_add_char(out, '\n');
-            vs_text_add_fill(out, ' ', (int)indent);
-            column = indent;
-        } else if (word && !is_first) {
-            vs_text_add_char(out, ' ');
-            column++;
-        }
-        vs_text_add_n(out, text + at, word);
-        column += word;
-        is_first = is_first && !word;
-        at += word + 1;
-    }
-    vs_text_add_char(out, '\n');
-}
-
 static void add_wrapped(struct vs_text *out, const char *text)
 {
-    add_words(out, text, strlen(text), HELP_COLUMN, HELP_COLUMN);
+    vs_text_add_words(out, text, strlen(text), HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+    vs_text_add_char(out, '\n');
 }
 
 /* The column at which the second part of an indented line "  name   text" begins; 0: it has one part only. */
@@ -280,15 +252,15 @@ static void add_help(struct vs_text *out, const char *help)
 
             vs_text_add_n(out, help, column ? column : len);
             if (column)
-                add_words(out, help + column, len - column, column, column);
-            else
-                vs_text_add_char(out, '\n');
+                vs_text_add_words(out, help + column, len - column, column, column, HELP_WIDTH);
+            vs_text_add_char(out, '\n');
         } else if (!len) {
             vs_text_add_char(out, '\n');
         } else {
             while (help[len] && help[len + 1] && help[len + 1] != ' ' && help[len + 1] != '\n')
                 len += 1 + strcspn(help + len + 1, "\n");
-            add_words(out, help, len, 0, 0);
+            vs_text_add_words(out, help, len, 0, 0, HELP_WIDTH);
+            vs_text_add_char(out, '\n');
         }
         help += len + (help[len] == '\n');
     }
@@ -333,8 +305,8 @@ enum vs_status cli_args_count(const struct cli_args *args, const char *name, siz
 void cli_args_help(const struct cli_cmd *cmd, struct vs_text *out)
 {
     vs_text_addf(out, "usage: vramscope %s ", cmd->name);
-    add_words(out, cmd->usage, strlen(cmd->usage), out->len, USAGE_COLUMN);
-    vs_text_addf(out, "\n%s.\n", cmd->summary);
+    vs_text_add_words(out, cmd->usage, strlen(cmd->usage), out->len, USAGE_COLUMN, HELP_WIDTH);
+    vs_text_addf(out, "\n\n%s.\n", cmd->summary);
     if (cmd->help) {
         vs_text_add_char(out, '\n');
         add_help(out, cmd->help);

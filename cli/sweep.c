@@ -87,6 +87,7 @@ static void add_row(const struct cli_sweep *table, const struct wif_sweep_row *r
                     struct vs_text *out)
 {
     const char *label = *row->label ? row->label : "(as recorded)";
+    const char *why;
 
     vs_text_addf(out, "%c %-*s", row->is_same && !row->failed ? '=' : ' ', NAME_W, label);
     if (row->failed) {
@@ -102,8 +103,12 @@ static void add_row(const struct cli_sweep *table, const struct wif_sweep_row *r
         vs_text_add_fill(out, ' ', NAME_W + 2);
     }
     add_figures(table, row, out);
-    if (table->whys && table->whys[row - table->sweep->items])
-        vs_text_addf(out, "    why: %s\n", table->whys[row - table->sweep->items]);
+    why = table->whys ? table->whys[row - table->sweep->items] : NULL;
+    if (why) {
+        vs_text_add(out, "    why: ");
+        vs_text_add_words(out, why, strlen(why), 9, 9, CLI_SWEEP_WIDTH);
+        vs_text_add_char(out, '\n');
+    }
 }
 
 static int by_part_and_peak(const void *a, const void *b)

@@ -19,6 +19,9 @@
 #include "whatif/cost.h"
 #include "whatif/sweep.h"
 
+/* Sentences below a row are broken at this column. */
+#define CLI_SWEEP_WIDTH 100
+
 /*
  * sweep     borrowed, complete; costs: of its rows, or NULL if no times were recorded
  * whys      of its rows why the peak rose, each NULL where it is not said; NULL: of none

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "cli/sweep.h"
 #include "replay/report/by_value.h"
 #include "replay/report/report.h"
 #include "replay/report/uncertainty.h"
@@ -155,8 +156,11 @@ void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summ
     add_where(run, after, "peak after", out);
     if (answer->sum.oom.event)
         vs_text_add(out, "  the device runs out of memory there\n");
-    if (answer->why.len)
-        vs_text_addf(out, "  why: %s\n", vs_text_get(&answer->why));
+    if (answer->why.len) {
+        vs_text_add(out, "  why: ");
+        vs_text_add_words(out, vs_text_get(&answer->why), answer->why.len, 7, 7, CLI_SWEEP_WIDTH);
+        vs_text_add_char(out, '\n');
+    }
     if (!answer->sum.uncertainty.is_tensors_only)
         rpl_uncertainty_text(run, &answer->sum.uncertainty, answer->sum.peak.allocated, out);
     rpl_by_values_text(run, out);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LINE_WIDTH 100
+
 /* Takes the text up to the next tab or newline; *at moves behind a tab, and stays at a newline or the end. */
 static const char *field(const char **at, size_t *len)
 {
@@ -48,16 +50,20 @@ void rpl_warning_text(const struct rpl_warning *warning, struct vs_text *out)
 
 void rpl_warnings_text(const struct rpl_trace *trace, struct vs_text *out)
 {
+    struct vs_text line = {NULL, 0, 0};
     struct rpl_warning warning;
     const char *at = NULL;
 
     while (rpl_warning_next(trace, &at, &warning)) {
         if (warning.kind == rpl_trace_meta(trace, "warnings"))
             vs_text_add(out, "\nWarnings\n");
+        vs_text_clear(&line);
+        rpl_warning_text(&warning, &line);
         vs_text_add(out, "  ");
-        rpl_warning_text(&warning, out);
+        vs_text_add_words(out, vs_text_get(&line), line.len, 2, 4, LINE_WIDTH);
         vs_text_add_char(out, '\n');
     }
+    vs_text_release(&line);
 }
 
 static void put_part(struct vs_json *json, const char *key, const char *text, size_t len)

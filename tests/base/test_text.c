@@ -93,6 +93,29 @@ static void numbers_come_in_decimal(void **state)
     vs_text_release(&text);
 }
 
+/* Width 12: a line breaks before the word that would pass it; a word that is longer stands alone. */
+static void words_are_broken_at_the_width(void **state)
+{
+    static const char WORDS[] = "one two\nthree  extraordinarily four five";
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)state;
+    vs_text_add(&text, "> ");
+    vs_text_add_words(&text, WORDS, strlen(WORDS), 2, 4, 12);
+    assert_string_equal(vs_text_get(&text), "> one two\n"
+                                            "    three\n"
+                                            "    extraordinarily\n"
+                                            "    four\n"
+                                            "    five");
+    vs_text_clear(&text);
+    /* exactly twelve columns, and only the first seven bytes */
+    vs_text_add_words(&text, "12345 789012", 12, 0, 0, 12);
+    vs_text_add_char(&text, '|');
+    vs_text_add_words(&text, "12345 789012", 7, 0, 0, 12);
+    assert_string_equal(vs_text_get(&text), "12345 789012|12345 7");
+    vs_text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +125,7 @@ int main(void)
         cmocka_unit_test(two_swapped_letters_are_one_typing_error),
         cmocka_unit_test(only_what_is_close_is_offered),
         cmocka_unit_test(numbers_come_in_decimal),
+        cmocka_unit_test(words_are_broken_at_the_width),
     };
 
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);

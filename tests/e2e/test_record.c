@@ -318,8 +318,9 @@ static void what_pytorch_warns_of_is_shown(void **state)
     program_release(&p);
     trace = program_record("tests/nets/articles/reentrant_part.py", "part.db", NULL, NULL);
     p = program_run("report", trace, NULL);
-    assert_non_null(strstr(p.out, "\nWarnings\n  None of the inputs have requires_grad=True. "
-                                  "Gradients will be None (line 15); pass use_reentrant=False"));
+    assert_non_null(strstr(p.out,
+                           "\nWarnings\n  None of the inputs have requires_grad=True. "
+                           "Gradients will be None (line 15); pass\n    use_reentrant=False"));
     program_release(&p);
     p = program_run("report", trace, "--json", NULL);
     assert_int_equal(json_int(p.out, "$.warnings[0].line"), 15);

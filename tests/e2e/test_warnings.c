@@ -65,7 +65,7 @@ static void a_table_says_why_a_peak_rises(void **state)
     (void)state;
     assert_non_null(row);
     has(strchr(row, '\n'), "    why: ");
-    has(row, "are from before step 1 and still alive, kept by local `l` of `training loop`");
+    has(row, " of the peak, most of it `saved`, are from before step 1 and still alive");
     program_release(&p);
     p = program_run("whatif", trace, "--each", "--json", NULL);
     has(p.out, "are from before step 1 and still alive, kept by local `l` of `training loop`");
