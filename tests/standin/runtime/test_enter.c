@@ -120,7 +120,9 @@ static int refused(void)
     const struct played *played = played_open();
     struct sti_request request = {.torch = shared_folder(), .gpu = "t4", .cuda = 13020};
     char text[1024];
+    char torch_lib[640];
 
+    snprintf(torch_lib, sizeof(torch_lib), "%s/fake/standin/torch/lib", shared_build());
     if (played->enter(&request, text, sizeof(text)) != STI_FAILED ||
         !strstr(text, "no libraries of PyTorch"))
         return 1;
@@ -128,6 +130,11 @@ static int refused(void)
     if (played->enter(&request, text, sizeof(text)) != STI_NO_CUDA ||
         !strstr(text, "for the CPU alone"))
         return 2;
+    request.torch = torch_lib;
+    request.cuda = 11080;
+    if (played->enter(&request, text, sizeof(text)) != STI_NO_CUDA ||
+        !strstr(text, "built for CUDA 11.8"))
+        return 5;
     request.gpu = "a gpu that is not";
     if (played->enter(&request, text, sizeof(text)) != STI_FAILED)
         return 3;
