@@ -172,6 +172,29 @@ bool lang_exec_class(struct lang_vm *vm, struct lang_frame *f, const struct lang
 
 /* ---- imports ---- */
 
+/* What to do about a module that articles import; NULL: nothing special. */
+static const char *instead_of(const char *path, size_t len)
+{
+    static const char *const KNOWN[][2] = {
+        {"apex", "write torch.amp instead, or use the toggle `amp`"},
+        {"numpy", "leave it out: torch.manual_seed() seeds all random numbers of a net"},
+        {"random", "leave it out: torch.manual_seed() seeds all random numbers of a net"},
+        {"os", "leave it out: what it sets, a toggle or an option of the command line sets"},
+        {"time", "leave it out: a trace has the time of each event"},
+        {"torchvision", "write the net file with sample_nets/tools/torch2net.py"},
+        {"timm", "write the net file with sample_nets/tools/torch2net.py"},
+        {"transformers", "write the net file with sample_nets/tools/torch2net.py"},
+    };
+    const char *dot = memchr(path, '.', len);
+    size_t first = dot != NULL ? (size_t)(dot - path) : len;
+
+    for (size_t i = 0; i < sizeof(KNOWN) / sizeof(KNOWN[0]); i++) {
+        if (strlen(KNOWN[i][0]) == first && memcmp(KNOWN[i][0], path, first) == 0)
+            return KNOWN[i][1];
+    }
+    return NULL;
+}
+
 static bool find_space(struct lang_vm *vm, const char *path, size_t len, struct lang_value *out)
 {
     struct lang_value *v = lang_dict_find(vm->spaces, lang_intern(vm, path, len));
@@ -181,13 +204,14 @@ static bool find_space(struct lang_vm *vm, const char *path, size_t len, struct 
         *out = *v;
         return true;
     }
-    hint = lang_suggest(vm, vm->spaces, path);
-    return lang_fail_hint(
-        vm, VS_E_NOT_FOUND,
-        hint != NULL
-            ? hint
-            : "a net file imports torch and its modules, and math; see docs/guide/net-language.md",
-        "there is no module `%.*s` here", (int)len, path);
+    hint = instead_of(path, len);
+    if (hint == NULL)
+        hint = lang_suggest(vm, vm->spaces, path);
+    return lang_fail_hint(vm, VS_E_NOT_FOUND,
+                          hint != NULL ? hint
+                                       : "a net file imports torch and its modules, math, copy and "
+                                         "gc; see docs/guide/net-language.md",
+                          "there is no module `%.*s` here", (int)len, path);
 }
 
 /* `import a.b.c` binds a, `import a.b.c as x` binds a.b.c. */

@@ -96,7 +96,9 @@ static void a_syntax_error_is_shown_at_its_line(void **state)
             "wrong.py:11:9: ", "`try` is not part of the net language",
             "docs/guide/net-language.md");
     REFUSED("        import numpy\n        return x\n", "wrong.py:11:9: ", "numpy",
-            "imports torch and its modules, and math");
+            "torch.manual_seed() seeds all random numbers");
+    REFUSED("        import pandas\n        return x\n", "wrong.py:11:9: ", "pandas",
+            "imports torch and its modules, math, copy and gc");
 }
 
 static void an_op_outside_the_table_is_refused_at_its_line(void **state)
