@@ -65,7 +65,8 @@ static struct names args_of(const struct eng_signature *sig, const char *of)
 
 static struct names saves_of(const struct eng_signature *sig, const char *of)
 {
-    static const char *const RESULTS[] = {"result", "result1", "result2", "result3", "result4"};
+    static const char *const RESULTS[] = {"result",  "result1", "result2",
+                                          "result3", "result4", "result5"};
     struct names saves = {.of = of, .count = sig->save_count};
 
     for (int i = 0; i < sig->save_count; i++) {

@@ -73,12 +73,18 @@ void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **
 
     e->backward_depth =
         0; /* unpacking may run a checkpointed function again, which is forward work */
-    for (int i = 0; i < n->saved_count; i++)
-        b.saved[i] = eng_node_unpack(n, i);
+    for (int i = 0; i < n->saved_count; i++) {
+        struct eng_tensor *t = eng_node_unpack(n, i);
+
+        if (i < ENG_MAX_SAVES)
+            b.saved[i] = t;
+        else /* the rest of a list, whose tensors no formula reads */
+            eng_unref(t);
+    }
     e->backward_depth = depth;
     if (!e->failed)
         eng_op_get(n->op)->backward(&b);
-    for (int i = n->saved_count - 1; i >= 0; i--)
+    for (int i = ENG_MAX_SAVES - 1; i >= 0; i--)
         eng_unref(b.saved[i]);
 }
 

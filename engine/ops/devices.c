@@ -36,7 +36,7 @@ static const uint8_t RULES[ENG_OP_COUNT] = {
     [ENG_OP_bitwise_or] = RULE_NUMBER, [ENG_OP_bitwise_xor] = RULE_NUMBER, [ENG_OP_where] = RULE_NUMBER,
     [ENG_OP_bce_with_logits] = RULE_NUMBER, [ENG_OP_addcmul] = RULE_THIRD,
     [ENG_OP_index] = RULE_INDEX, [ENG_OP_index_put_] = RULE_STORE,
-    [ENG_OP_copy_] = RULE_ANY, [ENG_OP_expand_as] = RULE_ANY,
+    [ENG_OP_copy_] = RULE_ANY, [ENG_OP_cast_into] = RULE_ANY, [ENG_OP_expand_as] = RULE_ANY,
 };
 /* clang-format on */
 

@@ -271,6 +271,8 @@ static uint32_t differentiable_results(const struct eng_node *n, const struct en
 {
     if (ret->is_list)
         return ret->count;
+    if (n->op == ENG_OP_cudnn_rnn)
+        return 3;
     return n->op == ENG_OP_fused_lstm_cell ? 2 : 1;
 }
 

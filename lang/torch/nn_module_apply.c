@@ -87,21 +87,33 @@ static bool convert_buffers(struct lang_vm *vm, struct lang_module_instance *m,
     return ok;
 }
 
-static bool convert_tree(struct lang_vm *vm, struct lang_module_instance *m,
-                         const struct lang_to *to)
+/* Recurrent layers on the device make their converted weights views of one buffer again: flatten_parameters(). */
+static bool flatten(struct lang_vm *vm, struct lang_value module)
 {
+    struct lang_value method = lang_special(vm, module, LANG_N_flatten_parameters);
+    struct lang_value result;
+
+    if (!lang_is_bound(method))
+        return true;
+    if (!lang_call_special(vm, method, module, NULL, 0, &result))
+        return false;
+    lang_drop(vm, result);
+    return true;
+}
+
+static bool convert_tree(struct lang_vm *vm, struct lang_value module, const struct lang_to *to)
+{
+    struct lang_module_instance *m = lang_as_module(module);
     struct lang_entry *e;
     uint32_t at = 0;
 
     if (!lang_check_depth(vm) || m->params == NULL)
         return !vm->failed;
     while ((e = lang_dict_next(m->modules, &at)) != NULL) {
-        struct lang_module_instance *child = lang_as_module(e->value);
-
-        if (child != NULL && !convert_tree(vm, child, to))
+        if (lang_as_module(e->value) != NULL && !convert_tree(vm, e->value, to))
             return false;
     }
-    return convert_params(vm, m, to) && convert_buffers(vm, m, to);
+    return convert_params(vm, m, to) && convert_buffers(vm, m, to) && flatten(vm, module);
 }
 
 static bool convert_self(struct lang_vm *vm, const struct lang_call *call, const struct lang_to *to,
@@ -112,7 +124,7 @@ static bool convert_self(struct lang_vm *vm, const struct lang_call *call, const
     if (!lang_module_self(vm, call, &m))
         return false;
     *out = lang_keep(call->args[0]);
-    if (convert_tree(vm, m, to))
+    if (convert_tree(vm, call->args[0], to))
         return true;
     lang_drop(vm, *out);
     return false;

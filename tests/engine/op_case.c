@@ -448,6 +448,8 @@ bool op_run_forward(struct op_run *run)
             run->outs[run->out_count++] = eng_ref(whole);
         else
             keep_outs(run, &ret);
+        while (ret.count > 0 && !ret.is_list) /* as a tuple, the last one first */
+            eng_slot_set(&ret.tensors[--ret.count], NULL);
         eng_ret_release(&ret);
     }
     eng_unref(part);

@@ -197,6 +197,17 @@ def special(torch):
         args = list(words.values())
         return torch.cudnn_batch_norm(input, *args)
 
+    def rnn(input, weight, hx, cx, mode, hidden_size, proj_size, num_layers, batch_first, dropout, train,
+            bidirectional, has_biases):
+        functions = (torch.rnn_relu, torch.rnn_tanh, torch.lstm, torch.gru)
+        return functions[mode](input, hx if cx is None else (hx, cx), weight, has_biases, num_layers, dropout, train,
+                               bidirectional, batch_first)
+
+    def cast_into(input, buffer, offset):
+        part = torch.empty(0, dtype=buffer.dtype, device=buffer.device)
+        part.set_(buffer.untyped_storage(), offset, input.shape)
+        return part.copy_(input)
+
     def flash(query, key, value, dropout_p, is_causal, scale):
         return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)
 
@@ -264,6 +275,7 @@ def special(torch):
         "native_group_norm": group_norm,
         "fused_rms_norm": lambda **w: torch._fused_rms_norm(*w.values()),
         "dropout": torch.dropout, "feature_dropout": torch.feature_dropout,
+        "cudnn_rnn": rnn, "cast_into": cast_into,
         "rnn_tanh_cell": lambda **w: vf.rnn_tanh_cell(*words_of(w, 4)),
         "rnn_relu_cell": lambda **w: vf.rnn_relu_cell(*words_of(w, 4)),
         "gru_cell": lambda **w: vf.gru_cell(*words_of(w, 4)),

@@ -91,8 +91,8 @@ class Refusals(unittest.TestCase):
                      "module blocks.0 (Inner): torch.logit", "module blocks.1 (Inner): torch.digamma")
 
     def test_a_module_of_torch_that_is_missing_is_named_by_the_op_it_calls(self):
-        model = nn.Sequential(nn.Linear(4, 8), nn.LSTM(8, 8))
-        self.refused(model, "module 1 (LSTM)", "lstm", loss="output[0].sum()")
+        model = nn.Sequential(nn.Linear(4, 8), nn.LPPool1d(2, 2))
+        self.refused(model, "module 1 (LPPool1d)", "lp_pool1d", loss="output.sum()")
 
     def test_a_condition_on_values_is_refused(self):
         self.refused(Outer(Inner(lambda self, x: x if x.sum() > 0 else -x)), "module blocks.0 (Inner)", "values")

@@ -28,6 +28,8 @@ def _refusal(module):
 
 def _own_names(module):
     names = {"weight", "bias", "running_mean", "running_var", "num_batches_tracked"}
+    if isinstance(module, nn.RNNBase):
+        names |= set(module._flat_weights_names)
     if isinstance(module, nn.MultiheadAttention):
         names |= {"in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight",
                   "bias_k", "bias_v"}
@@ -50,9 +52,22 @@ def _tidy(value):
     return value
 
 
+def _parameters(module):
+    """The arguments of its constructor. Those of recurrent layers are written out in their base class alone."""
+    if not isinstance(module, nn.RNNBase):
+        return inspect.signature(type(module).__init__).parameters
+    given = dict(inspect.signature(nn.RNNBase.__init__).parameters)
+    del given["mode"]
+    if not isinstance(module, nn.LSTM):
+        del given["proj_size"]
+    if isinstance(module, nn.RNN):
+        given["nonlinearity"] = inspect.Parameter("nonlinearity", inspect.Parameter.KEYWORD_ONLY, default="tanh")
+    return given
+
+
 def settings(module):
     """What the arguments of its constructor are now."""
-    given = inspect.signature(type(module).__init__).parameters
+    given = _parameters(module)
     return {n: _tidy(_value(module, n, p.default)) for n, p in given.items()
             if n not in _LEFT_OUT and n != "self" and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
@@ -61,7 +76,7 @@ def constructor(module, holes, hint):
     """`nn.Conv2d(3, 64, 7, stride=2)` with holes for the numbers."""
     cls = type(module)
     text = []
-    for name, p in inspect.signature(cls.__init__).parameters.items():
+    for name, p in _parameters(module).items():
         if name in _LEFT_OUT or name == "self" or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
         default = p.default

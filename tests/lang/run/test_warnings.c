@@ -68,6 +68,16 @@
                 "    loss = F.cross_entropy(model(inputs), targets)\n"                             \
                 "    " scaled ".backward()\n"
 
+/* One step of time. */
+#define RECURRENT(layer, result)                                                                   \
+    NET_RUN_HEAD "class Net(nn.Module):\n"                                                         \
+                 "    def __init__(self):\n"                                                       \
+                 "        super().__init__()\n"                                                    \
+                 "        self.a = " layer "(4, 4)\n"                                              \
+                 "    def forward(self, x):\n"                                                     \
+                 "        h = None\n"                                                              \
+                 "        return self.a(x, h)" result "\n" BATCH
+
 #define BMM                                                                                        \
     NET_RUN_HEAD                                                                                   \
     "class Net(nn.Module):\n"                                                                      \
@@ -227,6 +237,14 @@ static const struct trap TRAPS[] = {
      {"amp", "fp16"},
      OWN_STEP("loss"),
      {"amp", "bf16"}},
+    {LANG_WARN_RNN_RESERVE,
+     10,
+     "nn.GRU: only cuDNN knows how much it keeps for backward; counted are the gates of all steps, "
+     "so figures that include it are lower bounds",
+     RECURRENT("nn.GRU", "[0]"),
+     {NULL},
+     RECURRENT("nn.GRUCell", ""),
+     {NULL}},
 };
 
 static void run(struct net_run *r, const char *net, const char *const *toggles)
