@@ -14,4 +14,4 @@
 # text: The peak is a line over the batch with a constant: about {(peak(before) - peak(after)) / 32} for each image,
 #   and {2 * peak(batch16) - peak(after)} of parameters, gradients and buffers that no batch size changes. From 64
 #   to 32 the peak falls by {1 - peak(after) / peak(before) as %}, from 8 to 4 only by {1 - peak(batch4) /
-#   peak(batch8) as %}.
+#   peak(batch8) as %}. `vramscope whatif TRACE --curve batch` draws the line of any recorded net.

@@ -262,6 +262,32 @@ static void an_expression_that_is_wrong_is_refused_with_its_line(void **state)
     program_release(&p);
 }
 
+/* Of two files with one number, and of a file whose first line has another, neither is chosen silently. */
+static void a_number_stands_for_one_file(void **state)
+{
+    const char *folder = folder_make("twice", "# if: 1 == 1\n# verdict: true\n# text: x\n");
+    struct program p;
+    char *text;
+    char path[512];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/1_own.py", folder);
+    text = file_read(path);
+    program_file("twice/01_again.py", text);
+    p = program_run("lesson", "--from", folder, NULL);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "are both lesson 1"));
+    program_release(&p);
+    snprintf(path, sizeof(path), "%s/01_again.py", folder);
+    assert_int_equal(remove(path), 0);
+    program_file("twice/2_other.py", text);
+    p = program_run("lesson", "--from", folder, NULL);
+    assert_int_equal(p.status, 1);
+    assert_non_null(strstr(p.err, "2_other.py: this is lesson 1 by its first line"));
+    program_release(&p);
+    vs_free(text);
+}
+
 static void a_missing_lesson_or_folder_is_reported(void **state)
 {
     struct program number = program_run("lesson", "99", NULL);
@@ -288,6 +314,7 @@ int main(void)
         cmocka_unit_test(figures_that_support_no_verdict_are_a_failure),
         cmocka_unit_test(a_known_figure_that_is_not_reached_is_a_failure),
         cmocka_unit_test(an_expression_that_is_wrong_is_refused_with_its_line),
+        cmocka_unit_test(a_number_stands_for_one_file),
         cmocka_unit_test(a_missing_lesson_or_folder_is_reported),
     };
 
