@@ -27,6 +27,7 @@ const struct facts_sample FACTS_SAMPLES[] = {
     {"sample_nets/mlp_swish_custom.py", "", "batch=2 steps=2"},
     {"sample_nets/mlp_swish_fused.py", "", "batch=2 steps=2"},
     {"sample_nets/optimizer_in_backward.py", "WIDTH=256 LAYERS=3", "batch=2 steps=3"},
+    {"sample_nets/resnet1001.py", "", "batch=1 steps=1"},
     {"sample_nets/resnet152.py", "", "batch=1 steps=2"},
     {"sample_nets/resnet18.py", "", "batch=1 steps=2"},
     {"sample_nets/resnet50.py", "", "batch=1 steps=2"},
