@@ -69,6 +69,7 @@ struct history {
     size_t depth;
     struct leaked *leaked;
     size_t leaked_count;
+    struct vs_table by_leaked;
     uint32_t *stack;
     size_t stack_cap;
     uint32_t search;
@@ -83,6 +84,7 @@ static void history_release(struct history *h)
     vs_free(h->stack);
     vs_table_release(&h->by_node);
     vs_table_release(&h->by_block);
+    vs_table_release(&h->by_leaked);
 }
 
 /* ---- the history ---- */
@@ -246,6 +248,7 @@ static void leaked_take(struct history *h, const struct rpl_cursor *cursor, uint
         if (block->alloc_seq < first_seq || block->alloc_seq > last_seq ||
             rpl_block_is_permanent(block))
             continue;
+        vs_table_add(&h->by_leaked, vs_hash_mix(0, block->id), h->leaked_count);
         h->leaked[h->leaked_count++] = (struct leaked){block->id, block->bytes, 0, block->category};
         for (size_t k = rpl_cursor_held_first(cursor, block->id); k != SIZE_MAX;
              k = rpl_cursor_held_next(cursor, k)) {
@@ -295,12 +298,13 @@ static uint64_t visit(struct history *h, uint32_t index, size_t *depth)
 static uint64_t bytes_behind(struct history *h, uint64_t block, bool *by_history)
 {
     const uint32_t first = node_of(h, block);
+    struct vs_probe probe = vs_probe(vs_hash_mix(0, block));
     uint64_t bytes = 0, own;
     size_t depth = 0;
 
-    for (size_t i = 0; i < h->leaked_count; i++)
-        if (h->leaked[i].block == block)
-            bytes += leaked_count_once(h, (uint32_t)i + 1);
+    while (vs_table_next(&h->by_leaked, &probe))
+        if (h->leaked[probe.item].block == block)
+            bytes += leaked_count_once(h, probe.item + 1);
     own = bytes;
     if (first)
         bytes += visit(h, first, &depth);
