@@ -206,8 +206,8 @@ static void two_ranks_have_a_trace_each(void **state)
 
     (void)state;
     p = program_run("record", "--gpu", "h100", "-f", "-o", program_path("trace.db"), "--",
-                    interpreter, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-                    "--master-port", "29731", "tests/programs/two_ranks.py", NULL);
+                    interpreter, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+                    "2", "tests/programs/two_ranks.py", NULL);
     if (p.status != 0)
         fail_msg("status %d: %s%s", p.status, p.out, p.err);
     peaks_check(&p, program_path("trace.db"));

@@ -3,7 +3,8 @@
  *
  * For:            rnn.c, which decides what is allocated and saved.
  * Must not know:  autograd, modules.
- * Invariant:      computed in double on the host and rounded once. Backward computes the forward again; nothing is kept.
+ * Invariant:      computed in double on the host and rounded once. Backward computes the forward again; nothing is
+ *                 kept.
  *
  * Weights lie in one buffer as in cuDNN: for each layer and direction the matrices [gates * hidden, input], [gates *
  * hidden, out] and, with a projection, [out, hidden]; then for each the two biases [gates * hidden].
