@@ -108,11 +108,16 @@ static void autocast_note(struct lang_own_step *own)
     own->own_regions++;
 }
 
-/* Counts the parts of a batch that is accumulated: each has a forward and a backward(), and they share a step. */
+/*
+ * Counts the parts of a batch that is accumulated: each has a forward of the same module and a backward(), and they
+ * share a step. Two halves of a net that are trained one after the other are no such parts.
+ */
 static void accumulation_note(struct lang_own_step *own, enum lang_part part)
 {
     if (part == LANG_PART_FORWARD) {
-        own->has_forward = true;
+        if (own->first == NULL)
+            own->first = own->parts.module;
+        own->has_forward |= own->first == own->parts.module;
     } else if (part == LANG_PART_BACKWARD) {
         own->backwards += own->has_forward;
         own->has_forward = false;
@@ -120,6 +125,7 @@ static void accumulation_note(struct lang_own_step *own, enum lang_part part)
         if (own->backwards > own->most_backwards)
             own->most_backwards = own->backwards;
         own->backwards = 0;
+        own->first = NULL;
     }
 }
 

@@ -40,7 +40,8 @@ struct lang_run_state;
  * own_regions  how many regions train_step has entered itself, outside modules
  * scaled       how often GradScaler.scale was called; had_backward: backward() was, in the run
  * stepped      how many parts were a step of an optimizer
- * has_forward  a forward has begun since the last backward()
+ * first        the module of the first forward since an optimizer's last step; NULL: there was none
+ * has_forward  a forward of that module has begun since the last backward()
  * backwards    backward() of a forward of its own, since an optimizer's last step; most_backwards: the highest of these
  * counts       how many phases of each kind have ended in this step
  */
@@ -62,6 +63,7 @@ struct lang_own_step {
     uint64_t scaled;
     bool had_backward;
     uint64_t stepped;
+    const void *first;
     bool has_forward;
     uint64_t backwards, most_backwards;
     uint32_t counts[VS_PHASE_COUNT];

@@ -260,8 +260,11 @@ static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_
     bool is_part = false;
     bool ok;
 
-    if (vm->parts != NULL && has_parameters(m) && !lang_part_begin(vm, LANG_PART_FORWARD, &is_part))
-        return false;
+    if (vm->parts != NULL && has_parameters(m)) {
+        vm->parts->module = m;
+        if (!lang_part_begin(vm, LANG_PART_FORWARD, &is_part))
+            return false;
+    }
     if (has_path)
         before = eng_location_module(vm->eng, m->path);
     if (vm->observed)

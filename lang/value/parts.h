@@ -35,6 +35,7 @@ enum lang_part {
 /*
  * fills  zero_grad() without set_to_none fills gradients with zeros, where PyTorch's default sets them to None
  * has_filled  it has been asked for
+ * module  the module that a FORWARD calls, set before it begins; only to be compared
  * begin  a part begins; sets *has_begun, which is false where the part is of no interest and its end is not to be
  *        reported. Returns false with a failure noted where the run is to stop.
  * end    the part that began last and has not ended ends; returns as `begin`
@@ -43,6 +44,7 @@ struct lang_parts {
     void *user;
     bool fills;
     bool has_filled;
+    const void *module;
     bool (*begin)(void *user, enum lang_part part, bool *has_begun);
     bool (*end)(void *user);
 };

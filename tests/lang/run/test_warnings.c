@@ -155,6 +155,19 @@ static const struct trap TRAPS[] = {
      {NULL},
      NORM PARTS("1"),
      {NULL}},
+    {LANG_WARN_ACCUMULATE_NORM,
+     0,
+     "BatchNorm (norm) takes its statistics from each of the 2 parts that train_step accumulates, "
+     "not from all of them",
+     NORM PARTS("2"),
+     {NULL},
+     /* two stages: each half sees the whole batch once */
+     NORM "def train_step(model, optimizer, scaler, inputs, targets):\n"
+          "    x = model.a(inputs)\n"
+          "    x.sum().backward()\n"
+          "    model.norm(x.detach()).sum().backward()\n"
+          "    optimizer.step()\n",
+     {NULL}},
     {LANG_WARN_EPS_UNDERFLOW,
      0,
      "Adam: eps=1e-08 is 0 in float16, so an element whose squared gradient underflows is divided "
