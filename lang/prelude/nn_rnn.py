@@ -219,8 +219,9 @@ class RNNBase(Module):
             del seed
             _DropoutState.is_made = True
         if torch.is_autocast_enabled():
-            # the weights are cast into a buffer of their own, then the states, then the input
-            dtype = torch.get_autocast_dtype("cuda")
+            # the weights are cast into a buffer of their own, then the states, then the input: to float16, as PyTorch
+            # does under autocast to bfloat16, too
+            dtype = torch.float16
             if weights[0].dtype != dtype:
                 starts, total = self._places(weights)
                 buffer = torch.zeros(total, dtype=dtype, device=weights[0].device)
