@@ -40,8 +40,9 @@ void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
  * Adds a custom function's node. inputs: the tensor arguments in order (NULL for other arguments). If grad mode is on
  * and an input requires grad, `outputs` get the new node as grad_fn (an output that is an input is replaced by an
  * alias; one in custom->is_dirty stays the same tensor, and its history so far is the input's) and the node is
- * returned, borrowed from them. Otherwise returns NULL, and outputs are not changed. Fails as PyTorch does where an
- * overwritten input is a leaf that requires grad, or a view that must not be overwritten.
+ * returned, borrowed from them. Otherwise, and where no output is differentiable, returns NULL: outputs are not changed
+ * and custom->user stays the caller's. Fails as PyTorch does where an overwritten input is a leaf that requires grad,
+ * or a view that must not be overwritten.
  */
 struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
                                  struct eng_tensor *const *inputs, int input_count,

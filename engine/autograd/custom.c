@@ -67,6 +67,12 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
         eng_set_history(outputs[i], n, i);
     }
     n->custom.is_dirty = NULL; /* borrowed for this call */
+    /* no output keeps it: all of them are integers, or marked as not differentiable */
+    if (n->refs == 1) {
+        n->custom.free_user = NULL;
+        eng_node_unref(n);
+        return NULL;
+    }
     eng_node_unref(n);
     return n;
 }

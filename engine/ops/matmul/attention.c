@@ -338,7 +338,8 @@ static struct eng_tensor *aligned_mask(struct eng_op_call *c, struct eng_tensor 
 
     if (!bias)
         return NULL;
-    width = bias->sizes[bias->ndim - 1];
+    /* a mask without dimensions: pad refuses it, as PyTorch does */
+    width = bias->ndim ? bias->sizes[bias->ndim - 1] : 1;
     if (width % 8) {
         int64_t pad[2] = {0, 8 - width % 8};
         struct eng_arg args[] = {eng_at(bias), eng_aints(pad, 2), eng_ai(0)};
