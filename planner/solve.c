@@ -14,10 +14,10 @@
 #include "base/mem.h"
 
 /*
- * The costs of one window (i, k), by slot.
+ * The costs of one window (i, k), by slot: `cost` has those of the slots low … full - 1, the only ones that are stored.
  *
  * low   first slot where a plan fits; slots + 1: none
- * full  first slot where nothing is run again; slots + 1: none
+ * full  first slot where nothing is run again; slots + 1: none; never below low
  */
 struct row {
     float *cost;
@@ -26,25 +26,49 @@ struct row {
 };
 
 /*
- * rows       rows of the windows that end with stage k, from stage lowest[k] on: rows[k][i - lowest[k]]; NULL where no
- *            window ends there
- * run_of     for cut i: the runs that contain it, as a list of (run, index of the cut)
- * sum_cost, sum_gradients, sum_kept   of the stages before each cut
+ * A region that begins at cut i, and the figures that its row is made with.
+ *
+ * low     first slot at which it can be considered
+ * behind  the row of what is behind the region, and how many slots less that has
+ * inside  the row of the region when it is run again, and how many slots less that has; not negative
  */
+struct drop {
+    uint32_t end;
+    float cost;
+    int64_t low;
+    const struct row *behind;
+    int64_t behind_less;
+    const struct row *inside;
+    int64_t inside_less;
+};
+
+/* A cut of a run. */
 struct use {
     const struct pln_run *run;
     size_t at;
 };
 
+/*
+ * per_byte   slots for each byte
+ * rows       rows of the windows that end with stage k, from stage lowest[k] on: rows[k][i - lowest[k]]; NULL where no
+ *            window ends there
+ * zeros      slots + 1 costs of 0
+ * uses       the runs that contain cut i: uses[first_use[i]] … uses[first_use[i + 1] - 1]
+ * drops      those of the row that is being made
+ * sum_cost, sum_gradients, sum_kept   of the stages before each cut
+ */
 struct pln_table {
     const struct pln_chain *chain;
-    uint64_t unit;
+    double per_byte;
     int64_t slots;
     struct row **rows;
     uint32_t *lowest;
-    float *cells;
+    struct vs_arena *cells;
+    float *zeros;
     struct use *uses;
     size_t *first_use;
+    struct drop *drops;
+    size_t drop_count, drop_cap;
     double *sum_cost;
     uint64_t *sum_gradients;
     int64_t *sum_kept;
@@ -56,10 +80,9 @@ struct pln_table {
 /* The nearest number of slots. */
 static int64_t slots_of(const struct pln_table *t, int64_t bytes)
 {
-    int64_t unit = (int64_t)t->unit;
-    int64_t half = unit / 2;
+    double slots = (double)bytes * t->per_byte;
 
-    return bytes >= 0 ? (bytes + half) / unit : -((-bytes + half) / unit);
+    return (int64_t)(slots < 0 ? slots - 0.5 : slots + 0.5);
 }
 
 /* Slots that keeping stage i takes. What neighbours take adds up to the slots of their sum, whatever their number. */
@@ -109,14 +132,11 @@ static void uses_fill(struct pln_table *t)
     vs_free(fill);
 }
 
-/* Which windows there are, and memory for their rows. */
+/* Which windows there are. */
 static void rows_allocate(struct pln_table *t)
 {
     const struct pln_chain *chain = t->chain;
     size_t n = chain->count;
-    size_t width = (size_t)t->slots + 1;
-    size_t windows = 0;
-    float *cell;
 
     t->lowest = vs_calloc(n, sizeof(*t->lowest));
     t->rows = vs_calloc(n, sizeof(struct row *));
@@ -132,15 +152,9 @@ static void rows_allocate(struct pln_table *t)
         }
     }
     t->lowest[n - 1] = 0;
-    for (size_t k = 0; k < n; k++)
-        windows += t->lowest[k] < n ? k + 1 - t->lowest[k] : 0;
-    cell = t->cells = vs_alloc(windows * width * sizeof(*cell));
     for (size_t k = 0; k < n; k++) {
-        if (t->lowest[k] == n)
-            continue;
-        t->rows[k] = vs_calloc(k + 1 - t->lowest[k], sizeof(struct row));
-        for (size_t i = t->lowest[k]; i <= k; i++, cell += width)
-            t->rows[k][i - t->lowest[k]].cost = cell;
+        if (t->lowest[k] < n)
+            t->rows[k] = vs_calloc(k + 1 - t->lowest[k], sizeof(struct row));
     }
 }
 
@@ -150,6 +164,22 @@ static const struct row *row_at(const struct pln_table *t, uint32_t first, uint3
 {
     VS_ASSERT(t->rows[last] && first >= t->lowest[last] && first <= last);
     return &t->rows[last][first - t->lowest[last]];
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void row_set(struct row *row, int64_t from, int64_t to, float value)
+{
+    for (int64_t m = from; m < to; m++)
+        row->cost[m - row->low] = value;
 }
 
 static int64_t gradient_behind(const struct pln_table *t, uint32_t last)
@@ -165,17 +195,18 @@ static int64_t keep_floor(const struct pln_table *t, uint32_t i, uint32_t k)
     int64_t backward =
         (int64_t)(stage->backward_peak + t->sum_gradients[k + 1] - t->sum_gradients[i + 1]);
 
-    return slots_of(t, forward > backward ? forward : backward);
+    return slots_of(t, most(forward, backward));
 }
 
-/* A region that begins at cut i, and the figures that its row is made with. */
-struct drop {
-    uint32_t end;
-    double cost;
-    int64_t floor;  /* slots that the forward needs */
-    int64_t behind; /* slots less for what is behind the region */
-    int64_t inside; /* slots less for the region when it is run again; not negative */
-};
+/* The cost at a slot; of a budget above the largest one, that of the largest one. */
+static float cost_at(const struct pln_table *t, const struct row *row, int64_t slot)
+{
+    int64_t m = slot < t->slots ? slot : t->slots;
+
+    if (m >= row->full)
+        return 0;
+    return m >= row->low ? row->cost[m - row->low] : INFINITY;
+}
 
 /*
  * The region from cut i to the cut number `at` of a run, in the window that ends with stage k. *peak is what dropping
@@ -186,133 +217,123 @@ static struct drop drop_of(const struct pln_table *t, uint32_t i, const struct p
 {
     const struct pln_stage *stages = t->chain->stages;
     uint32_t end = run->cuts[at];
+    struct drop d = {.end = end, .behind = row_at(t, end, k), .inside = row_at(t, i, end - 1)};
 
     for (uint32_t s = run->cuts[at - 1]; s < end; s++) {
         int64_t input = s > i ? (int64_t)stages[s].crossing : 0;
-        int64_t need = input + (int64_t)stages[s].dropped_peak;
 
-        *peak = need > *peak ? need : *peak;
+        *peak = most(*peak, input + (int64_t)stages[s].dropped_peak);
     }
-    return (struct drop){.end = end,
-                         .cost = t->sum_cost[end] - t->sum_cost[i] - stages[end - 1].tail_cost,
-                         .floor = slots_of(t, gradient_behind(t, k) + *peak),
-                         .behind = slots_of(t, (int64_t)stages[end].crossing),
-                         .inside =
-                             slots_of(t, (int64_t)(t->sum_gradients[k + 1] - t->sum_gradients[end] +
-                                                   stages[i].input_freed))};
-}
-
-/* First slot at which a drop can be considered. */
-static int64_t drop_low(const struct drop *d, const struct row *behind, const struct row *inside)
-{
-    int64_t low = d->floor;
-
-    if (behind->low + d->behind > low)
-        low = behind->low + d->behind;
-    if (inside->low + d->inside > low)
-        low = inside->low + d->inside;
-    return low;
-}
-
-/* The loops that take nearly all of the time: to[m] = min(to[m], cost + a[m] + b[m]), and the same with b[m] = 0. */
-static void lower(float *restrict to, const float *restrict a, const float *restrict b, float cost,
-                  int64_t count)
-{
-    for (int64_t m = 0; m < count; m++) {
-        float v = cost + a[m] + b[m];
-
-        to[m] = v < to[m] ? v : to[m];
-    }
-}
-
-static void lower_by_one(float *restrict to, const float *restrict a, float cost, int64_t count)
-{
-    for (int64_t m = 0; m < count; m++) {
-        float v = cost + a[m];
-
-        to[m] = v < to[m] ? v : to[m];
-    }
+    d.cost = (float)(t->sum_cost[end] - t->sum_cost[i] - stages[end - 1].tail_cost);
+    d.behind_less = slots_of(t, (int64_t)stages[end].crossing);
+    d.inside_less = slots_of(
+        t, (int64_t)(t->sum_gradients[k + 1] - t->sum_gradients[end] + stages[i].input_freed));
+    d.low = slots_of(t, gradient_behind(t, k) + *peak);
+    d.low = most(d.low, d.behind->low + d.behind_less);
+    d.low = most(d.low, d.inside->low + d.inside_less);
+    return d;
 }
 
 /*
- * First slot in [low, high) whose cost is at most `cost`, or high: from there on a choice that costs more is in vain.
+ * The loop that takes most of the time: to[m] = min(to[m], cost + a[m] + b[m]). From one slot to the next no cost
+ * rises, so the last sum of a number of slots is the least of them, and the first of `to` the highest: mostly, these
+ * two tell that none of them has to be looked at.
  */
-static int64_t reached(const struct row *row, int64_t low, int64_t high, float cost)
-{
-    while (low < high) {
-        int64_t mid = low + (high - low) / 2;
+#define TOGETHER 32
 
-        if (row->cost[mid] <= cost)
-            high = mid;
-        else
-            low = mid + 1;
+static void lower(float *restrict to, const float *restrict a, const float *restrict b, float cost,
+                  int64_t count)
+{
+    for (int64_t from = 0; from < count && to[from] > cost; from += TOGETHER) {
+        int64_t end = least(from + TOGETHER, count);
+
+        if (cost + a[end - 1] + b[end - 1] >= to[from])
+            continue;
+        for (int64_t m = from; m < end; m++) {
+            float v = cost + a[m] + b[m];
+
+            to[m] = v < to[m] ? v : to[m];
+        }
     }
-    return high;
 }
 
-/* Considers a drop for the slots from `low` on. Where the inner row is full, it need not be read. */
-static void row_lower(struct row *row, const struct drop *d, int64_t low, const struct row *behind,
-                      const struct row *inside)
+/* The costs of a row from a slot on. Where nothing is run again they are not stored. */
+static const float *costs_from(const struct pln_table *t, const struct row *row, int64_t slot)
 {
-    int64_t high = reached(row, low, row->full, (float)d->cost);
-    int64_t both = inside->full + d->inside;
-
-    both = both < low ? low : both;
-    both = both < high ? both : high;
-    lower(row->cost + low, behind->cost + low - d->behind, inside->cost + low - d->inside,
-          (float)d->cost, both - low);
-    lower_by_one(row->cost + both, behind->cost + both - d->behind, (float)d->cost, high - both);
+    return slot < row->full ? row->cost + (slot - row->low) : t->zeros;
 }
 
-static void row_set(struct row *row, int64_t from, int64_t to, float value)
+/* Considers a drop. */
+static void row_lower(const struct pln_table *t, struct row *row, const struct drop *d)
 {
-    for (int64_t m = from; m < to; m++)
-        row->cost[m] = value;
+    int64_t behind_full = d->behind->full + d->behind_less;
+    int64_t inside_full = d->inside->full + d->inside_less;
+    int64_t end;
+
+    for (int64_t m = d->low; m < row->full; m = end) {
+        end = row->full;
+        if (m < behind_full)
+            end = least(end, behind_full);
+        if (m < inside_full)
+            end = least(end, inside_full);
+        lower(row->cost + (m - row->low), costs_from(t, d->behind, m - d->behind_less),
+              costs_from(t, d->inside, m - d->inside_less), d->cost, end - m);
+    }
 }
 
-/* Keeping stage i. `next`: the row of the window from i + 1; NULL: i is the last stage of the window. */
+/* Sets low and full of the row of a window in which stage i is kept, whose rest has the row `next`; NULL: no rest. */
 static void row_keep(const struct pln_table *t, struct row *row, uint32_t i, uint32_t k,
                      const struct row *next)
 {
     int64_t end = t->slots + 1;
     int64_t shift = next ? kept_slots(t, i) : 0;
-    int64_t low = keep_floor(t, i, k);
-    int64_t m;
 
-    if (next && next->low > t->slots)
-        low = end;
-    else if (next && next->low + shift > low)
-        low = next->low + shift;
-    row->full = next && next->full + shift > low ? next->full + shift : low;
-    if (next && next->full > t->slots)
-        row->full = end;
-    row->low = low < end ? low : end;
-    row->full = row->full < end ? row->full : end;
-    row_set(row, 0, row->low, INFINITY);
-    for (m = row->low; m < row->full; m++)
-        row->cost[m] = next->cost[m - shift < end ? m - shift : t->slots];
-    row_set(row, row->full, end, 0.0F);
+    row->low = keep_floor(t, i, k);
+    if (next)
+        row->low = next->low < end ? most(row->low, next->low + shift) : end;
+    row->full = row->low;
+    if (next)
+        row->full = next->full < end ? most(row->low, next->full + shift) : end;
+    row->low = least(row->low, end);
+    row->full = least(row->full, end);
 }
 
-static void row_drop(struct pln_table *t, struct row *row, uint32_t i, uint32_t k)
+/* Collects the drops of a row that lower a cost, and sets the first slot that any of them has. */
+static void row_collect(struct pln_table *t, struct row *row, uint32_t i, uint32_t k)
 {
+    t->drop_count = 0;
     for (size_t u = t->first_use[i]; u < t->first_use[i + 1]; u++) {
         const struct pln_run *run = t->uses[u].run;
         int64_t peak = 0;
 
         for (size_t at = t->uses[u].at + 1; at < run->count && run->cuts[at] <= k; at++) {
             struct drop d = drop_of(t, i, run, at, k, &peak);
-            const struct row *behind = row_at(t, d.end, k);
-            const struct row *inside = row_at(t, i, d.end - 1);
-            int64_t low = drop_low(&d, behind, inside);
 
             t->work++;
-            if (low >= row->full)
+            if (d.low >= row->full)
                 continue;
-            row->low = low < row->low ? low : row->low;
-            row_lower(row, &d, low, behind, inside);
+            row->low = least(row->low, d.low);
+            t->drops = vs_grow(t->drops, t->drop_count, &t->drop_cap, sizeof(*t->drops));
+            t->drops[t->drop_count++] = d;
         }
     }
+}
+
+static void row_fill(struct pln_table *t, struct row *row, uint32_t i, uint32_t k)
+{
+    const struct row *next = i < k ? row + 1 : NULL;
+    int64_t shift = next ? kept_slots(t, i) : 0;
+    int64_t kept;
+
+    row_keep(t, row, i, k, next);
+    kept = row->low;
+    row_collect(t, row, i, k);
+    row->cost = vs_arena_alloc(t->cells, (size_t)(row->full - row->low) * sizeof(*row->cost));
+    row_set(row, row->low, kept, INFINITY);
+    for (int64_t m = kept; m < row->full; m++)
+        row->cost[m - row->low] = cost_at(t, next, m - shift);
+    for (size_t d = 0; d < t->drop_count; d++)
+        row_lower(t, row, &t->drops[d]);
 }
 
 struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, uint32_t slots)
@@ -321,20 +342,18 @@ struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, ui
 
     VS_ASSERT(chain->count > 0 && unit > 0 && slots > 0);
     t->chain = chain;
-    t->unit = unit;
+    t->per_byte = 1 / (double)unit;
     t->slots = slots;
+    t->cells = vs_arena_new();
+    t->zeros = vs_calloc((size_t)t->slots + 1, sizeof(*t->zeros));
     sums_fill(t);
     uses_fill(t);
     rows_allocate(t);
     for (uint32_t k = 0; k < chain->count; k++) {
         if (!t->rows[k])
             continue;
-        for (uint32_t i = k + 1; i-- > t->lowest[k];) {
-            struct row *row = &t->rows[k][i - t->lowest[k]];
-
-            row_keep(t, row, i, k, i < k ? row + 1 : NULL);
-            row_drop(t, row, i, k);
-        }
+        for (uint32_t i = k + 1; i-- > t->lowest[k];)
+            row_fill(t, &t->rows[k][i - t->lowest[k]], i, k);
     }
     return t;
 }
@@ -347,7 +366,9 @@ void pln_table_free(struct pln_table *table)
         vs_free(table->rows[k]);
     vs_free(table->rows);
     vs_free(table->lowest);
-    vs_free(table->cells);
+    vs_arena_free(table->cells);
+    vs_free(table->zeros);
+    vs_free(table->drops);
     vs_free(table->uses);
     vs_free(table->first_use);
     vs_free(table->sum_cost);
@@ -361,25 +382,22 @@ void pln_table_free(struct pln_table *table)
 double pln_table_cost(const struct pln_table *table, uint32_t slot)
 {
     VS_ASSERT(slot <= table->slots);
-    return (double)row_at(table, 0, (uint32_t)table->chain->count - 1)->cost[slot];
+    return (double)cost_at(table, row_at(table, 0, (uint32_t)table->chain->count - 1), slot);
 }
 
 /* Whether keeping stage i gives the cost that the row has at slot m. */
 static bool is_kept(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m)
 {
-    const struct row *row = row_at(t, i, k);
-    int64_t shift = kept_slots(t, i);
-    int64_t left = m - shift < t->slots ? m - shift : t->slots;
-
     if (i == k)
         return true;
-    return m >= keep_floor(t, i, k) && left >= 0 && row_at(t, i + 1, k)->cost[left] <= row->cost[m];
+    return m >= keep_floor(t, i, k) &&
+           cost_at(t, row_at(t, i + 1, k), m - kept_slots(t, i)) <= cost_at(t, row_at(t, i, k), m);
 }
 
 /* The region at cut i with which the row got its cost at slot m. */
 static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m)
 {
-    const struct row *row = row_at(t, i, k);
+    float cost = cost_at(t, row_at(t, i, k), m);
 
     for (size_t u = t->first_use[i]; u < t->first_use[i + 1]; u++) {
         const struct pln_run *run = t->uses[u].run;
@@ -387,12 +405,10 @@ static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int6
 
         for (size_t at = t->uses[u].at + 1; at < run->count && run->cuts[at] <= k; at++) {
             struct drop d = drop_of(t, i, run, at, k, &peak);
-            const struct row *behind = row_at(t, d.end, k);
-            const struct row *inside = row_at(t, i, d.end - 1);
 
-            if (m >= drop_low(&d, behind, inside) &&
-                (float)d.cost + behind->cost[m - d.behind] + inside->cost[m - d.inside] <=
-                    row->cost[m])
+            if (m >= d.low && d.cost + cost_at(t, d.behind, m - d.behind_less) +
+                                      cost_at(t, d.inside, m - d.inside_less) <=
+                                  cost)
                 return d;
         }
     }
@@ -412,8 +428,8 @@ static void choose(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m,
             struct drop d = taken(t, i, k, m);
 
             pln_plan_add(plan, i, d.end);
-            choose(t, i, d.end - 1, m - d.inside, plan);
-            m -= d.behind;
+            choose(t, i, d.end - 1, m - d.inside_less, plan);
+            m -= d.behind_less;
             i = d.end;
         }
     }

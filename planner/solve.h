@@ -18,8 +18,8 @@
  * plan may therefore need a few units more or less than the budget that it was found for; its own peak is exact. (With
  * sizes rounded up every plan would fit, and a long chain would seem to need far more than it does.)
  *
- * O(windows * cuts of a run * slots) time, O(windows * slots) memory, where the windows are the pairs (i, k) with k the
- * last stage or the end of a region.
+ * O(windows * cuts of a run * slots) time and at most O(windows * slots) memory, where the windows are the pairs (i, k)
+ * with k the last stage or the end of a region.
  */
 #ifndef PLN_SOLVE_H
 #define PLN_SOLVE_H
