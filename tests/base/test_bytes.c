@@ -34,7 +34,7 @@ static void a_product_that_does_not_fit_is_refused(void **state)
     assert_int_equal(out, 0);
 }
 
-static void texts_change_unit_where_people_expect_it(void **state)
+static void byte_texts_change_unit_at_powers_of_1024(void **state)
 {
     char buf[VS_BYTES_TEXT_MAX];
 
@@ -53,7 +53,7 @@ static void texts_change_unit_where_people_expect_it(void **state)
     assert_string_equal(vs_bytes_exact_text(12, buf), "12");
 }
 
-static void sizes_are_read_as_users_type_them(void **state)
+static void sizes_with_unit_suffixes_are_parsed(void **state)
 {
     uint64_t out = 0;
 
@@ -77,8 +77,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sum_that_does_not_fit_is_refused),
         cmocka_unit_test(a_product_that_does_not_fit_is_refused),
-        cmocka_unit_test(texts_change_unit_where_people_expect_it),
-        cmocka_unit_test(sizes_are_read_as_users_type_them),
+        cmocka_unit_test(byte_texts_change_unit_at_powers_of_1024),
+        cmocka_unit_test(sizes_with_unit_suffixes_are_parsed),
     };
 
     return cmocka_run_group_tests_name("base/bytes", tests, NULL, NULL);

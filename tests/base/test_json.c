@@ -81,7 +81,7 @@ static void numbers_read_back_as_they_were(void **state)
     }
 }
 
-static void a_number_that_json_cannot_say_is_null(void **state)
+static void nan_and_infinity_are_written_as_null(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
     struct vs_json json;
@@ -144,7 +144,7 @@ static void any_text_reads_back_as_it_was(void **state)
     sqlite3_close(db);
 }
 
-static void bytes_that_are_no_utf8_become_the_replacement_character(void **state)
+static void invalid_utf8_becomes_the_replacement_character(void **state)
 {
     static const char *const BAD[] = {"\xFF", "\xC3", "\xC0\x80", "\xED\xA0\x80",
                                       "\xF5\x80\x80\x80"};
@@ -168,9 +168,9 @@ int main(void)
         cmocka_unit_test(members_are_separated_and_indented),
         cmocka_unit_test(integers_are_exact_to_the_last_digit),
         cmocka_unit_test(numbers_read_back_as_they_were),
-        cmocka_unit_test(a_number_that_json_cannot_say_is_null),
+        cmocka_unit_test(nan_and_infinity_are_written_as_null),
         cmocka_unit_test(any_text_reads_back_as_it_was),
-        cmocka_unit_test(bytes_that_are_no_utf8_become_the_replacement_character),
+        cmocka_unit_test(invalid_utf8_becomes_the_replacement_character),
     };
 
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);

@@ -33,7 +33,7 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-static void only_the_named_domains_and_levels_are_noted(void **state)
+static void only_enabled_domains_and_levels_are_logged(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     char text[512] = "";
@@ -76,7 +76,7 @@ static void a_file_that_cannot_be_written_is_an_error(void **state)
     assert_non_null(strstr(err.text, "/nowhere/at/all"));
 }
 
-static void without_a_file_nothing_is_on(void **state)
+static void without_a_log_file_logging_is_off(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -88,11 +88,11 @@ static void without_a_file_nothing_is_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(only_the_named_domains_and_levels_are_noted, make_file,
+        cmocka_unit_test_setup_teardown(only_enabled_domains_and_levels_are_logged, make_file,
                                         remove_file),
         cmocka_unit_test_setup_teardown(an_unknown_domain_is_refused, make_file, remove_file),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
-        cmocka_unit_test(without_a_file_nothing_is_on),
+        cmocka_unit_test(without_a_log_file_logging_is_off),
     };
 
     return cmocka_run_group_tests_name("base/log", tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void blocks_are_aligned(void **state)
     vs_pool_release(&pool);
 }
 
-static void zeroed_is_zeroed_when_used_again(void **state)
+static void a_reused_block_is_zeroed_by_get_zeroed(void **state)
 {
     struct vs_pool pool = {.chunks = NULL};
     unsigned char *block = vs_pool_get(&pool, 100);
@@ -73,7 +73,7 @@ static void zeroed_is_zeroed_when_used_again(void **state)
  * What is still out when the pool goes, in whatever order others were put: a leak checker says what would not be given
  * back.
  */
-static void blocks_that_are_out_go_with_the_pool(void **state)
+static void releasing_a_pool_frees_blocks_still_in_use(void **state)
 {
     struct vs_pool pool = {.chunks = NULL};
     void *blocks[5];
@@ -130,7 +130,7 @@ static void check_each(size_t size)
     vs_pool_release(&pool);
 }
 
-static void each_block_is_seen_once(void **state)
+static void iteration_visits_each_block_once(void **state)
 {
     (void)state;
     check_each(16);
@@ -140,7 +140,7 @@ static void each_block_is_seen_once(void **state)
     check_each(VS_POOL_SIZES * VS_POOL_STEP + 1);
 }
 
-static void nothing_can_be_put(void **state)
+static void putting_null_has_no_effect(void **state)
 {
     struct vs_pool pool = {.chunks = NULL};
 
@@ -155,10 +155,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_do_not_overlap),
         cmocka_unit_test(blocks_are_aligned),
-        cmocka_unit_test(zeroed_is_zeroed_when_used_again),
-        cmocka_unit_test(blocks_that_are_out_go_with_the_pool),
-        cmocka_unit_test(each_block_is_seen_once),
-        cmocka_unit_test(nothing_can_be_put),
+        cmocka_unit_test(a_reused_block_is_zeroed_by_get_zeroed),
+        cmocka_unit_test(releasing_a_pool_frees_blocks_still_in_use),
+        cmocka_unit_test(iteration_visits_each_block_once),
+        cmocka_unit_test(putting_null_has_no_effect),
     };
 
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

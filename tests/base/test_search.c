@@ -33,7 +33,7 @@ static void assert_found(const struct item *items, size_t count, uint64_t key)
                      until);
 }
 
-static void every_number_is_found_where_going_through_finds_it(void **state)
+static void binary_search_agrees_with_a_linear_scan(void **state)
 {
     (void)state;
     srand(5);
@@ -51,7 +51,7 @@ static void every_number_is_found_where_going_through_finds_it(void **state)
     }
 }
 
-static void the_largest_numbers_have_their_location_too(void **state)
+static void the_largest_keys_are_found(void **state)
 {
     const uint64_t keys[] = {1, UINT64_MAX - 1, UINT64_MAX, UINT64_MAX};
 
@@ -64,8 +64,8 @@ static void the_largest_numbers_have_their_location_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_number_is_found_where_going_through_finds_it),
-        cmocka_unit_test(the_largest_numbers_have_their_location_too),
+        cmocka_unit_test(binary_search_agrees_with_a_linear_scan),
+        cmocka_unit_test(the_largest_keys_are_found),
     };
 
     return cmocka_run_group_tests_name("base/search", tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void compare(size_t count, uint64_t mask, uint64_t seed)
     vs_free(theirs);
 }
 
-static void it_sorts_as_a_stable_sort_does(void **state)
+static void sorting_is_stable(void **state)
 {
     static const uint64_t masks[] = {UINT64_MAX,
                                      0xff,
@@ -70,7 +70,7 @@ static void it_sorts_as_a_stable_sort_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_sorts_as_a_stable_sort_does),
+        cmocka_unit_test(sorting_is_stable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void change(uint64_t seed, uint64_t hashes, uint64_t step)
     vs_table_release(&table);
 }
 
-static void items_come_and_go(void **state)
+static void items_can_be_added_and_removed(void **state)
 {
     (void)state;
     change(1, UINT64_MAX, UINT64_C(0x9E3779B97F4A7C15));
@@ -105,14 +105,14 @@ static void items_with_equal_hashes_are_distinguished(void **state)
 }
 
 /* Other hashes, but the searches begin at the same slot, at the last one too. */
-static void searches_go_on_at_the_first_slot(void **state)
+static void probing_wraps_around_to_the_first_slot(void **state)
 {
     (void)state;
     change(4, 50, 4096);
     change(5, 3, UINT32_MAX);
 }
 
-static void only_the_low_half_of_a_hash_counts(void **state)
+static void only_the_low_half_of_a_hash_is_used(void **state)
 {
     struct vs_table table = {0};
     struct vs_probe probe = vs_probe(UINT64_C(0xABCDEF0112345678));
@@ -143,7 +143,7 @@ static void nothing_is_found_in_an_empty_table(void **state)
     assert_null(table.slots);
 }
 
-static void reserved_capacity_suffices(void **state)
+static void reserved_capacity_is_not_exceeded(void **state)
 {
     struct vs_table table = {0};
     const struct vs_table_slot *slots;
@@ -171,7 +171,7 @@ static void reserved_capacity_suffices(void **state)
 }
 
 /* As in an array whose last item moves to the place of the one that is removed. */
-static void an_item_gets_another_number(void **state)
+static void an_item_can_be_renumbered(void **state)
 {
     struct vs_table table = {0};
     uint64_t keys[ITEMS];
@@ -211,13 +211,13 @@ static void an_item_gets_another_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_come_and_go),
+        cmocka_unit_test(items_can_be_added_and_removed),
         cmocka_unit_test(items_with_equal_hashes_are_distinguished),
-        cmocka_unit_test(searches_go_on_at_the_first_slot),
-        cmocka_unit_test(only_the_low_half_of_a_hash_counts),
+        cmocka_unit_test(probing_wraps_around_to_the_first_slot),
+        cmocka_unit_test(only_the_low_half_of_a_hash_is_used),
         cmocka_unit_test(nothing_is_found_in_an_empty_table),
-        cmocka_unit_test(reserved_capacity_suffices),
-        cmocka_unit_test(an_item_gets_another_number),
+        cmocka_unit_test(reserved_capacity_is_not_exceeded),
+        cmocka_unit_test(an_item_can_be_renumbered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include "base/target.h"
 #include "base/toggle.h"
 
-static void every_gpu_is_found_by_its_name_and_legal(void **state)
+static void every_gpu_is_found_by_name_and_is_a_legal_target(void **state)
 {
     char buf[VS_TOGGLE_VALUE_MAX];
     struct vs_error err = VS_ERROR_INIT;
@@ -30,7 +30,7 @@ static void every_gpu_is_found_by_its_name_and_legal(void **state)
     assert_false(vs_toggle_choice(VS_TOGGLE_TARGET, count + 1, buf));
 }
 
-static void none_and_strangers_are_no_gpu(void **state)
+static void none_and_unknown_names_are_not_gpus(void **state)
 {
     char buf[VS_TOGGLE_VALUE_MAX];
     struct vs_error err = VS_ERROR_INIT;
@@ -42,7 +42,7 @@ static void none_and_strangers_are_no_gpu(void **state)
 }
 
 /* Per multiprocessor: the programming guide's table of compute capabilities. */
-static void threads_are_those_of_the_capability(void **state)
+static void threads_follow_from_the_compute_capability(void **state)
 {
     const struct vs_target *target;
 
@@ -61,9 +61,9 @@ static void threads_are_those_of_the_capability(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_gpu_is_found_by_its_name_and_legal),
-        cmocka_unit_test(none_and_strangers_are_no_gpu),
-        cmocka_unit_test(threads_are_those_of_the_capability),
+        cmocka_unit_test(every_gpu_is_found_by_name_and_is_a_legal_target),
+        cmocka_unit_test(none_and_unknown_names_are_not_gpus),
+        cmocka_unit_test(threads_follow_from_the_compute_capability),
     };
 
     return cmocka_run_group_tests_name("base/target", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void pieces_join_in_order(void **state)
     vs_free(taken);
 }
 
-static void it_grows_past_any_first_size(void **state)
+static void a_text_grows_beyond_its_initial_capacity(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -51,7 +51,7 @@ static void it_grows_past_any_first_size(void **state)
     vs_text_release(&text);
 }
 
-static void distance_counts_the_letters_to_change(void **state)
+static void edit_distance_counts_the_letters_to_change(void **state)
 {
     (void)state;
     assert_int_equal(vs_word_distance("kitten", "sitting"), 3);
@@ -68,7 +68,7 @@ static void two_swapped_letters_are_one_typing_error(void **state)
     assert_int_equal(vs_word_distance("ab", "ba"), 1);
 }
 
-static void only_what_is_close_is_offered(void **state)
+static void only_close_names_are_suggested(void **state)
 {
     (void)state;
     assert_true(vs_word_distance("conv2", "conv1") <= vs_word_distance_limit("conv2"));
@@ -79,7 +79,7 @@ static void only_what_is_close_is_offered(void **state)
                 vs_word_distance_limit("checkpiont"));
 }
 
-static void numbers_come_in_decimal(void **state)
+static void numbers_are_formatted_in_decimal(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -94,7 +94,7 @@ static void numbers_come_in_decimal(void **state)
 }
 
 /* Width 12: a line breaks before the word that would pass it; a word that is longer stands alone. */
-static void words_are_broken_at_the_width(void **state)
+static void text_is_wrapped_at_the_width(void **state)
 {
     static const char WORDS[] = "one two\nthree  extraordinarily four five";
     struct vs_text text = {NULL, 0, 0};
@@ -120,12 +120,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_join_in_order),
-        cmocka_unit_test(it_grows_past_any_first_size),
-        cmocka_unit_test(distance_counts_the_letters_to_change),
+        cmocka_unit_test(a_text_grows_beyond_its_initial_capacity),
+        cmocka_unit_test(edit_distance_counts_the_letters_to_change),
         cmocka_unit_test(two_swapped_letters_are_one_typing_error),
-        cmocka_unit_test(only_what_is_close_is_offered),
-        cmocka_unit_test(numbers_come_in_decimal),
-        cmocka_unit_test(words_are_broken_at_the_width),
+        cmocka_unit_test(only_close_names_are_suggested),
+        cmocka_unit_test(numbers_are_formatted_in_decimal),
+        cmocka_unit_test(text_is_wrapped_at_the_width),
     };
 
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);

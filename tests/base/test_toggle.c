@@ -11,7 +11,7 @@
 
 #include "base/toggle.h"
 
-static void every_row_is_whole_and_its_default_is_legal(void **state)
+static void every_toggle_is_complete_and_has_a_legal_default(void **state)
 {
     (void)state;
     for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
@@ -29,7 +29,7 @@ static void every_row_is_whole_and_its_default_is_legal(void **state)
     }
 }
 
-static void every_choice_and_every_try_is_legal(void **state)
+static void every_offered_value_is_legal(void **state)
 {
     char value[VS_TOGGLE_VALUE_MAX];
     char again[VS_TOGGLE_VALUE_MAX];
@@ -51,7 +51,7 @@ static void every_choice_and_every_try_is_legal(void **state)
     assert_true(candidates > 15);
 }
 
-static void a_count_beside_words_is_offered_as_one(void **state)
+static void a_toggle_of_words_or_a_count_offers_the_count_1(void **state)
 {
     char value[VS_TOGGLE_VALUE_MAX];
 
@@ -64,7 +64,7 @@ static void a_count_beside_words_is_offered_as_one(void **state)
     assert_false(vs_toggle_choice(VS_TOGGLE_BATCH, 0, value));
 }
 
-static void candidates_follow_the_current_value(void **state)
+static void offered_values_depend_on_the_current_value(void **state)
 {
     char value[VS_TOGGLE_VALUE_MAX];
 
@@ -93,7 +93,7 @@ static void assert_refused(const char *name, const char *value, enum vs_status s
     vs_toggles_release(&set);
 }
 
-static void a_refusal_lists_the_legal_values(void **state)
+static void an_illegal_value_is_refused_with_the_legal_ones(void **state)
 {
     (void)state;
     assert_refused("batch", "0", VS_E_VALUE, "toggle `batch` cannot be `0`; legal: a count from 1");
@@ -114,7 +114,7 @@ static void a_refusal_lists_the_legal_values(void **state)
                    "toggle `freeze` cannot be `a,`; legal: none, half, or module paths");
 }
 
-static void an_unknown_name_gets_the_nearest_one(void **state)
+static void an_unknown_name_gets_the_nearest_one_as_a_suggestion(void **state)
 {
     (void)state;
     assert_refused("chekpoint", "off", VS_E_NOT_FOUND,
@@ -125,7 +125,7 @@ static void an_unknown_name_gets_the_nearest_one(void **state)
                    "there is no toggle `colour`; `vramscope toggles` lists them");
 }
 
-static void values_are_kept_in_one_spelling(void **state)
+static void values_are_normalized(void **state)
 {
     struct vs_toggles set = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
@@ -145,7 +145,7 @@ static void values_are_kept_in_one_spelling(void **state)
     vs_toggles_release(&set);
 }
 
-static void a_refused_value_leaves_the_set_alone(void **state)
+static void a_refused_value_leaves_the_toggles_unchanged(void **state)
 {
     struct vs_toggles set = {{NULL}};
     struct vs_toggles copy = {{NULL}};
@@ -167,14 +167,14 @@ static void a_refused_value_leaves_the_set_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_whole_and_its_default_is_legal),
-        cmocka_unit_test(every_choice_and_every_try_is_legal),
-        cmocka_unit_test(a_count_beside_words_is_offered_as_one),
-        cmocka_unit_test(candidates_follow_the_current_value),
-        cmocka_unit_test(a_refusal_lists_the_legal_values),
-        cmocka_unit_test(an_unknown_name_gets_the_nearest_one),
-        cmocka_unit_test(values_are_kept_in_one_spelling),
-        cmocka_unit_test(a_refused_value_leaves_the_set_alone),
+        cmocka_unit_test(every_toggle_is_complete_and_has_a_legal_default),
+        cmocka_unit_test(every_offered_value_is_legal),
+        cmocka_unit_test(a_toggle_of_words_or_a_count_offers_the_count_1),
+        cmocka_unit_test(offered_values_depend_on_the_current_value),
+        cmocka_unit_test(an_illegal_value_is_refused_with_the_legal_ones),
+        cmocka_unit_test(an_unknown_name_gets_the_nearest_one_as_a_suggestion),
+        cmocka_unit_test(values_are_normalized),
+        cmocka_unit_test(a_refused_value_leaves_the_toggles_unchanged),
     };
 
     return cmocka_run_group_tests_name("base/toggle", tests, NULL, NULL);

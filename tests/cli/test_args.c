@@ -77,7 +77,7 @@ static void every_toggle_is_an_option(void **state)
     cli_args_release(&args);
 }
 
-static void help_wins_over_what_is_missing(void **state)
+static void help_is_shown_even_if_arguments_are_missing(void **state)
 {
     struct cli_args args;
     struct vs_error err = VS_ERROR_INIT;
@@ -97,7 +97,7 @@ static void help_wins_over_what_is_missing(void **state)
         cli_args_release(&args);                                                                   \
     } while (0)
 
-static void wrong_arguments_are_named_with_what_is_right(void **state)
+static void wrong_arguments_are_refused_with_the_legal_ones(void **state)
 {
     (void)state;
     ASSERT_REFUSED(VS_E_USAGE, "cmd: there is no option --chekpoint; did you mean --checkpoint?",
@@ -180,8 +180,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_option_is_read),
         cmocka_unit_test(every_toggle_is_an_option),
-        cmocka_unit_test(help_wins_over_what_is_missing),
-        cmocka_unit_test(wrong_arguments_are_named_with_what_is_right),
+        cmocka_unit_test(help_is_shown_even_if_arguments_are_missing),
+        cmocka_unit_test(wrong_arguments_are_refused_with_the_legal_ones),
         cmocka_unit_test(help_has_every_option_and_every_toggle),
         cmocka_unit_test(no_line_of_a_command_s_help_is_longer_than_100_columns),
     };

@@ -46,7 +46,7 @@ static void read_all(FILE *file, struct vs_text *out)
         vs_text_add_n(out, part, n);
 }
 
-static void the_files_are_what_the_tables_make(void **state)
+static void generated_files_are_up_to_date_with_their_tables(void **state)
 {
     const char *wish = getenv("VRAMSCOPE_GOLDEN");
     bool is_writing = wish && strcmp(wish, "write") == 0;
@@ -132,7 +132,7 @@ static void the_man_page_has_every_command_and_option_of_the_help(void **state)
     vs_free(page);
 }
 
-static void groff_has_nothing_to_say_against_it(void **state)
+static void groff_accepts_the_man_page_without_warnings(void **state)
 {
     char *warnings;
 
@@ -178,7 +178,7 @@ static void bash_completes_commands_options_and_values(void **state)
 }
 
 /* The other shells read their file without complaint, where they are here. */
-static void the_other_shells_can_read_theirs(void **state)
+static void zsh_and_fish_accept_their_completion_files(void **state)
 {
     (void)state;
     if (system("command -v zsh >/dev/null") == 0)
@@ -197,11 +197,11 @@ static int cleanup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_files_are_what_the_tables_make),
+        cmocka_unit_test(generated_files_are_up_to_date_with_their_tables),
         cmocka_unit_test(the_man_page_has_every_command_and_option_of_the_help),
-        cmocka_unit_test(groff_has_nothing_to_say_against_it),
+        cmocka_unit_test(groff_accepts_the_man_page_without_warnings),
         cmocka_unit_test(bash_completes_commands_options_and_values),
-        cmocka_unit_test(the_other_shells_can_read_theirs),
+        cmocka_unit_test(zsh_and_fish_accept_their_completion_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, cleanup);

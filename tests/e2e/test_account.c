@@ -79,7 +79,7 @@ static int is_null(const struct program *p, const char *member)
     return !text;
 }
 
-static void the_parts_add_up_to_what_nvidia_smi_says(void **state)
+static void the_parts_add_up_to_the_total_of_nvidia_smi(void **state)
 {
     struct program p = report_of("cuda", NULL, 0);
     struct program text;
@@ -109,7 +109,7 @@ static void the_parts_add_up_to_what_nvidia_smi_says(void **state)
 }
 
 /* Then context and other programs are one figure, and it says so. */
-static void without_the_drivers_library_nothing_is_made_up(void **state)
+static void without_the_drivers_library_no_figures_are_reported(void **state)
 {
     struct program p;
 
@@ -128,7 +128,7 @@ static void without_the_drivers_library_nothing_is_made_up(void **state)
     program_release(&p);
 }
 
-static void each_call_that_fails_leaves_a_run_and_a_sum(void **state)
+static void the_account_adds_up_although_a_call_of_nvml_fails(void **state)
 {
     static const char *const FAILS[] = {
         "nvmlInit_v2:9", "nvmlDeviceGetCount_v2:18", "nvmlDeviceGetHandleByIndex_v2:15",
@@ -149,7 +149,7 @@ static void each_call_that_fails_leaves_a_run_and_a_sum(void **state)
     }
 }
 
-static void out_of_memory_has_the_account_at_that_event(void **state)
+static void an_out_of_memory_report_has_the_account_at_that_event(void **state)
 {
     struct program p = report_of("cuda", "2M", 1);
 
@@ -162,7 +162,7 @@ static void out_of_memory_has_the_account_at_that_event(void **state)
     program_release(&p);
 }
 
-static void a_run_that_was_on_no_gpu_has_none(void **state)
+static void a_run_without_a_gpu_has_no_account(void **state)
 {
     static const char *const DEVICES[] = {"cpu", "meta"};
 
@@ -178,11 +178,11 @@ static void a_run_that_was_on_no_gpu_has_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_parts_add_up_to_what_nvidia_smi_says, setup),
-        cmocka_unit_test_setup(without_the_drivers_library_nothing_is_made_up, setup),
-        cmocka_unit_test_setup(each_call_that_fails_leaves_a_run_and_a_sum, setup),
-        cmocka_unit_test_setup(out_of_memory_has_the_account_at_that_event, setup),
-        cmocka_unit_test_setup(a_run_that_was_on_no_gpu_has_none, setup),
+        cmocka_unit_test_setup(the_parts_add_up_to_the_total_of_nvidia_smi, setup),
+        cmocka_unit_test_setup(without_the_drivers_library_no_figures_are_reported, setup),
+        cmocka_unit_test_setup(the_account_adds_up_although_a_call_of_nvml_fails, setup),
+        cmocka_unit_test_setup(an_out_of_memory_report_has_the_account_at_that_event, setup),
+        cmocka_unit_test_setup(a_run_without_a_gpu_has_no_account, setup),
     };
 
     return cmocka_run_group_tests_name("e2e/account", tests, NULL, cleanup);

@@ -57,7 +57,7 @@ static void check_value(const char *trace, const char *value, int64_t peak)
     remove(again);
 }
 
-static void each_point_of_the_curve_records_with_its_peak(void **state)
+static void recording_a_point_of_the_curve_gives_its_peak(void **state)
 {
     const char *trace = program_record(NET, "curve.db", NULL, NULL);
     struct program p = program_run("advise", trace, "--curve", "--points", "5", "--json", NULL);
@@ -79,7 +79,7 @@ static void each_point_of_the_curve_records_with_its_peak(void **state)
     program_release(&p);
 }
 
-static void a_capacity_gets_the_cheapest_placement_within_it(void **state)
+static void the_cheapest_placement_within_a_capacity_is_found(void **state)
 {
     const char *trace = program_record(NET, "curve.db", NULL, NULL);
     struct program p =
@@ -96,7 +96,7 @@ static void a_capacity_gets_the_cheapest_placement_within_it(void **state)
     program_release(&p);
 }
 
-static void the_table_has_a_row_for_each_end(void **state)
+static void the_curve_has_rows_for_off_and_auto(void **state)
 {
     const char *trace = program_record(NET, "curve.db", NULL, NULL);
     struct program p = program_run("advise", trace, "--curve", NULL);
@@ -133,9 +133,9 @@ static void wrong_use_is_explained(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(each_point_of_the_curve_records_with_its_peak, cleanup),
-        cmocka_unit_test_teardown(a_capacity_gets_the_cheapest_placement_within_it, cleanup),
-        cmocka_unit_test_teardown(the_table_has_a_row_for_each_end, cleanup),
+        cmocka_unit_test_teardown(recording_a_point_of_the_curve_gives_its_peak, cleanup),
+        cmocka_unit_test_teardown(the_cheapest_placement_within_a_capacity_is_found, cleanup),
+        cmocka_unit_test_teardown(the_curve_has_rows_for_off_and_auto, cleanup),
         cmocka_unit_test_teardown(wrong_use_is_explained, cleanup),
     };
 

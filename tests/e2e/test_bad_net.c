@@ -18,7 +18,7 @@
 #include "tests/e2e/bad_input.h"
 #include "tests/skip.h"
 
-static void a_net_that_cannot_be_read_is_named_with_the_reason(void **state)
+static void a_net_that_cannot_be_read_is_reported_with_the_reason(void **state)
 {
     static const char BINARY[] = "\x7f"
                                  "ELF\0\1";
@@ -259,7 +259,7 @@ static void a_misspelled_word_gets_a_suggestion(void **state)
     ASSERT_MESSAGE(program_run("help", "recrod", NULL), 2, "did you mean `record`?");
 }
 
-static void keys_and_runs_of_a_screen_are_checked_before_it_is_drawn(void **state)
+static void arguments_of_tui_are_checked_before_anything_is_drawn(void **state)
 {
     (void)state;
     ASSERT_MESSAGE(program_run("tui", "x.db", "--dump", "--keys", "gb<entr>", NULL), 2,
@@ -268,7 +268,7 @@ static void keys_and_runs_of_a_screen_are_checked_before_it_is_drawn(void **stat
                    "a second trace or --set, not both");
 }
 
-static void an_instruction_set_is_known_or_refused(void **state)
+static void an_unknown_instruction_set_is_refused(void **state)
 {
     static const char *const KNOWN[] = {"baseline", "avx2", "avx512"};
     struct program p;
@@ -292,7 +292,7 @@ static void an_instruction_set_is_known_or_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_net_that_cannot_be_read_is_named_with_the_reason),
+        cmocka_unit_test(a_net_that_cannot_be_read_is_reported_with_the_reason),
         cmocka_unit_test(a_net_without_read_permission_is_refused),
         cmocka_unit_test(a_syntax_error_is_shown_at_its_line),
         cmocka_unit_test(an_op_outside_the_table_is_refused_at_its_line),
@@ -303,8 +303,8 @@ int main(void)
         cmocka_unit_test(a_wrong_toggle_value_lists_the_legal_ones),
         cmocka_unit_test(numbers_out_of_range_are_refused),
         cmocka_unit_test(a_misspelled_word_gets_a_suggestion),
-        cmocka_unit_test(keys_and_runs_of_a_screen_are_checked_before_it_is_drawn),
-        cmocka_unit_test(an_instruction_set_is_known_or_refused),
+        cmocka_unit_test(arguments_of_tui_are_checked_before_anything_is_drawn),
+        cmocka_unit_test(an_unknown_instruction_set_is_refused),
     };
 
     return cmocka_run_group_tests_name("e2e/bad net", tests, NULL, bad_input_cleanup);

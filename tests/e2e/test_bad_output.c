@@ -142,7 +142,7 @@ static int64_t events_in(const char *trace)
     return sql_try_int(trace, "select sum(count) from event_block");
 }
 
-static void every_signal_to_end_leaves_a_trace_of_what_was_recorded(void **state)
+static void every_terminating_signal_leaves_a_readable_trace(void **state)
 {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGKILL};
 
@@ -207,7 +207,7 @@ int main(void)
         cmocka_unit_test(a_disk_that_fills_up_ends_the_recording),
         cmocka_unit_test(a_result_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(no_control_characters_are_printed_without_a_terminal),
-        cmocka_unit_test(every_signal_to_end_leaves_a_trace_of_what_was_recorded),
+        cmocka_unit_test(every_terminating_signal_leaves_a_readable_trace),
         cmocka_unit_test(a_device_too_small_for_the_model_is_an_out_of_memory),
     };
 

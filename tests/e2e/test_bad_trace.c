@@ -14,7 +14,7 @@
 
 #include "tests/e2e/bad_input.h"
 
-static void a_file_that_is_no_trace_is_refused_by_every_command(void **state)
+static void every_command_refuses_a_file_that_is_not_a_trace(void **state)
 {
     const char *whole = bad_input_trace("whole.db");
     const char *other = program_path("other.db");
@@ -56,7 +56,7 @@ static void a_file_that_is_no_trace_is_refused_by_every_command(void **state)
     }
 }
 
-static void a_file_that_is_no_snapshot_is_refused(void **state)
+static void a_file_that_is_not_a_snapshot_is_refused(void **state)
 {
     static const char CODE[] = "\x80\x02"
                                "cposix\nsystem\n(X\x02.";
@@ -108,7 +108,7 @@ static const char *bomb(const char *name, const char *before, const char *unit, 
  * values fit, because a small number or a reference to the memo is one word, is read to its end and then refused for
  * what it holds.
  */
-static void a_bomb_is_refused_within_four_times_its_size(void **state)
+static void a_decompression_bomb_is_refused_within_four_times_its_size(void **state)
 {
     const size_t size = (size_t)16 << 20;
     const struct program_world world = {.memory_bytes = 4 * size + ((size_t)96 << 20)};
@@ -145,7 +145,7 @@ static void a_bomb_is_refused_within_four_times_its_size(void **state)
     bad_input_assert_no_file("bomb.db");
 }
 
-static void a_trace_is_refused_wherever_it_is_cut(void **state)
+static void a_truncated_trace_is_refused_at_any_length(void **state)
 {
     const char *trace = bad_input_trace("whole.db");
     size_t count;
@@ -162,10 +162,10 @@ static void a_trace_is_refused_wherever_it_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_is_no_trace_is_refused_by_every_command),
-        cmocka_unit_test(a_file_that_is_no_snapshot_is_refused),
-        cmocka_unit_test(a_bomb_is_refused_within_four_times_its_size),
-        cmocka_unit_test(a_trace_is_refused_wherever_it_is_cut),
+        cmocka_unit_test(every_command_refuses_a_file_that_is_not_a_trace),
+        cmocka_unit_test(a_file_that_is_not_a_snapshot_is_refused),
+        cmocka_unit_test(a_decompression_bomb_is_refused_within_four_times_its_size),
+        cmocka_unit_test(a_truncated_trace_is_refused_at_any_length),
     };
 
     return cmocka_run_group_tests_name("e2e/bad trace", tests, NULL, bad_input_cleanup);

@@ -122,7 +122,7 @@ static void every_op_has_the_time_of_its_kernel(void **state)
 }
 
 /* Events are the same, whoever watches. */
-static void watching_changes_no_event(void **state)
+static void recording_gpu_times_changes_no_event(void **state)
 {
     static const char EVENTS[] = "SELECT count(*) FROM event";
     const char *watched = program_path("watched.db");
@@ -148,7 +148,7 @@ static void watching_changes_no_event(void **state)
     program_release(&report);
 }
 
-static void foreign_memory_is_in_the_report(void **state)
+static void memory_that_pytorch_did_not_request_is_reported(void **state)
 {
     const char *trace = program_path("foreign.db");
     struct program report;
@@ -182,7 +182,7 @@ static struct program whatif(const char *trace, const char *set, const char *jso
 }
 
 /* A checkpoint of the whole blocks runs all of their ops again, each as long as it took. */
-static void a_second_run_takes_what_the_first_one_took(void **state)
+static void recomputation_is_estimated_from_measured_times(void **state)
 {
     static const char BLOCKS[] =
         "SELECT %s FROM event WHERE kind = 'op_begin' AND role = 'forward' "
@@ -234,7 +234,7 @@ static void the_list_of_ops_has_a_column_of_times(void **state)
     program_release(&p);
 }
 
-static void without_times_it_is_said_that_there_are_none(void **state)
+static void a_report_without_gpu_times_says_so(void **state)
 {
     const char *trace = program_path("none.db");
     struct program p;
@@ -283,7 +283,7 @@ static void the_reason_for_no_gpu_times_is_given_once_and_the_run_goes_on(void *
     is_said("version", "is of version 26");
 }
 
-static void it_watches_a_gpu_alone(void **state)
+static void cupti_is_refused_on_the_cpu(void **state)
 {
     struct program p = program_run("record", NET, "--device", "cpu", "--cupti", "on", "-o",
                                    program_path("cpu.db"), NULL);
@@ -301,13 +301,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_has_the_time_of_its_kernel),
-        cmocka_unit_test(watching_changes_no_event),
-        cmocka_unit_test(foreign_memory_is_in_the_report),
-        cmocka_unit_test(a_second_run_takes_what_the_first_one_took),
+        cmocka_unit_test(recording_gpu_times_changes_no_event),
+        cmocka_unit_test(memory_that_pytorch_did_not_request_is_reported),
+        cmocka_unit_test(recomputation_is_estimated_from_measured_times),
         cmocka_unit_test(the_list_of_ops_has_a_column_of_times),
-        cmocka_unit_test(without_times_it_is_said_that_there_are_none),
+        cmocka_unit_test(a_report_without_gpu_times_says_so),
         cmocka_unit_test(the_reason_for_no_gpu_times_is_given_once_and_the_run_goes_on),
-        cmocka_unit_test(it_watches_a_gpu_alone),
+        cmocka_unit_test(cupti_is_refused_on_the_cpu),
     };
 
     return cmocka_run_group_tests_name("e2e/cupti", tests, setup, cleanup);

@@ -179,7 +179,7 @@ static void lines_are_those_of_the_net(void **state)
 }
 
 /* The figures are those of the allocator whatever was derived: a list without stacks gives the same. */
-static void figures_do_not_depend_on_what_is_derived(void **state)
+static void allocator_figures_do_not_depend_on_call_stacks(void **state)
 {
     static const char figures[] =
         "SELECT max(allocated_peak), max(requested_peak), max(reserved_peak) "
@@ -246,7 +246,7 @@ static void two_imported_traces_can_be_compared(void **state)
  * The last 300 events of three steps with adam: what was allocated before is recognized by the state at the end, or by
  * who let it go.
  */
-static void what_a_full_ring_lost_follows_from_the_end(void **state)
+static void blocks_of_overwritten_events_are_classified_from_the_final_state(void **state)
 {
     const char *trace = program_path("last.db");
     struct program p;
@@ -263,7 +263,7 @@ static void what_a_full_ring_lost_follows_from_the_end(void **state)
 }
 
 /* Which line, module, category holds most at the peak: the rows say it, and add up. */
-static void the_report_says_who_made_what_fills_the_device(void **state)
+static void the_report_names_who_allocated_what_fills_the_device(void **state)
 {
     const char *trace = program_path("report.db");
     struct program p;
@@ -296,10 +296,10 @@ int main(void)
         cmocka_unit_test(categories_are_those_of_our_recording),
         cmocka_unit_test(modules_are_those_of_our_recording),
         cmocka_unit_test(lines_are_those_of_the_net),
-        cmocka_unit_test(figures_do_not_depend_on_what_is_derived),
+        cmocka_unit_test(allocator_figures_do_not_depend_on_call_stacks),
         cmocka_unit_test(two_imported_traces_can_be_compared),
-        cmocka_unit_test(what_a_full_ring_lost_follows_from_the_end),
-        cmocka_unit_test(the_report_says_who_made_what_fills_the_device),
+        cmocka_unit_test(blocks_of_overwritten_events_are_classified_from_the_final_state),
+        cmocka_unit_test(the_report_names_who_allocated_what_fills_the_device),
     };
 
     return cmocka_run_group_tests_name("e2e/derived", tests, NULL, cleanup);

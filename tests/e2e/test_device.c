@@ -55,7 +55,7 @@ static struct program record(const char *trace, const char *device)
 }
 
 /* Waited for at the end of each phase, and where a value is read. */
-static void a_run_whose_gpu_is_lost_says_so_and_leaves_its_trace(void **state)
+static void a_lost_gpu_is_reported_and_the_trace_is_kept(void **state)
 {
     const char *trace = program_path("lost.db");
     int64_t whole;
@@ -113,7 +113,7 @@ static void old_plugin_set(void)
     setenv("FAKE_PLUGIN_VERSION", "1", 1);
 }
 
-static void a_plug_in_of_another_build_ends_cuda_and_leaves_auto_the_cpu(void **state)
+static void an_incompatible_plug_in_fails_cuda_and_makes_auto_use_the_cpu(void **state)
 {
     const char *trace = program_path("old.db");
     struct program p;
@@ -138,8 +138,9 @@ static void a_plug_in_of_another_build_ends_cuda_and_leaves_auto_the_cpu(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_run_whose_gpu_is_lost_says_so_and_leaves_its_trace, setup),
-        cmocka_unit_test_setup(a_plug_in_of_another_build_ends_cuda_and_leaves_auto_the_cpu, setup),
+        cmocka_unit_test_setup(a_lost_gpu_is_reported_and_the_trace_is_kept, setup),
+        cmocka_unit_test_setup(an_incompatible_plug_in_fails_cuda_and_makes_auto_use_the_cpu,
+                               setup),
     };
 
     return cmocka_run_group_tests_name("e2e/device", tests, NULL, cleanup);

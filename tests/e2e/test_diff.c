@@ -29,7 +29,7 @@ static void check(struct program p, int status, const char *part)
     program_release(&p);
 }
 
-static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
+static void the_json_of_diff_has_its_documented_fields_and_adds_up(void **state)
 {
     static const char *const BY[] = {"category", "module", "line", "tensor"};
     const char *a = program_record("sample_nets/lenet.py", "a.db", NULL, NULL);
@@ -71,7 +71,7 @@ static void an_answer_has_the_contracts_fields_and_adds_up(void **state)
     }
 }
 
-static void the_status_differs_for_same_different_and_trouble(void **state)
+static void the_exit_status_distinguishes_same_different_and_failure(void **state)
 {
     const char *a = program_record("sample_nets/lenet.py", "one.db", NULL, NULL);
     const char *b = program_record("sample_nets/lenet.py", "two.db", NULL, NULL);
@@ -92,7 +92,7 @@ static void the_status_differs_for_same_different_and_trouble(void **state)
     check(program_run("diff", a, b, "--top", "-1", NULL), 2, "--top cannot be `-1`");
 }
 
-static void a_limit_on_growth_is_a_gate(void **state)
+static void diff_fails_when_the_peak_grows_beyond_the_limit(void **state)
 {
     const char *a = program_record("sample_nets/lenet.py", "less.db", NULL, NULL);
     const char *b = program_record("sample_nets/lenet.py", "gate.db", "--batch", "128");
@@ -104,7 +104,7 @@ static void a_limit_on_growth_is_a_gate(void **state)
     check(program_run("diff", a, a, "--max-growth", "0%", NULL), 0, "allocated");
 }
 
-static void a_trace_is_held_against_limits(void **state)
+static void check_compares_a_trace_with_limits(void **state)
 {
     const char *clean = program_record("sample_nets/lenet.py", "clean.db", "--steps", "4");
     const char *leak = program_record("tests/nets/leak_loss.py", "leak.db", "--steps", "4");
@@ -139,7 +139,7 @@ static void a_trace_is_held_against_limits(void **state)
     program_release(&p);
 }
 
-static void a_trace_that_is_out_of_memory_has_not_passed(void **state)
+static void check_fails_for_a_trace_that_ran_out_of_memory(void **state)
 {
     const char *full = program_path("full.db");
     struct program p = program_run("record", "tests/nets/conv_small.py", "-o", full, "--device",
@@ -154,11 +154,11 @@ static void a_trace_that_is_out_of_memory_has_not_passed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_has_the_contracts_fields_and_adds_up),
-        cmocka_unit_test(the_status_differs_for_same_different_and_trouble),
-        cmocka_unit_test(a_limit_on_growth_is_a_gate),
-        cmocka_unit_test(a_trace_is_held_against_limits),
-        cmocka_unit_test(a_trace_that_is_out_of_memory_has_not_passed),
+        cmocka_unit_test(the_json_of_diff_has_its_documented_fields_and_adds_up),
+        cmocka_unit_test(the_exit_status_distinguishes_same_different_and_failure),
+        cmocka_unit_test(diff_fails_when_the_peak_grows_beyond_the_limit),
+        cmocka_unit_test(check_compares_a_trace_with_limits),
+        cmocka_unit_test(check_fails_for_a_trace_that_ran_out_of_memory),
     };
 
     return cmocka_run_group_tests_name("e2e/diff", tests, NULL, cleanup);

@@ -67,7 +67,7 @@ static double loss_of(const char *fuse, const char *quantize, int64_t *parameter
 /* 3·8·9 + 16 of norm 1, 8·8·9 + 8 + 16 of norm 2, 16 of norm 3, 1152·10 + 10. */
 #define PARAMETERS (216 + 16 + 576 + 8 + 16 + 16 + 11520 + 10)
 
-static void folded_norms_compute_the_same(void **state)
+static void folding_batch_norms_keeps_the_outputs(void **state)
 {
     int64_t all = 0;
     int64_t left = 0;
@@ -82,7 +82,7 @@ static void folded_norms_compute_the_same(void **state)
         fail_msg("the loss is %.9g with folded norms and %.9g without", after, before);
 }
 
-static void eight_bit_weights_compute_nearly_the_same(void **state)
+static void int8_weights_keep_the_outputs_approximately(void **state)
 {
     int64_t all = 0;
     int64_t left = 0;
@@ -96,7 +96,7 @@ static void eight_bit_weights_compute_nearly_the_same(void **state)
         fail_msg("the loss is %.9g with 8-bit weights and %.9g without", after, before);
 }
 
-static void both_are_refused_in_training(void **state)
+static void fuse_and_quantize_are_refused_in_training(void **state)
 {
     const char *net = program_file("net.py", NET);
     struct program fuse = program_run("record", net, "-o", program_path("a.db"), "--force",
@@ -113,7 +113,7 @@ static void both_are_refused_in_training(void **state)
     program_release(&quantize);
 }
 
-static void a_net_without_what_they_change_says_so(void **state)
+static void fuse_warns_when_no_batch_norm_follows_a_convolution(void **state)
 {
     struct program p = program_run("record", "sample_nets/gpt2_small_sdpa.py", "-o",
                                    program_path("gpt.db"), "--force", "--device", "meta", "--grad",
@@ -128,10 +128,10 @@ static void a_net_without_what_they_change_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folded_norms_compute_the_same),
-        cmocka_unit_test(eight_bit_weights_compute_nearly_the_same),
-        cmocka_unit_test(both_are_refused_in_training),
-        cmocka_unit_test(a_net_without_what_they_change_says_so),
+        cmocka_unit_test(folding_batch_norms_keeps_the_outputs),
+        cmocka_unit_test(int8_weights_keep_the_outputs_approximately),
+        cmocka_unit_test(fuse_and_quantize_are_refused_in_training),
+        cmocka_unit_test(fuse_warns_when_no_batch_norm_follows_a_convolution),
     };
 
     return cmocka_run_group_tests_name("e2e/evaluation", tests, NULL, cleanup);

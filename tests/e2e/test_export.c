@@ -187,7 +187,7 @@ static const struct recording {
     {"sample_nets/densenet_bc100.py", "--checkpoint", "blocks", NULL, NULL},
 };
 
-static void a_snapshot_that_is_imported_gives_the_same_events_and_figures(void **state)
+static void an_exported_snapshot_imports_with_the_same_events_and_figures(void **state)
 {
     const struct recording *r = *state;
     const char *trace = program_path("recorded.db");
@@ -197,7 +197,7 @@ static void a_snapshot_that_is_imported_gives_the_same_events_and_figures(void *
     assert_survives(trace, "recorded.pickle");
 }
 
-static void a_run_that_ended_out_of_memory_survives_as_well(void **state)
+static void a_run_that_ended_out_of_memory_survives_export_and_import(void **state)
 {
     const char *trace = program_path("oom.db");
 
@@ -213,7 +213,7 @@ static void a_run_that_ended_out_of_memory_survives_as_well(void **state)
 }
 
 /* What was there before the recording began is found again from the events and the state at the end. */
-static void an_imported_trace_survives_too(void **state)
+static void an_imported_trace_survives_a_second_export(void **state)
 {
     const char *trace = program_path("imported.db");
 
@@ -353,7 +353,7 @@ static void assert_tables(const char *trace)
                  "FROM block b LEFT JOIN tensor t ON t.id = b.tensor ORDER BY alloc_seq");
 }
 
-static void the_tables_have_what_sql_says(void **state)
+static void exported_tables_equal_sql_queries(void **state)
 {
     const char *trace = program_path("table.db");
 
@@ -375,7 +375,7 @@ static size_t line_count(const char *text)
     return count;
 }
 
-static void json_lines_are_the_same_rows(void **state)
+static void json_lines_have_the_same_rows_as_csv(void **state)
 {
     const char *trace = program_record(LENET, "lines.db", NULL, NULL);
     char *lines = printed(program_run("export", trace, "--format", "json", NULL));
@@ -429,7 +429,7 @@ static void wrong_arguments_are_named(void **state)
     check(program_run("export", LENET, "--format", "csv", NULL), 1, "", "lenet.py: ");
 }
 
-static void what_is_there_is_replaced_only_when_asked(void **state)
+static void an_existing_file_is_replaced_only_with_force(void **state)
 {
     const char *trace = program_record(LENET, "kept.db", NULL, NULL);
     const char *out = program_file("kept.csv", "mine\n");
@@ -446,7 +446,7 @@ static void what_is_there_is_replaced_only_when_asked(void **state)
     assert_nothing_called("kept.csv.new");
 }
 
-static void a_disk_that_is_full_leaves_nothing_behind(void **state)
+static void a_full_disk_leaves_no_partial_file(void **state)
 {
     static const struct program_world full = {.stdout_path = "/dev/full"};
     static const struct program_world small = {.file_bytes = 1024};
@@ -470,7 +470,7 @@ static void a_disk_that_is_full_leaves_nothing_behind(void **state)
     assert_nothing_called("fulldisk");
 }
 
-static void a_damaged_trace_leaves_nothing_behind(void **state)
+static void a_damaged_trace_leaves_no_partial_file(void **state)
 {
     const char *trace = program_record(LENET, "cut.db", NULL, NULL);
 
@@ -502,24 +502,25 @@ int main(void)
         "tests/golden/snapshots/empty_snapshot.pickle.gz",
     };
     const struct CMUnitTest single[] = {
-        cmocka_unit_test(a_run_that_ended_out_of_memory_survives_as_well),
+        cmocka_unit_test(a_run_that_ended_out_of_memory_survives_export_and_import),
         cmocka_unit_test(a_trace_of_several_devices_is_one_snapshot),
-        cmocka_unit_test(the_tables_have_what_sql_says),
-        cmocka_unit_test(json_lines_are_the_same_rows),
+        cmocka_unit_test(exported_tables_equal_sql_queries),
+        cmocka_unit_test(json_lines_have_the_same_rows_as_csv),
         cmocka_unit_test(wrong_arguments_are_named),
-        cmocka_unit_test(what_is_there_is_replaced_only_when_asked),
-        cmocka_unit_test(a_disk_that_is_full_leaves_nothing_behind),
-        cmocka_unit_test(a_damaged_trace_leaves_nothing_behind),
+        cmocka_unit_test(an_existing_file_is_replaced_only_with_force),
+        cmocka_unit_test(a_full_disk_leaves_no_partial_file),
+        cmocka_unit_test(a_damaged_trace_leaves_no_partial_file),
     };
     struct CMUnitTest tests[40];
     size_t count = 0;
 
     for (size_t i = 0; i < sizeof(RECORDINGS) / sizeof(RECORDINGS[0]); i++)
         count =
-            tests_add(tests, count, a_snapshot_that_is_imported_gives_the_same_events_and_figures,
+            tests_add(tests, count, an_exported_snapshot_imports_with_the_same_events_and_figures,
                       RECORDINGS[i].net, &RECORDINGS[i]);
     for (size_t i = 0; i < sizeof(IMPORTED) / sizeof(IMPORTED[0]); i++)
-        count = tests_add(tests, count, an_imported_trace_survives_too, IMPORTED[i], IMPORTED[i]);
+        count = tests_add(tests, count, an_imported_trace_survives_a_second_export, IMPORTED[i],
+                          IMPORTED[i]);
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
         tests[count++] = single[i];
     return _cmocka_run_group_tests("test_export", tests, count, NULL, cleanup);

@@ -271,7 +271,7 @@ static void running_out_of_memory_is_marked(void **state)
     free(json);
 }
 
-static void a_name_that_ends_with_gz_is_compressed(void **state)
+static void an_output_named_gz_is_compressed(void **state)
 {
     const char *trace = imported_trace();
     const char *path = program_path("time.json.gz");
@@ -371,7 +371,7 @@ static void stacks_are_those_of_the_given_event(void **state)
     }
 }
 
-static void what_would_break_a_line_is_replaced(void **state)
+static void separators_inside_names_are_replaced(void **state)
 {
     const char *trace = program_record(LENET, "odd.db", NULL, NULL);
     char *folded;
@@ -413,7 +413,7 @@ static void an_event_beyond_the_trace_is_refused(void **state)
     }
 }
 
-static void a_whatif_is_drawn_where_there_is_a_net(void **state)
+static void a_what_if_is_drawn_where_the_trace_has_a_net(void **state)
 {
     static const struct {
         const char *format;
@@ -526,14 +526,14 @@ int main(void)
         cmocka_unit_test_prestate(a_profile_over_time_is_well_formed_and_exact, &oom),
         cmocka_unit_test(every_op_step_and_phase_is_a_slice),
         cmocka_unit_test(running_out_of_memory_is_marked),
-        cmocka_unit_test(a_name_that_ends_with_gz_is_compressed),
+        cmocka_unit_test(an_output_named_gz_is_compressed),
         cmocka_unit_test_prestate(stacks_add_up_to_the_peak_and_its_categories, &rich),
         cmocka_unit_test_prestate(stacks_add_up_to_the_peak_and_its_categories, &imported),
         cmocka_unit_test_prestate(stacks_add_up_to_the_peak_and_its_categories, &oom),
         cmocka_unit_test(stacks_are_those_of_the_given_event),
-        cmocka_unit_test(what_would_break_a_line_is_replaced),
+        cmocka_unit_test(separators_inside_names_are_replaced),
         cmocka_unit_test(an_event_beyond_the_trace_is_refused),
-        cmocka_unit_test(a_whatif_is_drawn_where_there_is_a_net),
+        cmocka_unit_test(a_what_if_is_drawn_where_the_trace_has_a_net),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &rich),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &imported),
         cmocka_unit_test(a_speedscope_profile_is_the_folded_stacks),

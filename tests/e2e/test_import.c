@@ -127,7 +127,7 @@ static void an_empty_snapshot_makes_an_empty_trace(void **state)
     assert_int_equal(sql_int(trace, "SELECT count(*) FROM event"), 0);
 }
 
-static void what_is_not_in_a_snapshot_is_not_made_up(void **state)
+static void fields_missing_from_a_snapshot_are_not_invented(void **state)
 {
     const char *trace = imported(ATTENTION);
     struct program p = program_run("report", trace, "--json", NULL);
@@ -171,7 +171,7 @@ static void stacks_become_locations(void **state)
                      0);
 }
 
-static void toggles_that_need_the_net_are_refused_and_why(void **state)
+static void toggles_that_need_the_net_are_refused_with_the_reason(void **state)
 {
     const char *trace = imported(ATTENTION);
 
@@ -187,7 +187,7 @@ static void toggles_that_need_the_net_are_refused_and_why(void **state)
 }
 
 /* A snapshot does not say what was read, so no screen says that something is not read again. */
-static void what_is_kept_too_long_is_not_reported(void **state)
+static void an_imported_trace_claims_no_last_use(void **state)
 {
     const char *trace = imported(ATTENTION);
     static const char *const KEYS[] = {"gkM", "gbM", "gyM"};
@@ -211,7 +211,7 @@ static void what_is_kept_too_long_is_not_reported(void **state)
  * 3.0 GiB of blocks in 3.5 GiB of segments; on a device of 3 GiB its requests run out of memory, in --each every row
  * is run.
  */
-static void the_requests_can_be_run_again(void **state)
+static void imported_requests_can_be_replayed_with_other_settings(void **state)
 {
     const char *trace = imported(ATTENTION);
     struct program p = program_run("whatif", trace, "--capacity", "3G", "--json", NULL);
@@ -242,7 +242,7 @@ static void a_device_can_be_chosen(void **state)
     check(program_run("import", TWO_DEVICES, "-o", trace, "--json", NULL), 0, "\"device\": 0", "");
 }
 
-static void an_existing_trace_is_only_replaced_by_a_whole_one(void **state)
+static void an_existing_trace_is_only_replaced_by_a_complete_one(void **state)
 {
     const char *trace = imported(ATTENTION);
     const char *cut = program_file("cut.pickle", "\x80\x02}");
@@ -253,7 +253,7 @@ static void an_existing_trace_is_only_replaced_by_a_whole_one(void **state)
     assert_int_equal(sql_int(trace, "SELECT count(*) FROM event WHERE kind = 'alloc'"), 36);
 }
 
-static void what_is_no_snapshot_is_refused(void **state)
+static void a_file_without_a_snapshot_is_refused(void **state)
 {
     const char *code = program_file("code.pickle", "\x80\x02"
                                                    "cposix\nsystem\n(X\x02.");
@@ -272,7 +272,7 @@ static void what_is_no_snapshot_is_refused(void **state)
 }
 
 /* A segment of 2 MiB is free at the end, but the one event allocates from it. */
-static void a_history_that_cannot_be_is_imported_in_part_and_says_so(void **state)
+static void an_inconsistent_history_is_imported_in_part_with_the_reason(void **state)
 {
     const char *path = program_file("wrong.txt", "vramscope allocator list 1\nconf\nstate 1 1\n"
                                                  "S 1000 4096 0 l\ni 4096\n"
@@ -298,15 +298,15 @@ int main(int argc, char **argv)
     static struct alloc_facts rows[MAX_ROWS];
     static struct CMUnitTest tests[MAX_ROWS + 16] = {
         cmocka_unit_test(an_empty_snapshot_makes_an_empty_trace),
-        cmocka_unit_test(what_is_not_in_a_snapshot_is_not_made_up),
+        cmocka_unit_test(fields_missing_from_a_snapshot_are_not_invented),
         cmocka_unit_test(stacks_become_locations),
-        cmocka_unit_test(what_is_kept_too_long_is_not_reported),
-        cmocka_unit_test(toggles_that_need_the_net_are_refused_and_why),
-        cmocka_unit_test(the_requests_can_be_run_again),
+        cmocka_unit_test(an_imported_trace_claims_no_last_use),
+        cmocka_unit_test(toggles_that_need_the_net_are_refused_with_the_reason),
+        cmocka_unit_test(imported_requests_can_be_replayed_with_other_settings),
         cmocka_unit_test(a_device_can_be_chosen),
-        cmocka_unit_test(an_existing_trace_is_only_replaced_by_a_whole_one),
-        cmocka_unit_test(what_is_no_snapshot_is_refused),
-        cmocka_unit_test(a_history_that_cannot_be_is_imported_in_part_and_says_so),
+        cmocka_unit_test(an_existing_trace_is_only_replaced_by_a_complete_one),
+        cmocka_unit_test(a_file_without_a_snapshot_is_refused),
+        cmocka_unit_test(an_inconsistent_history_is_imported_in_part_with_the_reason),
     };
     struct vs_error err = VS_ERROR_INIT;
     size_t count = 0;

@@ -41,7 +41,7 @@ static char *file_read(const char *path)
 }
 
 /* Every lesson reaches its known figures, and its figures support a verdict; the page is what they make. */
-static void the_page_of_techniques_is_what_the_lessons_print(void **state)
+static void the_page_of_techniques_equals_the_output_of_lesson(void **state)
 {
     struct program p = program_run("lesson", "--page", NULL);
     char *page = file_read(PAGE);
@@ -112,7 +112,7 @@ static bool run_compare(const char *lesson, const char *line, const char *name)
 }
 
 /* What real PyTorch needs for the same file with the same lines changed: tests/oracle/make_golden.py lessons. */
-static void every_run_has_the_figures_of_pytorch(void **state)
+static void every_lesson_run_has_the_figures_of_pytorch(void **state)
 {
     FILE *golden = fopen("tests/golden/oracle/lessons.jsonl", "r");
     struct program p = {.out = NULL};
@@ -147,7 +147,7 @@ static void every_run_has_the_figures_of_pytorch(void **state)
 }
 
 /* The names and types that docs/formats/json.md promises; the figures are those that articles and issues print. */
-static void a_lesson_says_its_figures_as_json(void **state)
+static void a_lesson_prints_its_figures_as_json(void **state)
 {
     struct program p = program_run("lesson", "13", "--json", NULL);
     char *verdict = json_text(p.out, "$.lessons[0].verdict");
@@ -221,7 +221,7 @@ static const char *folder_make(const char *name, const char *rest)
     return folder;
 }
 
-static void figures_that_support_no_verdict_are_a_failure(void **state)
+static void a_lesson_without_a_matching_verdict_fails(void **state)
 {
     const char *folder = folder_make("none", "# if: peak(after) < peak(before)\n# verdict: true\n"
                                              "# text: It is less.\n");
@@ -233,7 +233,7 @@ static void figures_that_support_no_verdict_are_a_failure(void **state)
     program_release(&p);
 }
 
-static void a_known_figure_that_is_not_reached_is_a_failure(void **state)
+static void a_lesson_fails_when_a_known_figure_is_not_reached(void **state)
 {
     const char *folder =
         folder_make("known", "# known its bytes: peak(after) == 1\n"
@@ -263,7 +263,7 @@ static void an_expression_that_is_wrong_is_refused_with_its_line(void **state)
 }
 
 /* Of two files with one number, and of a file whose first line has another, neither is chosen silently. */
-static void a_number_stands_for_one_file(void **state)
+static void two_lessons_with_one_number_are_refused(void **state)
 {
     const char *folder = folder_make("twice", "# if: 1 == 1\n# verdict: true\n# text: x\n");
     struct program p;
@@ -305,16 +305,16 @@ static void a_missing_lesson_or_folder_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_of_techniques_is_what_the_lessons_print),
+        cmocka_unit_test(the_page_of_techniques_equals_the_output_of_lesson),
         cmocka_unit_test(the_table_has_a_line_for_each_lesson_of_the_list),
-        cmocka_unit_test(every_run_has_the_figures_of_pytorch),
-        cmocka_unit_test(a_lesson_says_its_figures_as_json),
+        cmocka_unit_test(every_lesson_run_has_the_figures_of_pytorch),
+        cmocka_unit_test(a_lesson_prints_its_figures_as_json),
         cmocka_unit_test(the_code_of_a_lesson_is_its_file),
         cmocka_unit_test(a_lesson_opens_both_runs_in_the_tui),
-        cmocka_unit_test(figures_that_support_no_verdict_are_a_failure),
-        cmocka_unit_test(a_known_figure_that_is_not_reached_is_a_failure),
+        cmocka_unit_test(a_lesson_without_a_matching_verdict_fails),
+        cmocka_unit_test(a_lesson_fails_when_a_known_figure_is_not_reached),
         cmocka_unit_test(an_expression_that_is_wrong_is_refused_with_its_line),
-        cmocka_unit_test(a_number_stands_for_one_file),
+        cmocka_unit_test(two_lessons_with_one_number_are_refused),
         cmocka_unit_test(a_missing_lesson_or_folder_is_reported),
     };
 

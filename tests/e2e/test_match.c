@@ -80,7 +80,7 @@ static void the_first_difference_is_shown_with_op_and_line(void **state)
     program_release(&p);
 }
 
-static void a_list_of_ones_own_is_compared(void **state)
+static void a_users_own_event_list_is_compared(void **state)
 {
     static const char net[] = "import torch\nimport torch.nn as nn\nWIDTH = 3\n"
                               "def model():\n    return nn.Linear(WIDTH, 2, bias=False)\n"
@@ -104,7 +104,7 @@ static void a_list_of_ones_own_is_compared(void **state)
           "matched 0 of 9 events", "");
 }
 
-static void wrong_arguments_differ_from_failures(void **state)
+static void wrong_arguments_and_failures_have_different_exit_statuses(void **state)
 {
     (void)state;
     check(program_run("match", ATTENTION, NULL), 2, "", "LIST");
@@ -143,8 +143,8 @@ int main(void)
         cmocka_unit_test(equal_events_are_counted_and_the_status_is_0),
         cmocka_unit_test(with_a_target_everything_is_compared),
         cmocka_unit_test(the_first_difference_is_shown_with_op_and_line),
-        cmocka_unit_test(a_list_of_ones_own_is_compared),
-        cmocka_unit_test(wrong_arguments_differ_from_failures),
+        cmocka_unit_test(a_users_own_event_list_is_compared),
+        cmocka_unit_test(wrong_arguments_and_failures_have_different_exit_statuses),
         cmocka_unit_test(a_snapshot_that_could_run_code_is_refused),
     };
 

@@ -68,7 +68,7 @@ static struct program out_of_memory(void)
     return p;
 }
 
-static void what_the_report_advises_fits(void **state)
+static void every_change_the_report_advises_fits(void **state)
 {
     struct program p = out_of_memory();
     const char *at = strstr(p.out, "What would fit 300.0 MiB");
@@ -94,7 +94,7 @@ static void what_the_report_advises_fits(void **state)
 }
 
 /* Of four lines of the net three keep what nothing reads again, which a recording that ends there cannot know. */
-static void the_report_says_what_is_kept_and_the_largest_batch(void **state)
+static void the_report_names_unused_tensors_and_the_largest_batch(void **state)
 {
     struct program p = out_of_memory();
     const char *at = strstr(p.out, "With the recorded toggles, a batch of ");
@@ -114,7 +114,7 @@ static void the_report_says_what_is_kept_and_the_largest_batch(void **state)
 }
 
 /* The same for programs: every row of the text, and its figures are those of recording again. */
-static void the_advice_is_there_for_programs(void **state)
+static void the_advice_is_in_the_json_of_the_report(void **state)
 {
     struct program text = out_of_memory();
     struct program json = program_run("report", program_path("full.db"), "--json", NULL);
@@ -138,7 +138,7 @@ static void the_advice_is_there_for_programs(void **state)
 }
 
 /* The table says of each row whether it fits, for programs, too. */
-static void each_says_what_fits_and_what_it_needs(void **state)
+static void each_shows_what_fits_and_what_it_needs(void **state)
 {
     struct program p = out_of_memory();
     struct program each = program_run("whatif", program_path("full.db"), "--each", "--json", NULL);
@@ -184,10 +184,10 @@ static void each_says_what_fits_and_what_it_needs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_report_advises_fits),
-        cmocka_unit_test(the_report_says_what_is_kept_and_the_largest_batch),
-        cmocka_unit_test(the_advice_is_there_for_programs),
-        cmocka_unit_test(each_says_what_fits_and_what_it_needs),
+        cmocka_unit_test(every_change_the_report_advises_fits),
+        cmocka_unit_test(the_report_names_unused_tensors_and_the_largest_batch),
+        cmocka_unit_test(the_advice_is_in_the_json_of_the_report),
+        cmocka_unit_test(each_shows_what_fits_and_what_it_needs),
     };
 
     return cmocka_run_group_tests_name("e2e/oom", tests, NULL, cleanup);

@@ -57,7 +57,7 @@ static void assert_contains(const char *text, const char *part)
 }
 
 /* The names and types that docs/formats/json.md promises to programs. */
-static void the_report_has_the_contracts_fields(void **state)
+static void the_json_of_report_has_its_documented_fields(void **state)
 {
     static const char *const FIELDS[][2] = {
         {"$.format", "integer"},
@@ -180,7 +180,7 @@ static void categories_add_up_to_the_peak(void **state)
 }
 
 /* lm4 has an Adam of its own: two moments a parameter, made in its constructor and anew in every step. */
-static void state_of_an_optimizer_of_the_nets_own_is_known_as_such(void **state)
+static void the_state_of_a_users_optimizer_has_its_own_category(void **state)
 {
     const char *trace = program_path("own.db");
     struct program p = program_run("record", "sample_nets/lm4.py", "-o", trace, "--device", "meta",
@@ -301,7 +301,7 @@ static void a_wrong_net_is_refused_at_its_line(void **state)
 }
 
 /* A warning is shown where the run fails, with the remedy, and is in the report where it does not. */
-static void what_pytorch_warns_of_is_shown(void **state)
+static void warnings_of_pytorch_are_shown(void **state)
 {
     struct program p;
     const char *trace;
@@ -330,7 +330,7 @@ static void what_pytorch_warns_of_is_shown(void **state)
     program_release(&p);
 }
 
-static void a_net_that_is_not_there_is_named(void **state)
+static void a_missing_net_file_is_named(void **state)
 {
     struct program p = program_run("record", program_path("no-such.py"), NULL);
 
@@ -344,7 +344,7 @@ static void a_net_that_is_not_there_is_named(void **state)
     program_release(&p);
 }
 
-static void what_a_net_prints_stays_out_of_the_json(void **state)
+static void output_of_the_net_is_not_mixed_into_the_json(void **state)
 {
     const char *net = program_file(
         "talks.py", NET("        print('shape', x.shape)\n        return self.fc(x)\n"));
@@ -381,7 +381,7 @@ static void a_folder_with_net_py_is_a_net(void **state)
 }
 
 /* One that was put there for something; none at all is the ordinary case, and not worth a word. */
-static void a_gpu_that_cannot_be_played_is_reported(void **state)
+static void a_gpu_that_cannot_be_simulated_is_reported(void **state)
 {
     const char *trace = program_path("auto.db");
     char folder[4096];
@@ -430,7 +430,7 @@ static void wrong_usage_is_exit_status_2(void **state)
     }
 }
 
-static void what_is_no_trace_is_said_to_be_none(void **state)
+static void a_file_that_is_not_a_trace_is_reported_as_such(void **state)
 {
     struct program p = program_run("report", program_file("text.txt", "hello"), NULL);
 
@@ -444,7 +444,7 @@ static void what_is_no_trace_is_said_to_be_none(void **state)
     program_release(&p);
 }
 
-static void a_cut_off_or_newer_trace_is_refused(void **state)
+static void a_truncated_or_newer_trace_is_refused(void **state)
 {
     const char *trace = record_lenet("cut.db", "meta");
     struct stat size;
@@ -521,7 +521,7 @@ static void a_killed_recorder_leaves_a_trace_that_opens(void **state)
     program_release(&p);
 }
 
-static void an_interrupted_recording_keeps_what_it_has(void **state)
+static void an_interrupted_recording_keeps_its_events(void **state)
 {
     const char *trace = program_path("stopped.db");
     struct program p;
@@ -542,25 +542,25 @@ static void an_interrupted_recording_keeps_what_it_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_report_has_the_contracts_fields),
+        cmocka_unit_test(the_json_of_report_has_its_documented_fields),
         cmocka_unit_test(the_reports_figures_equal_those_of_sql),
         cmocka_unit_test(categories_add_up_to_the_peak),
-        cmocka_unit_test(state_of_an_optimizer_of_the_nets_own_is_known_as_such),
+        cmocka_unit_test(the_state_of_a_users_optimizer_has_its_own_category),
         cmocka_unit_test(cpu_and_meta_record_the_same_events),
         cmocka_unit_test(the_text_names_the_line_of_the_peak),
         cmocka_unit_test(an_existing_trace_is_only_replaced_with_force),
         cmocka_unit_test(a_wrong_net_is_refused_at_its_line),
-        cmocka_unit_test(what_pytorch_warns_of_is_shown),
-        cmocka_unit_test(a_net_that_is_not_there_is_named),
-        cmocka_unit_test(what_a_net_prints_stays_out_of_the_json),
+        cmocka_unit_test(warnings_of_pytorch_are_shown),
+        cmocka_unit_test(a_missing_net_file_is_named),
+        cmocka_unit_test(output_of_the_net_is_not_mixed_into_the_json),
         cmocka_unit_test(a_folder_with_net_py_is_a_net),
-        cmocka_unit_test(a_gpu_that_cannot_be_played_is_reported),
+        cmocka_unit_test(a_gpu_that_cannot_be_simulated_is_reported),
         cmocka_unit_test(wrong_usage_is_exit_status_2),
-        cmocka_unit_test(what_is_no_trace_is_said_to_be_none),
-        cmocka_unit_test(a_cut_off_or_newer_trace_is_refused),
+        cmocka_unit_test(a_file_that_is_not_a_trace_is_reported_as_such),
+        cmocka_unit_test(a_truncated_or_newer_trace_is_refused),
         cmocka_unit_test(a_full_device_ends_the_run_with_what_fills_it),
         cmocka_unit_test(a_killed_recorder_leaves_a_trace_that_opens),
-        cmocka_unit_test(an_interrupted_recording_keeps_what_it_has),
+        cmocka_unit_test(an_interrupted_recording_keeps_its_events),
     };
 
     return cmocka_run_group_tests_name("e2e/record", tests, NULL, cleanup);

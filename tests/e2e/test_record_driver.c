@@ -112,7 +112,7 @@ static void check_program(const char *word, int status, const char *err, int tra
 }
 
 /* 1000 + 2000 - 1000 + 4000 bytes */
-static void the_drivers_calls_are_the_trace_of_a_program(void **state)
+static void calls_of_the_driver_are_recorded_as_a_trace(void **state)
 {
     struct program p;
 
@@ -210,7 +210,7 @@ static void check_python(const char *text, const char *err, int traces)
           err, traces);
 }
 
-static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
+static void pytorchs_history_and_the_drivers_calls_are_both_recorded(void **state)
 {
     const char *trace = program_path("trace.db");
     struct program p;
@@ -243,7 +243,7 @@ static void pytorchs_history_stands_beside_the_drivers_calls(void **state)
 }
 
 /* Which of them is the first depends on how much each was asked for; a history is of one device, here of the first. */
-static void a_history_has_the_drivers_calls_of_its_own_device_beside_it(void **state)
+static void each_history_is_paired_with_the_driver_trace_of_its_device(void **state)
 {
     static const char *const programs_text[] = {
         CUDA ON "torch.cuda.init()\non(1, 1000)\non(0, 5000)\n",
@@ -269,7 +269,7 @@ static void a_history_has_the_drivers_calls_of_its_own_device_beside_it(void **s
 }
 
 /* The child comes to CUDA first and so has the first name while they run; afterwards the program itself has it. */
-static void the_program_itself_has_the_first_name(void **state)
+static void the_main_process_gets_the_unnumbered_trace_name(void **state)
 {
     (void)state;
     needs_library();
@@ -288,12 +288,12 @@ static void the_program_itself_has_the_first_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_drivers_calls_are_the_trace_of_a_program, begin),
+        cmocka_unit_test_setup(calls_of_the_driver_are_recorded_as_a_trace, begin),
         cmocka_unit_test_setup(how_a_program_ends_is_reported, begin),
         cmocka_unit_test_setup(every_process_and_device_has_a_trace, begin),
-        cmocka_unit_test_setup(pytorchs_history_stands_beside_the_drivers_calls, begin),
-        cmocka_unit_test_setup(a_history_has_the_drivers_calls_of_its_own_device_beside_it, begin),
-        cmocka_unit_test_setup(the_program_itself_has_the_first_name, begin),
+        cmocka_unit_test_setup(pytorchs_history_and_the_drivers_calls_are_both_recorded, begin),
+        cmocka_unit_test_setup(each_history_is_paired_with_the_driver_trace_of_its_device, begin),
+        cmocka_unit_test_setup(the_main_process_gets_the_unnumbered_trace_name, begin),
     };
 
     return cmocka_run_group_tests(tests, setup, cleanup);

@@ -53,7 +53,7 @@ static const char *script(const char *name, const char *text)
     return path;
 }
 
-static void the_exit_status_of_a_program_is_kept(void **state)
+static void record_returns_the_exit_status_of_the_program(void **state)
 {
     const char *out = program_path("none.db");
 
@@ -68,7 +68,7 @@ static void the_exit_status_of_a_program_is_kept(void **state)
     assert_int_equal(access(out, F_OK), -1);
 }
 
-static void what_cannot_be_run_has_the_status_a_shell_gives(void **state)
+static void a_program_that_cannot_be_run_gives_the_exit_status_of_a_shell(void **state)
 {
     const char *out = program_path("none.db");
     const char *plain = program_file("plain.txt", "text\n");
@@ -86,7 +86,7 @@ static void what_cannot_be_run_has_the_status_a_shell_gives(void **state)
     assert_int_equal(access(out, F_OK), -1);
 }
 
-static void a_folder_of_path_that_cannot_be_searched_has_no_program(void **state)
+static void unsearchable_folders_of_path_are_skipped(void **state)
 {
     const char *out = program_path("searched.db");
     const char *loop =
@@ -108,7 +108,7 @@ static void a_folder_of_path_that_cannot_be_searched_has_no_program(void **state
     assert_int_equal(unlink(loop), 0);
 }
 
-static void what_may_be_executed_is_a_program(void **state)
+static void an_executable_that_is_not_a_net_is_recorded_as_a_program(void **state)
 {
     const char *out = program_path("decided.db");
     const char *program = script("prog", "#!/bin/sh\necho \"$1 $2\"\nexit 5\n");
@@ -150,7 +150,7 @@ static void a_python_program_that_is_no_net_gets_a_hint(void **state)
     check(p, 1, "", "wrong.py:2:");
 }
 
-static void what_is_said_can_be_had_as_json(void **state)
+static void the_summary_of_record_is_available_as_json(void **state)
 {
     struct program p = program_run("record", "--json", "-o", program_path("x.db"), "--", "sh", "-c",
                                    "echo out; exit 3", NULL);
@@ -166,7 +166,7 @@ static void what_is_said_can_be_had_as_json(void **state)
     program_release(&p);
 }
 
-static void what_is_of_nets_is_refused(void **state)
+static void options_for_nets_are_refused_for_programs(void **state)
 {
     const char *out = program_path("refused.db");
 
@@ -181,7 +181,7 @@ static void what_is_of_nets_is_refused(void **state)
           "--history cannot be");
 }
 
-static void a_trace_that_is_there_stays(void **state)
+static void an_existing_trace_is_kept_without_force(void **state)
 {
     const char *out = program_file("there.db", "mine");
     const char *ran = program_path("ran");
@@ -200,14 +200,14 @@ static void a_trace_that_is_there_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_exit_status_of_a_program_is_kept),
-        cmocka_unit_test(what_cannot_be_run_has_the_status_a_shell_gives),
-        cmocka_unit_test(a_folder_of_path_that_cannot_be_searched_has_no_program),
-        cmocka_unit_test(what_may_be_executed_is_a_program),
+        cmocka_unit_test(record_returns_the_exit_status_of_the_program),
+        cmocka_unit_test(a_program_that_cannot_be_run_gives_the_exit_status_of_a_shell),
+        cmocka_unit_test(unsearchable_folders_of_path_are_skipped),
+        cmocka_unit_test(an_executable_that_is_not_a_net_is_recorded_as_a_program),
         cmocka_unit_test(a_python_program_that_is_no_net_gets_a_hint),
-        cmocka_unit_test(what_is_said_can_be_had_as_json),
-        cmocka_unit_test(what_is_of_nets_is_refused),
-        cmocka_unit_test(a_trace_that_is_there_stays),
+        cmocka_unit_test(the_summary_of_record_is_available_as_json),
+        cmocka_unit_test(options_for_nets_are_refused_for_programs),
+        cmocka_unit_test(an_existing_trace_is_kept_without_force),
     };
 
     return cmocka_run_group_tests(tests, setup, cleanup);

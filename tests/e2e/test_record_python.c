@@ -103,7 +103,7 @@ static void check_trace(const char *name, const char *dumped, int complete)
 
 /* ---- ends ---- */
 
-static void the_history_is_there_however_a_program_ends(void **state)
+static void the_history_is_written_however_a_program_ends(void **state)
 {
     static const struct {
         const char *text;
@@ -134,7 +134,7 @@ static void the_history_is_there_however_a_program_ends(void **state)
     }
 }
 
-static void a_sigterm_ends_a_program_and_leaves_its_history(void **state)
+static void sigterm_ends_a_program_and_its_history_is_written(void **state)
 {
     (void)state;
     check(run_python(BEGIN "os.kill(os.getpid(), signal.SIGTERM)\nprint('not reached')\n"), 143, "",
@@ -142,7 +142,7 @@ static void a_sigterm_ends_a_program_and_leaves_its_history(void **state)
     check_trace("trace.db", "term", 1);
 }
 
-static void a_handler_of_the_programs_own_stays(void **state)
+static void a_signal_handler_of_the_program_is_kept(void **state)
 {
     (void)state;
     check(run_python("import os, signal, sys, torch\n"
@@ -152,14 +152,14 @@ static void a_handler_of_the_programs_own_stays(void **state)
     check_trace("trace.db", "exit", 1);
 }
 
-static void what_is_killed_says_so(void **state)
+static void a_killed_program_is_reported_as_ended_without_history(void **state)
 {
     (void)state;
     check(run_python(BEGIN "print('hi', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)\n"), 137,
           "hi\n", "ended before PyTorch's history was written", 0);
 }
 
-static void the_first_out_of_memory_outlives_a_kill(void **state)
+static void a_kill_after_an_out_of_memory_leaves_the_history_up_to_it(void **state)
 {
     (void)state;
     check(run_python(BEGIN "try:\n    torch.cuda.run_out_of_memory()\n"
@@ -170,7 +170,7 @@ static void the_first_out_of_memory_outlives_a_kill(void **state)
 }
 
 /* 1, 2, 4, 8, 16, 32 of forty, and the end */
-static void many_out_of_memories_are_not_written_each(void **state)
+static void of_many_out_of_memory_errors_only_some_are_written(void **state)
 {
     (void)state;
     check(run_python(BEGIN "for i in range(40):\n    try:\n        torch.cuda.run_out_of_memory()\n"
@@ -181,7 +181,7 @@ static void many_out_of_memories_are_not_written_each(void **state)
     check_trace("trace.db", "exit", 1);
 }
 
-static void a_thread_that_ends_the_process_is_not_held_up(void **state)
+static void a_thread_can_end_the_process_at_once(void **state)
 {
     (void)state;
     check(run_python(BEGIN "import threading, time\n"
@@ -190,7 +190,7 @@ static void a_thread_that_ends_the_process_is_not_held_up(void **state)
           6, "", "ended before PyTorch's history was written", 0);
 }
 
-static void what_cannot_be_had_is_said_and_changes_nothing(void **state)
+static void a_missing_history_is_reported_and_the_program_runs_on(void **state)
 {
     (void)state;
     setenv("FAKE_TORCH_FAIL", "1", 1);
@@ -203,7 +203,7 @@ static void what_cannot_be_had_is_said_and_changes_nothing(void **state)
 
 /* ---- settings ---- */
 
-static void the_history_is_turned_on_in_the_words_of_each_version(void **state)
+static void the_history_is_enabled_with_the_arguments_of_each_pytorch_version(void **state)
 {
     const char *train = program_file("train.py", BEGIN "print(open(os.environ['FAKE_TORCH_SAY'])"
                                                        ".read(), end='')\n");
@@ -250,7 +250,7 @@ static void each_process_has_a_trace(void **state)
 }
 
 /* As a DataLoader's: forked when CUDA is there, of no use to it, and ended by a signal. */
-static void a_worker_without_cuda_costs_nothing(void **state)
+static void a_worker_without_cuda_writes_no_trace(void **state)
 {
     (void)state;
     check(run_python(BEGIN "import time\n"
@@ -297,7 +297,7 @@ static void ranks_name_the_traces_of_a_distributed_run(void **state)
     "      signal.getsignal(signal.SIGTERM), sorted(k for k in sys.modules if 'vramscope' in "     \
     "k))\n"
 
-static void what_a_program_finds_is_what_it_would_find_alone(void **state)
+static void a_recorded_program_sees_an_unchanged_python_environment(void **state)
 {
     const char *text = WORLD "try:\n    import sitecustomize\nexcept ImportError as e:\n"
                              "    print(e.name)\n";
@@ -324,7 +324,7 @@ static void what_a_program_finds_is_what_it_would_find_alone(void **state)
           0, "True True\n", "there is no trace", 0);
 }
 
-static void a_sitecustomize_of_the_users_own_is_loaded(void **state)
+static void the_users_sitecustomize_is_loaded(void **state)
 {
     char path[1024];
 
@@ -343,7 +343,7 @@ static void a_sitecustomize_of_the_users_own_is_loaded(void **state)
     setenv("PYTHONPATH", tests_folder, 1);
 }
 
-static void a_torch_that_cannot_be_imported_fails_as_ever(void **state)
+static void a_broken_torch_raises_the_usual_import_error(void **state)
 {
     (void)state;
     setenv("FAKE_TORCH_BROKEN", "1", 1);
@@ -356,7 +356,7 @@ static void a_torch_that_cannot_be_imported_fails_as_ever(void **state)
     unsetenv("FAKE_TORCH_BROKEN");
 }
 
-static void a_python_that_cannot_be_reached_is_said(void **state)
+static void python_options_that_prevent_recording_are_reported(void **state)
 {
     const char *trace = program_path("trace.db");
 
@@ -424,7 +424,7 @@ static void a_signal_to_the_recorder_reaches_the_program(void **state)
 }
 
 /* The program goes on, and takes the folder away when it ends. */
-static void a_recorder_that_is_killed_leaves_no_litter(void **state)
+static void a_killed_recorder_leaves_no_temporary_files(void **state)
 {
     pid_t pid = start(BEGIN "import time\nparent = os.getppid()\n" READY
                             "while os.getppid() == parent:\n    time.sleep(0.01)\n");
@@ -439,7 +439,7 @@ static void a_recorder_that_is_killed_leaves_no_litter(void **state)
     assert_int_equal(program_count("*.db"), 0);
 }
 
-static void what_a_killed_recorder_left_the_next_one_removes(void **state)
+static void leftovers_of_a_killed_recorder_are_removed_by_the_next(void **state)
 {
     pid_t pid = start(BEGIN "import time\nfolder = os.environ['PYTHONPATH'].split(':')[0]\n" READY
                             "while os.path.exists(folder):\n    time.sleep(0.01)\n");
@@ -453,7 +453,7 @@ static void what_a_killed_recorder_left_the_next_one_removes(void **state)
 }
 
 /* Stands for all of them: a set-up cannot skip a test. */
-static void there_is_no_python3_from_3_8_on(void **state)
+static void recording_python_needs_python_3_8(void **state)
 {
     (void)state;
     tests_skip("there is no python3 from 3.8 on");
@@ -461,27 +461,28 @@ static void there_is_no_python3_from_3_8_on(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest none[] = {cmocka_unit_test(there_is_no_python3_from_3_8_on)};
+    const struct CMUnitTest none[] = {cmocka_unit_test(recording_python_needs_python_3_8)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_history_is_there_however_a_program_ends, begin),
-        cmocka_unit_test_setup(a_sigterm_ends_a_program_and_leaves_its_history, begin),
-        cmocka_unit_test_setup(a_handler_of_the_programs_own_stays, begin),
-        cmocka_unit_test_setup(what_is_killed_says_so, begin),
-        cmocka_unit_test_setup(the_first_out_of_memory_outlives_a_kill, begin),
-        cmocka_unit_test_setup(many_out_of_memories_are_not_written_each, begin),
-        cmocka_unit_test_setup(a_thread_that_ends_the_process_is_not_held_up, begin),
-        cmocka_unit_test_setup(what_cannot_be_had_is_said_and_changes_nothing, begin),
-        cmocka_unit_test_setup(the_history_is_turned_on_in_the_words_of_each_version, begin),
+        cmocka_unit_test_setup(the_history_is_written_however_a_program_ends, begin),
+        cmocka_unit_test_setup(sigterm_ends_a_program_and_its_history_is_written, begin),
+        cmocka_unit_test_setup(a_signal_handler_of_the_program_is_kept, begin),
+        cmocka_unit_test_setup(a_killed_program_is_reported_as_ended_without_history, begin),
+        cmocka_unit_test_setup(a_kill_after_an_out_of_memory_leaves_the_history_up_to_it, begin),
+        cmocka_unit_test_setup(of_many_out_of_memory_errors_only_some_are_written, begin),
+        cmocka_unit_test_setup(a_thread_can_end_the_process_at_once, begin),
+        cmocka_unit_test_setup(a_missing_history_is_reported_and_the_program_runs_on, begin),
+        cmocka_unit_test_setup(the_history_is_enabled_with_the_arguments_of_each_pytorch_version,
+                               begin),
         cmocka_unit_test_setup(each_process_has_a_trace, begin),
-        cmocka_unit_test_setup(a_worker_without_cuda_costs_nothing, begin),
+        cmocka_unit_test_setup(a_worker_without_cuda_writes_no_trace, begin),
         cmocka_unit_test_setup(ranks_name_the_traces_of_a_distributed_run, begin),
-        cmocka_unit_test_setup(what_a_program_finds_is_what_it_would_find_alone, begin),
-        cmocka_unit_test_setup(a_sitecustomize_of_the_users_own_is_loaded, begin),
-        cmocka_unit_test_setup(a_torch_that_cannot_be_imported_fails_as_ever, begin),
-        cmocka_unit_test_setup(a_python_that_cannot_be_reached_is_said, begin),
+        cmocka_unit_test_setup(a_recorded_program_sees_an_unchanged_python_environment, begin),
+        cmocka_unit_test_setup(the_users_sitecustomize_is_loaded, begin),
+        cmocka_unit_test_setup(a_broken_torch_raises_the_usual_import_error, begin),
+        cmocka_unit_test_setup(python_options_that_prevent_recording_are_reported, begin),
         cmocka_unit_test_setup(a_signal_to_the_recorder_reaches_the_program, begin),
-        cmocka_unit_test_setup(a_recorder_that_is_killed_leaves_no_litter, begin),
-        cmocka_unit_test_setup(what_a_killed_recorder_left_the_next_one_removes, begin),
+        cmocka_unit_test_setup(a_killed_recorder_leaves_no_temporary_files, begin),
+        cmocka_unit_test_setup(leftovers_of_a_killed_recorder_are_removed_by_the_next, begin),
     };
 
     /* python3 was not linked with the address sanitizer, and keeps memory to its end */

@@ -107,7 +107,7 @@ static int lines_with(const char *text, const char *word)
     return n;
 }
 
-static void a_gpu_is_played_and_one_line_says_so(void **state)
+static void a_simulated_gpu_is_announced_in_one_line(void **state)
 {
     struct program p;
 
@@ -123,7 +123,7 @@ static void a_gpu_is_played_and_one_line_says_so(void **state)
     check(p, 0, "1\n1\n", "as asked for");
 }
 
-static void unplayed_functions_are_named_at_the_end(void **state)
+static void functions_without_a_simulation_are_named_at_the_end(void **state)
 {
     struct program p;
 
@@ -134,7 +134,7 @@ static void unplayed_functions_are_named_at_the_end(void **state)
     check(p, 0, "1 801\n", "not known: libcudart.so.13 cudaFoo; what follows from it may differ");
 }
 
-static void several_gpus_are_played_where_that_is_asked_for(void **state)
+static void several_gpus_are_simulated_on_request(void **state)
 {
     const char *path;
 
@@ -156,7 +156,7 @@ static void several_gpus_are_played_where_that_is_asked_for(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-static void none_is_played_where_none_is_wanted(void **state)
+static void gpu_none_simulates_no_gpu(void **state)
 {
     struct program p;
 
@@ -168,7 +168,7 @@ static void none_is_played_where_none_is_wanted(void **state)
     check(p, 1, "", "libcudart.so.13"); /* as without vramscope: CUDA is not there */
 }
 
-static void the_second_start_uses_what_the_first_one_wrote(void **state)
+static void the_second_start_uses_the_cache_of_the_first(void **state)
 {
     struct program p;
     char command[512];
@@ -187,7 +187,7 @@ static void the_second_start_uses_what_the_first_one_wrote(void **state)
     run(command);
 }
 
-static void a_cache_that_cannot_be_written_is_no_obstacle(void **state)
+static void an_unwritable_cache_does_not_prevent_recording(void **state)
 {
     (void)state;
     torch_for_cuda();
@@ -204,7 +204,7 @@ static void a_build_for_the_cpu_alone_is_refused_with_what_to_install(void **sta
     check(record("t4", "import torch\nprint(1)\n"), 0, "1\n", "install PyTorch's build for CUDA");
 }
 
-static void other_names_and_numbers_are_refused(void **state)
+static void unknown_gpus_and_illegal_counts_are_refused(void **state)
 {
     (void)state;
     check(program_run("record", "--gpu", "gtx", "--", "true", NULL), 2, "",
@@ -224,14 +224,14 @@ static int cleanup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gpu_is_played_and_one_line_says_so),
-        cmocka_unit_test(unplayed_functions_are_named_at_the_end),
-        cmocka_unit_test(several_gpus_are_played_where_that_is_asked_for),
-        cmocka_unit_test(none_is_played_where_none_is_wanted),
-        cmocka_unit_test(the_second_start_uses_what_the_first_one_wrote),
-        cmocka_unit_test(a_cache_that_cannot_be_written_is_no_obstacle),
+        cmocka_unit_test(a_simulated_gpu_is_announced_in_one_line),
+        cmocka_unit_test(functions_without_a_simulation_are_named_at_the_end),
+        cmocka_unit_test(several_gpus_are_simulated_on_request),
+        cmocka_unit_test(gpu_none_simulates_no_gpu),
+        cmocka_unit_test(the_second_start_uses_the_cache_of_the_first),
+        cmocka_unit_test(an_unwritable_cache_does_not_prevent_recording),
         cmocka_unit_test(a_build_for_the_cpu_alone_is_refused_with_what_to_install),
-        cmocka_unit_test(other_names_and_numbers_are_refused),
+        cmocka_unit_test(unknown_gpus_and_illegal_counts_are_refused),
     };
 
     /* python3 was not linked with the address sanitizer, and keeps memory to its end */

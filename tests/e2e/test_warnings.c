@@ -56,7 +56,7 @@ static void a_warning_is_shown_by_every_command(void **state)
 }
 
 /* Where a toggle raises the peak by a tenth or more, the table says why, and so does its JSON. */
-static void a_table_says_why_a_peak_rises(void **state)
+static void the_sweep_explains_why_a_peak_rises(void **state)
 {
     const char *trace = program_record("sample_nets/lenet.py", "each.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--each", NULL);
@@ -101,7 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_warning_is_shown_by_every_command),
-        cmocka_unit_test(a_table_says_why_a_peak_rises),
+        cmocka_unit_test(the_sweep_explains_why_a_peak_rises),
         cmocka_unit_test(a_run_that_fails_shows_its_warnings),
     };
 

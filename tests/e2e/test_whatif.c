@@ -119,7 +119,7 @@ static void a_curve_has_a_slope_and_a_constant(void **state)
 }
 
 /* The names and types that docs/formats/json.md promises to programs. */
-static void an_answer_has_the_contracts_fields(void **state)
+static void the_json_of_whatif_has_its_documented_fields(void **state)
 {
     static const char *const FIGURES[] = {"delta_allocated", "recompute_flops", "total_flops",
                                           "events"};
@@ -155,7 +155,7 @@ static void an_answer_has_the_contracts_fields(void **state)
     program_release(&each);
 }
 
-static void a_what_if_of_nothing_equals_the_recording(void **state)
+static void a_what_if_without_changes_equals_the_recording(void **state)
 {
     const char *trace = program_path("data.db");
     struct program p = program_run("record", "sample_nets/lenet.py", "-o", trace, "--device", "cpu",
@@ -208,7 +208,7 @@ static void each_on_terminal(const char *trace, char *out, size_t size)
     assert_int_equal(wait_child(pid, "whatif --each to end"), 0);
 }
 
-static void each_says_on_a_terminal_how_far_it_is(void **state)
+static void each_shows_its_progress_on_a_terminal(void **state)
 {
     const char *trace = program_record("sample_nets/lenet.py", "told.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--each", NULL);
@@ -226,7 +226,7 @@ static void each_says_on_a_terminal_how_far_it_is(void **state)
     assert_string_equal(out + strlen(out) - 4, "\r\033[K");
 }
 
-static void each_runs_every_toggle_alone(void **state)
+static void each_runs_every_toggle_separately(void **state)
 {
     const char *trace = program_record("sample_nets/lenet.py", "each.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--each", NULL);
@@ -258,7 +258,7 @@ static void each_runs_every_toggle_alone(void **state)
     program_release(&json);
 }
 
-static void a_toggle_that_does_not_fit_the_net_is_refused(void **state)
+static void a_toggle_the_net_does_not_support_is_refused(void **state)
 {
     const char *trace = program_record("sample_nets/lenet.py", "fit.db", NULL, NULL);
     struct program p = program_run("whatif", trace, "--set", "checkpoint=no.such.module", NULL);
@@ -276,7 +276,7 @@ static void a_toggle_that_does_not_fit_the_net_is_refused(void **state)
 }
 
 /* A legal value that changes nothing in a net is reported by every command, with a value that would. */
-static void a_toggle_without_effect_says_so(void **state)
+static void a_toggle_without_effect_is_reported(void **state)
 {
     static const struct {
         const char *net, *toggle, *value, *says;
@@ -322,7 +322,7 @@ static void a_toggle_without_effect_says_so(void **state)
     }
 }
 
-static void sql_answers_and_never_writes(void **state)
+static void sql_queries_are_answered_and_cannot_write(void **state)
 {
     const char *trace = program_record("sample_nets/lenet.py", "ask.db", NULL, NULL);
     struct program p = program_run("sql", trace, "select count(*) as n, 'x' as t from event", NULL);
@@ -368,7 +368,7 @@ static void every_command_has_help(void **state)
     }
 }
 
-static void the_tables_are_printed_whole(void **state)
+static void the_tables_of_toggles_and_ops_are_printed_completely(void **state)
 {
     struct program p = program_run("toggles", "--json", NULL);
     char path[32];
@@ -399,15 +399,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_what_if_equals_recording_again),
         cmocka_unit_test(a_curve_has_a_slope_and_a_constant),
-        cmocka_unit_test(an_answer_has_the_contracts_fields),
-        cmocka_unit_test(a_what_if_of_nothing_equals_the_recording),
-        cmocka_unit_test(each_runs_every_toggle_alone),
-        cmocka_unit_test(each_says_on_a_terminal_how_far_it_is),
-        cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused),
-        cmocka_unit_test(a_toggle_without_effect_says_so),
-        cmocka_unit_test(sql_answers_and_never_writes),
+        cmocka_unit_test(the_json_of_whatif_has_its_documented_fields),
+        cmocka_unit_test(a_what_if_without_changes_equals_the_recording),
+        cmocka_unit_test(each_runs_every_toggle_separately),
+        cmocka_unit_test(each_shows_its_progress_on_a_terminal),
+        cmocka_unit_test(a_toggle_the_net_does_not_support_is_refused),
+        cmocka_unit_test(a_toggle_without_effect_is_reported),
+        cmocka_unit_test(sql_queries_are_answered_and_cannot_write),
         cmocka_unit_test(every_command_has_help),
-        cmocka_unit_test(the_tables_are_printed_whole),
+        cmocka_unit_test(the_tables_of_toggles_and_ops_are_printed_completely),
     };
 
     return cmocka_run_group_tests_name("e2e/whatif", tests, NULL, cleanup);

@@ -298,7 +298,8 @@ static void fused_attention_agrees_with_the_composed_form(void **state)
  * The mask's gradient is not computed by the kernel; scale * (it k) is the query's, which the kernel computes with the
  * dropout of its own forward.
  */
-static void a_masks_gradient_under_dropout_is_what_the_querys_is_made_of(void **state)
+static void
+the_gradient_of_an_attention_mask_is_consistent_with_the_querys_under_dropout(void **state)
 {
     static const struct op_case ROW = {
         ENG_OP_sdpa_efficient,
@@ -422,7 +423,8 @@ int main(void)
         cmocka_unit_test(float32_gradients_agree_with_float64),
         cmocka_unit_test(half_gradients_are_finite),
         cmocka_unit_test(fused_attention_agrees_with_the_composed_form),
-        cmocka_unit_test(a_masks_gradient_under_dropout_is_what_the_querys_is_made_of),
+        cmocka_unit_test(
+            the_gradient_of_an_attention_mask_is_consistent_with_the_querys_under_dropout),
         cmocka_unit_test(meta_and_cpu_give_the_same_events),
     };
 

@@ -260,7 +260,7 @@ static int compare_memory(const struct expected *x, const struct op_case *oc, ch
     return bad;
 }
 
-static void memory_is_taken_and_given_back_as_pytorch_does(void **state)
+static void ops_allocate_and_free_as_pytorch_does(void **state)
 {
     char *buf = vs_alloc(LINE_MAX_BYTES);
     int bad = 0;
@@ -282,7 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_and_gradients_are_those_of_pytorch),
-        cmocka_unit_test(memory_is_taken_and_given_back_as_pytorch_does),
+        cmocka_unit_test(ops_allocate_and_free_as_pytorch_does),
     };
 
     return cmocka_run_group_tests(tests, golden_open, golden_close);

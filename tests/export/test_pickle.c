@@ -54,7 +54,7 @@ static void release(struct fixture *f)
     free(f->bytes);
 }
 
-static void integers_of_every_width_come_back(void **state)
+static void integers_of_every_width_are_read_back(void **state)
 {
     struct exp_pickle_list list;
     struct fixture f;
@@ -85,7 +85,7 @@ static void integers_of_every_width_come_back(void **state)
     release(&f);
 }
 
-static void a_list_of_any_length_comes_back(void **state)
+static void a_list_of_any_length_is_read_back(void **state)
 {
     static const size_t COUNTS[] = {0, 1, 999, 1000, 1001, 2000, 70001};
 
@@ -114,7 +114,7 @@ static void a_list_of_any_length_comes_back(void **state)
 }
 
 /* More than 256 words, so that both kinds of reference are needed; long and odd texts. */
-static void words_texts_and_numbers_come_back(void **state)
+static void repeated_texts_and_numbers_are_read_back(void **state)
 {
     static struct exp_memo words[400];
     char name[300];
@@ -172,7 +172,7 @@ static uint64_t random_next(uint64_t *seed)
     return *seed >> 33;
 }
 
-static void ranges_are_what_a_plain_array_says(void **state)
+static void ranges_agree_with_a_plain_array(void **state)
 {
     struct exp_ranges ranges = {.items = NULL};
     uint64_t plain[LOCATIONS] = {0};
@@ -214,10 +214,10 @@ static void a_range_up_to_the_last_address_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_of_every_width_come_back),
-        cmocka_unit_test(a_list_of_any_length_comes_back),
-        cmocka_unit_test(words_texts_and_numbers_come_back),
-        cmocka_unit_test(ranges_are_what_a_plain_array_says),
+        cmocka_unit_test(integers_of_every_width_are_read_back),
+        cmocka_unit_test(a_list_of_any_length_is_read_back),
+        cmocka_unit_test(repeated_texts_and_numbers_are_read_back),
+        cmocka_unit_test(ranges_agree_with_a_plain_array),
         cmocka_unit_test(a_range_up_to_the_last_address_is_found),
     };
 

@@ -269,7 +269,7 @@ static void assert_heights(struct rpl_trace *trace, struct rpl_index *index,
     vs_free(columns);
 }
 
-static void the_highest_edge_over_a_column_is_its_maximum(void **state)
+static void the_top_edge_of_a_column_is_its_maximum(void **state)
 {
     static const struct {
         const char *net;
@@ -303,7 +303,7 @@ static void the_highest_edge_over_a_column_is_its_maximum(void **state)
     }
 }
 
-static void the_line_over_it_is_the_other_run(void **state)
+static void the_second_run_is_drawn_as_a_line(void **state)
 {
     struct rpl_trace *trace = net_trace(LENET, NULL);
     struct rpl_trace *other = net_trace(LENET, "batch=16");
@@ -352,7 +352,7 @@ static void the_peak_is_described_to_the_byte(void **state)
 }
 
 /* A trace of one allocation on a device that is too small for the next, by names that no XML can hold. */
-static void names_of_any_bytes_and_a_full_device_are_drawn(void **state)
+static void names_of_any_bytes_and_an_out_of_memory_are_drawn(void **state)
 {
     static const char ODD[] = "<a href=\"x\">&\x01\x1f\xff\xc3 \xEF\xBF\xBF\xEF\xBF\xBE\t'";
     struct rpl_trace *trace = rpl_trace_new();
@@ -404,10 +404,10 @@ static void an_empty_trace_is_drawn_with_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_highest_edge_over_a_column_is_its_maximum),
-        cmocka_unit_test(the_line_over_it_is_the_other_run),
+        cmocka_unit_test(the_top_edge_of_a_column_is_its_maximum),
+        cmocka_unit_test(the_second_run_is_drawn_as_a_line),
         cmocka_unit_test(the_peak_is_described_to_the_byte),
-        cmocka_unit_test(names_of_any_bytes_and_a_full_device_are_drawn),
+        cmocka_unit_test(names_of_any_bytes_and_an_out_of_memory_are_drawn),
         cmocka_unit_test(an_empty_trace_is_drawn_with_a_message),
     };
 

@@ -128,7 +128,7 @@ static void small_nets_have_the_events_and_losses_of_the_cpu(void **state)
  * Losses of three steps, in which every kernel had a say, with the loops of launches and teams begun elsewhere each
  * time.
  */
-static void the_order_of_threads_shows_in_no_bit(void **state)
+static void results_do_not_depend_on_the_order_of_threads(void **state)
 {
     static const char *const orders[] = {"0", "1", "77"};
     static const char *const toggles[] = {"steps=3", "steps=3 amp=bf16"};
@@ -159,7 +159,7 @@ static void the_order_of_threads_shows_in_no_bit(void **state)
     }
 }
 
-static void half_precision_and_recomputation_do_too(void **state)
+static void half_precision_and_recomputation_have_the_events_and_losses_of_the_cpu(void **state)
 {
     static const char *const NETS[] = {"tests/nets/conv_small.py", "tests/nets/gpt_tiny.py",
                                        "tests/nets/resnet_small.py", "tests/nets/vit_small.py"};
@@ -174,7 +174,7 @@ static void half_precision_and_recomputation_do_too(void **state)
 }
 
 /* A kernel that was added for the CPU alone would be called all the same. */
-static void no_kernel_is_missing(void **state)
+static void every_kernel_is_implemented(void **state)
 {
     struct eng_device device = facts_twin_open();
 
@@ -222,7 +222,7 @@ static struct rpl_summary summary_of(struct rpl_trace *trace)
  * Another batch is another convolution to cuDNN: what it works in was never seen, and products still are what they are.
  */
 /* Those that PyTorch refuses are refused here, too. */
-static void workspaces_of_every_op_are_repeated(void **state)
+static void measured_workspaces_of_every_op_are_replayed(void **state)
 {
     glob_t found;
     uint64_t workspaces = 0;
@@ -241,7 +241,7 @@ static void workspaces_of_every_op_are_repeated(void **state)
 }
 
 /* A driver puts segments where it likes, which decides between blocks of equal size. */
-static void segments_may_lie_anywhere(void **state)
+static void events_do_not_depend_on_segment_addresses(void **state)
 {
     struct facts_net net = facts_net_read("tests/nets/resnet_small.py");
 
@@ -252,7 +252,7 @@ static void segments_may_lie_anywhere(void **state)
     facts_net_release(&net);
 }
 
-static void what_was_not_measured_is_said_to_be_so(void **state)
+static void unmeasured_workspaces_are_reported(void **state)
 {
     struct rpl_trace *out = rpl_trace_new();
     struct rpl_summary sum;
@@ -305,7 +305,7 @@ static const char SHORT_NET[] =
     "defaults = dict(batch=2)\n";
 
 /* Where the best way's memory is not to be had the next one is taken, and the run goes on and says so. */
-static void a_shortage_ends_in_a_slower_way(void **state)
+static void a_workspace_that_does_not_fit_selects_a_slower_algorithm(void **state)
 {
     struct facts_net net = facts_net_of("short.py", SHORT_NET);
     struct rpl_trace *again = rpl_trace_new();
@@ -333,7 +333,7 @@ static void a_shortage_ends_in_a_slower_way(void **state)
     rpl_trace_free(again);
 }
 
-static void a_plugin_that_is_not_there_is_named(void **state)
+static void a_missing_plug_in_is_named(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct eng_device device;
@@ -347,15 +347,15 @@ static void a_plugin_that_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_threads_shows_in_no_bit),
+        cmocka_unit_test(results_do_not_depend_on_the_order_of_threads),
         cmocka_unit_test(small_nets_have_the_events_and_losses_of_the_cpu),
-        cmocka_unit_test(half_precision_and_recomputation_do_too),
-        cmocka_unit_test(workspaces_of_every_op_are_repeated),
-        cmocka_unit_test(segments_may_lie_anywhere),
-        cmocka_unit_test(what_was_not_measured_is_said_to_be_so),
-        cmocka_unit_test(a_shortage_ends_in_a_slower_way),
-        cmocka_unit_test(no_kernel_is_missing),
-        cmocka_unit_test(a_plugin_that_is_not_there_is_named),
+        cmocka_unit_test(half_precision_and_recomputation_have_the_events_and_losses_of_the_cpu),
+        cmocka_unit_test(measured_workspaces_of_every_op_are_replayed),
+        cmocka_unit_test(events_do_not_depend_on_segment_addresses),
+        cmocka_unit_test(unmeasured_workspaces_are_reported),
+        cmocka_unit_test(a_workspace_that_does_not_fit_selects_a_slower_algorithm),
+        cmocka_unit_test(every_kernel_is_implemented),
+        cmocka_unit_test(a_missing_plug_in_is_named),
     };
 
     return cmocka_run_group_tests_name("facts/cuda_device", tests, NULL, NULL);

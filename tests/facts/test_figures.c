@@ -190,7 +190,7 @@ static const char BMM[] = "import torch\n"
                           "defaults = dict(batch=1, steps=1)\n";
 
 /* PyTorch issue 85698: memory_allocated() after a forward of bmm with an expanded operand, outside autocast. */
-static void autocast_copies_an_expanded_operand_whole(void **state)
+static void autocast_copies_an_expanded_operand_completely(void **state)
 {
     struct facts_net net = facts_net_of("bmm", BMM);
     struct facts_run off = facts_run_net(&net, "grad=eval", false, NULL);
@@ -344,7 +344,7 @@ int main(void)
         cmocka_unit_test(the_swish_savings_are_the_published_ones),
         cmocka_unit_test(the_swish_peaks_are_pytorchs),
         cmocka_unit_test(vgg19s_counters_are_the_published_ones),
-        cmocka_unit_test(autocast_copies_an_expanded_operand_whole),
+        cmocka_unit_test(autocast_copies_an_expanded_operand_completely),
         cmocka_unit_test(a_checkpointed_densenet_keeps_a_third),
         cmocka_unit_test(inplace_abn_keeps_one_large_tensor_of_three),
         cmocka_unit_test(each_stream_has_segments_of_its_own),

@@ -127,7 +127,7 @@ static void forward_with_100_tokens_is_as_recorded(void **state)
     assert_matches("lm4_forward_ctx100", "sample_nets/lm4_forward.py", 100, GPU, 2304);
 }
 
-static void the_gpu_does_not_matter_but_for_its_workspace(void **state)
+static void only_workspaces_depend_on_the_gpu(void **state)
 {
     (void)state;
     assert_matches("lm4_train_ctx200", "sample_nets/lm4.py", 200, "target=t4 workspace=2.6", 11480);
@@ -141,7 +141,7 @@ int main(void)
         cmocka_unit_test(training_with_200_tokens_is_as_recorded),
         cmocka_unit_test(training_with_100_tokens_is_as_recorded),
         cmocka_unit_test(forward_with_100_tokens_is_as_recorded),
-        cmocka_unit_test(the_gpu_does_not_matter_but_for_its_workspace),
+        cmocka_unit_test(only_workspaces_depend_on_the_gpu),
     };
 
     return cmocka_run_group_tests_name("facts/recorded_gpu", tests, NULL, NULL);

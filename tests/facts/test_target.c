@@ -119,7 +119,7 @@ static void with_data_the_events_are_those_of_meta(void **state)
     facts_net_release(&net);
 }
 
-static void kept_workspaces_are_two_and_no_leak(void **state)
+static void the_two_cached_workspaces_are_not_leaks(void **state)
 {
     struct facts_net net = facts_net_read("tests/nets/mlp.py");
     struct facts_run run = facts_run_net(&net, "target=h100 workspace=2.6 steps=5", false, NULL);
@@ -171,7 +171,7 @@ static struct rpl_trace *report_of(const char *path, const char *toggles, struct
     return trace;
 }
 
-static void a_peak_says_what_it_leaves_out(void **state)
+static void a_peak_names_what_it_does_not_include(void **state)
 {
     static const struct {
         const char *net, *toggles, *said;
@@ -199,7 +199,7 @@ static void a_peak_says_what_it_leaves_out(void **state)
     }
 }
 
-static void what_does_not_fit_ends_as_it_would_there(void **state)
+static void a_run_too_large_for_the_target_ends_out_of_memory(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
     struct rpl_report report;
@@ -220,9 +220,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_are_the_same_with_a_target),
         cmocka_unit_test(with_data_the_events_are_those_of_meta),
-        cmocka_unit_test(kept_workspaces_are_two_and_no_leak),
-        cmocka_unit_test(a_peak_says_what_it_leaves_out),
-        cmocka_unit_test(what_does_not_fit_ends_as_it_would_there),
+        cmocka_unit_test(the_two_cached_workspaces_are_not_leaks),
+        cmocka_unit_test(a_peak_names_what_it_does_not_include),
+        cmocka_unit_test(a_run_too_large_for_the_target_ends_out_of_memory),
     };
 
     return cmocka_run_group_tests_name("facts/target", tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void assert_equals_recording_again(const struct facts_net *net, struct rp
 
 /* ---- tests ---- */
 
-static void every_toggle_of_the_small_nets(void **state)
+static void what_ifs_of_every_toggle_equal_recordings_for_small_nets(void **state)
 {
     struct tally tally = {0, 0, 0};
     const size_t share = tests_share();
@@ -94,7 +94,7 @@ static void every_toggle_of_the_small_nets(void **state)
 }
 
 /* What was set when it was recorded stays, unless the question sets it otherwise. */
-static void every_toggle_of_a_recording_with_toggles(void **state)
+static void what_ifs_equal_recordings_when_the_recording_has_toggles(void **state)
 {
     static const char *const NETS[] = {"tests/nets/resnet_small.py", "tests/nets/gpt_tiny.py"};
     const char *given = SIZE " amp=bf16 checkpoint=blocks inplace=on optimizer=adam accumulate=2";
@@ -117,7 +117,7 @@ static void every_toggle_of_a_recording_with_toggles(void **state)
 }
 
 /* In full size, so without data. */
-static void some_toggles_of_the_sample_nets(void **state)
+static void what_ifs_of_some_toggles_equal_recordings_for_sample_nets(void **state)
 {
     static const char *const TOGGLES[] = {"batch=2", "checkpoint=blocks", "amp=bf16",
                                           "inplace=on optimizer=adamw", "zero-grad=zeros"};
@@ -154,9 +154,9 @@ static void some_toggles_of_the_sample_nets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_toggle_of_the_small_nets),
-        cmocka_unit_test(every_toggle_of_a_recording_with_toggles),
-        cmocka_unit_test(some_toggles_of_the_sample_nets),
+        cmocka_unit_test(what_ifs_of_every_toggle_equal_recordings_for_small_nets),
+        cmocka_unit_test(what_ifs_equal_recordings_when_the_recording_has_toggles),
+        cmocka_unit_test(what_ifs_of_some_toggles_equal_recordings_for_sample_nets),
     };
 
     return cmocka_run_group_tests_name("facts/whatif", tests, NULL, NULL);

@@ -173,7 +173,7 @@ static bool gives_lists(const char *path)
 }
 
 /* Buffers are left out: batch norm counts a batch again when it is run again, as it does in PyTorch. */
-static void checkpointing_changes_no_bit(void **state)
+static void checkpointing_keeps_results_bit_for_bit(void **state)
 {
     static const char *const WAYS[] = {"checkpoint=blocks", "checkpoint=segments=2",
                                        "checkpoint=sqrt"};
@@ -242,7 +242,7 @@ static void reentrant_checkpoints_of_lists_lose_gradients(void **state)
     assert_int_equal(runs, 1);
 }
 
-static void working_in_place_changes_no_bit(void **state)
+static void working_in_place_keeps_results_bit_for_bit(void **state)
 {
     const struct nets *nets = *state;
     size_t same = 0, in_place = 0;
@@ -269,7 +269,7 @@ static void working_in_place_changes_no_bit(void **state)
     assert_true(in_place > nets->count / 4);
 }
 
-static void a_seed_is_a_run(void **state)
+static void a_seed_determines_a_run(void **state)
 {
     const struct nets *nets = *state;
     size_t all = 0, same = 0, other = 0;
@@ -378,7 +378,7 @@ static void accumulating_gives_the_gradients_of_the_full_batch(void **state)
  * and thresholds turn a rounding into a jump, so such nets are left out, and those whose optimizer works in a hook,
  * where a scaler finds none; a step the scaler skipped has gradients past fp16's end, and only its loss is compared.
  */
-static void half_types_stay_near_float(void **state)
+static void half_types_stay_close_to_float32(void **state)
 {
     static const struct {
         const char *toggles;
@@ -429,13 +429,13 @@ static void half_types_stay_near_float(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checkpointing_changes_no_bit),
+        cmocka_unit_test(checkpointing_keeps_results_bit_for_bit),
         cmocka_unit_test(reentrant_checkpoints_of_lists_lose_gradients),
-        cmocka_unit_test(working_in_place_changes_no_bit),
-        cmocka_unit_test(a_seed_is_a_run),
+        cmocka_unit_test(working_in_place_keeps_results_bit_for_bit),
+        cmocka_unit_test(a_seed_determines_a_run),
         cmocka_unit_test(dropout_differs_where_its_random_numbers_are_not_kept),
         cmocka_unit_test(accumulating_gives_the_gradients_of_the_full_batch),
-        cmocka_unit_test(half_types_stay_near_float),
+        cmocka_unit_test(half_types_stay_close_to_float32),
     };
 
     return cmocka_run_group_tests_name("golden_check/arithmetic", tests, nets_read, nets_free);

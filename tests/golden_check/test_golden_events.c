@@ -121,7 +121,7 @@ static void one_process_of_several_is_equal_event_by_event(void **state)
     assert_true(golden_file("tests/golden/oracle/shard.jsonl.gz", events_are_equal, NULL));
 }
 
-static void steps_of_a_net_s_own_are_equal_with_their_phases(void **state)
+static void train_step_nets_are_equal_event_by_event_with_phases(void **state)
 {
     (void)state;
     assert_true(golden_file("tests/golden/oracle/own_step.jsonl.gz", own_steps_are_equal, NULL));
@@ -162,7 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_equal_event_by_event),
-        cmocka_unit_test(steps_of_a_net_s_own_are_equal_with_their_phases),
+        cmocka_unit_test(train_step_nets_are_equal_event_by_event_with_phases),
         cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),

@@ -142,7 +142,7 @@ static int is_jsonl(const struct dirent *entry)
     return strstr(entry->d_name, ".jsonl") != NULL;
 }
 
-static void every_cell_of_the_grid_is_equal(void **state)
+static void every_combination_of_the_grid_is_equal(void **state)
 {
     struct golden_sum sum = {0, 0};
     struct dirent **entries = NULL;
@@ -167,7 +167,7 @@ static void every_cell_of_the_grid_is_equal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_cell_of_the_grid_is_equal),
+        cmocka_unit_test(every_combination_of_the_grid_is_equal),
     };
 
     return cmocka_run_group_tests_name("golden_check/grid", tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void each_op_allocates_and_frees_as_pytorch_does(void **state)
     assert_true(golden_file("tests/golden/oracle/ops.jsonl", events_are_equal, NULL));
 }
 
-static void each_op_under_amp_and_half_too(void **state)
+static void each_op_allocates_as_pytorch_does_under_amp_and_half(void **state)
 {
     (void)state;
     assert_true(golden_file("tests/golden/oracle/ops_amp.jsonl.gz", events_are_equal, NULL));
@@ -53,7 +53,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_op_allocates_and_frees_as_pytorch_does),
-        cmocka_unit_test(each_op_under_amp_and_half_too),
+        cmocka_unit_test(each_op_allocates_as_pytorch_does_under_amp_and_half),
     };
 
     return cmocka_run_group_tests_name("golden_check/ops", tests, NULL, NULL);

@@ -35,7 +35,7 @@ static bool events_are_equal(const struct json *line, char *why, size_t why_size
     return equal;
 }
 
-static void each_op_takes_the_scratch_that_pytorch_takes(void **state)
+static void each_op_uses_the_scratch_memory_of_pytorch(void **state)
 {
     (void)state;
     assert_true(golden_file("tests/golden/oracle/ops_scratch.jsonl.gz", events_are_equal, NULL));
@@ -44,7 +44,7 @@ static void each_op_takes_the_scratch_that_pytorch_takes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_op_takes_the_scratch_that_pytorch_takes),
+        cmocka_unit_test(each_op_uses_the_scratch_memory_of_pytorch),
     };
 
     return cmocka_run_group_tests_name("golden_check/scratch", tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void outcome_is(const char *summary, int part, const char *expected)
     free(outcome);
 }
 
-static void each_part_runs_over_the_device_made_of_host_memory(void **state)
+static void each_part_runs_on_the_host_memory_device(void **state)
 {
     char *out;
     char *summary;
@@ -108,7 +108,7 @@ static void each_part_runs_over_the_device_made_of_host_memory(void **state)
     vs_free(read_back("ops.jsonl"));
 }
 
-static void what_needs_pytorch_says_so_and_compares_nothing(void **state)
+static void parts_that_need_pytorch_report_its_absence(void **state)
 {
     char *out;
     int status = run(built(), "--parts torch", &out);
@@ -129,7 +129,7 @@ static bool is_built(const char *file)
     return access(path, R_OK) == 0;
 }
 
-static void programs_are_recorded_over_the_driver_that_is_played(void **state)
+static void programs_are_recorded_with_the_simulated_driver(void **state)
 {
     char *out;
     char *lines;
@@ -150,7 +150,7 @@ static void programs_are_recorded_over_the_driver_that_is_played(void **state)
     vs_free(lines);
 }
 
-static void records_are_kept_of_the_cupti_that_is_played(void **state)
+static void records_of_the_simulated_cupti_are_kept(void **state)
 {
     char *out;
     char *text;
@@ -180,7 +180,7 @@ static const char *const SANITIZER = "#!/bin/sh\n"
                                      "*) echo '========= ERROR SUMMARY: 0 errors' ;;\n"
                                      "esac\n";
 
-static void what_the_sanitizer_finds_is_counted(void **state)
+static void findings_of_compute_sanitizer_are_counted(void **state)
 {
     const char *path = getenv("PATH");
     char saved[8192];
@@ -207,7 +207,7 @@ static void what_the_sanitizer_finds_is_counted(void **state)
     vs_free(lines);
 }
 
-static void what_was_made_without_a_gpu_is_not_kept(void **state)
+static void results_from_a_machine_without_a_gpu_are_not_kept(void **state)
 {
     char command[2 * PATH_MAX];
     char *out;
@@ -221,7 +221,7 @@ static void what_was_made_without_a_gpu_is_not_kept(void **state)
 }
 
 /* In a tree of its own: it writes below tests/golden. */
-static void what_is_kept_has_our_events_beside_those_of_pytorch(void **state)
+static void kept_results_have_our_events_and_those_of_pytorch(void **state)
 {
     char command[8 * PATH_MAX];
     const char *folder = program_path("keep");
@@ -258,7 +258,7 @@ static const char *folder_with_check(const char *script)
     return folder;
 }
 
-static void a_part_that_differs_or_dies_stops_no_other(void **state)
+static void a_failing_part_does_not_stop_the_others(void **state)
 {
     const char *folder = folder_with_check("#!/bin/sh\n"
                                            "[ $1 = ops ] && kill -9 $$\n"
@@ -284,7 +284,7 @@ static void a_part_that_differs_or_dies_stops_no_other(void **state)
 }
 
 /* All parts, one after another where they are no group, in what --minutes gives them. */
-static void what_all_parts_may_take_fits_into_nine_and_a_half_minutes(void **state)
+static void the_time_limits_of_all_parts_fit_into_nine_and_a_half_minutes(void **state)
 {
     char *out;
     char *last;
@@ -324,15 +324,15 @@ static int cleanup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_part_runs_over_the_device_made_of_host_memory),
-        cmocka_unit_test(what_needs_pytorch_says_so_and_compares_nothing),
-        cmocka_unit_test(programs_are_recorded_over_the_driver_that_is_played),
-        cmocka_unit_test(records_are_kept_of_the_cupti_that_is_played),
-        cmocka_unit_test(what_the_sanitizer_finds_is_counted),
-        cmocka_unit_test(what_was_made_without_a_gpu_is_not_kept),
-        cmocka_unit_test(what_is_kept_has_our_events_beside_those_of_pytorch),
-        cmocka_unit_test(a_part_that_differs_or_dies_stops_no_other),
-        cmocka_unit_test(what_all_parts_may_take_fits_into_nine_and_a_half_minutes),
+        cmocka_unit_test(each_part_runs_on_the_host_memory_device),
+        cmocka_unit_test(parts_that_need_pytorch_report_its_absence),
+        cmocka_unit_test(programs_are_recorded_with_the_simulated_driver),
+        cmocka_unit_test(records_of_the_simulated_cupti_are_kept),
+        cmocka_unit_test(findings_of_compute_sanitizer_are_counted),
+        cmocka_unit_test(results_from_a_machine_without_a_gpu_are_not_kept),
+        cmocka_unit_test(kept_results_have_our_events_and_those_of_pytorch),
+        cmocka_unit_test(a_failing_part_does_not_stop_the_others),
+        cmocka_unit_test(the_time_limits_of_all_parts_fit_into_nine_and_a_half_minutes),
         cmocka_unit_test(a_machine_without_a_gpu_is_skipped),
     };
 

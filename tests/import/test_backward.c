@@ -13,7 +13,7 @@
 #include "import/backward.h"
 #include "tests/import/recording.h"
 
-static void a_nodes_name_says_of_which_op_it_is(void **state)
+static void a_nodes_name_identifies_its_op(void **state)
 {
     (void)state;
     assert_true(imp_backward_fits("MulBackward0", "mul_Tensor"));
@@ -101,7 +101,7 @@ static void nodes_run_in_the_opposite_order_of_ops(void **state)
  * Two linears in a row: the second node is another one's because the first has released its tensors. One of an op that
  * allocated nothing stays.
  */
-static void a_node_that_has_let_go_is_done(void **state)
+static void a_node_that_released_its_tensors_is_finished(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -117,7 +117,7 @@ static void a_node_that_has_let_go_is_done(void **state)
 }
 
 /* What a checkpoint runs again comes last on the tape, and has its module by itself. */
-static void what_is_run_again_is_on_the_tape_too(void **state)
+static void recomputed_ops_are_on_the_tape(void **state)
 {
     static const char again[] =
         "!cpp|!engine|block.py forward 9|" CALL
@@ -146,10 +146,10 @@ static void without_ops_no_module_is_assumed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_nodes_name_says_of_which_op_it_is),
+        cmocka_unit_test(a_nodes_name_identifies_its_op),
         cmocka_unit_test(nodes_run_in_the_opposite_order_of_ops),
-        cmocka_unit_test(a_node_that_has_let_go_is_done),
-        cmocka_unit_test(what_is_run_again_is_on_the_tape_too),
+        cmocka_unit_test(a_node_that_released_its_tensors_is_finished),
+        cmocka_unit_test(recomputed_ops_are_on_the_tape),
         cmocka_unit_test(without_ops_no_module_is_assumed),
     };
 

@@ -43,7 +43,7 @@ static void check(struct recording *r, const char *expected)
     vs_text_release(&text);
 }
 
-static void what_a_module_holds_follows_from_the_line(void **state)
+static void the_category_of_a_modules_tensor_follows_from_the_line(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -59,7 +59,7 @@ static void what_a_module_holds_follows_from_the_line(void **state)
     check(&r, "parameter gradient buffer parameter temporary activation");
 }
 
-static void the_forward_follows_from_who_frees(void **state)
+static void categories_of_the_forward_follow_from_what_frees_the_block(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -83,7 +83,8 @@ static void the_forward_follows_from_who_frees(void **state)
 }
 
 /* The backward thread has no frames then; a library's scratch is gone at once. */
-static void without_cpp_frames_the_forward_follows_from_the_time(void **state)
+static void
+without_cpp_frames_categories_of_the_forward_follow_from_the_time_of_the_free(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -119,7 +120,7 @@ static void a_gradient_outlives_the_backward_that_made_it(void **state)
 }
 
 /* Out of memory in the second backward: what is still there is what the first made of it. */
-static void what_was_never_freed_gets_the_category_of_its_stack(void **state)
+static void a_block_that_is_never_freed_gets_the_category_of_its_stack(void **state)
 {
     static const char other[] = "!cpp|!engine|!op";
     struct recording r = {.list = {.events = NULL}};
@@ -138,7 +139,7 @@ static void what_was_never_freed_gets_the_category_of_its_stack(void **state)
     check(&r, "saved gradient temporary optimizer saved gradient temporary");
 }
 
-static void state_is_made_in_the_step_and_stays(void **state)
+static void blocks_allocated_in_the_step_and_kept_are_optimizer_state(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -155,7 +156,7 @@ static void state_is_made_in_the_step_and_stays(void **state)
 }
 
 /* `p.data = p - …`: the tensor that was there goes at the line that makes the new one. */
-static void an_optimizer_that_makes_parameters_anew_makes_parameters(void **state)
+static void tensors_that_replace_parameters_are_parameters(void **state)
 {
     static const char line64[] =
         "mine.py step 64|/p/site-packages/torch/optim/optimizer.py wrapper 9|train.py main 8";
@@ -200,7 +201,7 @@ static void pre_existing_blocks_are_classified_by_their_free(void **state)
 }
 
 /* Names that are neither phases nor steps, where the first range of each begins: events 3 and 5 of the trace. */
-static void what_a_program_noted_becomes_marks(void **state)
+static void user_annotations_become_marks(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
     struct imp_import import;
@@ -273,15 +274,16 @@ static void without_stacks_everything_is_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_module_holds_follows_from_the_line),
-        cmocka_unit_test(the_forward_follows_from_who_frees),
-        cmocka_unit_test(without_cpp_frames_the_forward_follows_from_the_time),
+        cmocka_unit_test(the_category_of_a_modules_tensor_follows_from_the_line),
+        cmocka_unit_test(categories_of_the_forward_follow_from_what_frees_the_block),
+        cmocka_unit_test(
+            without_cpp_frames_categories_of_the_forward_follow_from_the_time_of_the_free),
         cmocka_unit_test(a_gradient_outlives_the_backward_that_made_it),
-        cmocka_unit_test(what_was_never_freed_gets_the_category_of_its_stack),
-        cmocka_unit_test(state_is_made_in_the_step_and_stays),
-        cmocka_unit_test(an_optimizer_that_makes_parameters_anew_makes_parameters),
+        cmocka_unit_test(a_block_that_is_never_freed_gets_the_category_of_its_stack),
+        cmocka_unit_test(blocks_allocated_in_the_step_and_kept_are_optimizer_state),
+        cmocka_unit_test(tensors_that_replace_parameters_are_parameters),
         cmocka_unit_test(pre_existing_blocks_are_classified_by_their_free),
-        cmocka_unit_test(what_a_program_noted_becomes_marks),
+        cmocka_unit_test(user_annotations_become_marks),
         cmocka_unit_test(pre_existing_blocks_never_freed_are_classified_by_the_state_at_the_end),
         cmocka_unit_test(without_stacks_everything_is_other),
     };

@@ -135,7 +135,7 @@ static void expect_same(struct sto_reader *a, struct sto_reader *b)
     vs_text_release(&y);
 }
 
-static void each_device_reads_as_if_it_were_alone(void **state)
+static void each_device_reads_as_a_trace_of_its_own(void **state)
 {
     char all[256], one[256], name[300];
     struct vs_error err = VS_ERROR_INIT;
@@ -188,7 +188,7 @@ static int64_t devices_in_tables(const char *name)
 }
 
 /* Device 0 has 6445 of 7923 events, device 1 alone ran out of memory, device 2 has more events than that. */
-static void the_one_that_ran_out_of_memory_is_shown_and_else_the_one_with_most_events(void **state)
+static void the_device_shown_first_ran_out_of_memory_or_has_the_most_events(void **state)
 {
     static const unsigned FIRST_AND_LAST[] = {0, 2};
     char all[256];
@@ -205,7 +205,7 @@ static void the_one_that_ran_out_of_memory_is_shown_and_else_the_one_with_most_e
     assert_int_equal(device_shown(all), 0);
 }
 
-static void another_device_is_shown_where_it_is_named(void **state)
+static void another_device_is_shown_on_request(void **state)
 {
     char all[256], name[300];
     struct vs_error err = VS_ERROR_INIT;
@@ -263,7 +263,7 @@ static void a_report_has_an_entry_for_each_device(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_row_of_a_device_that_cannot_be_is_refused(void **state)
+static void an_inconsistent_device_row_is_refused(void **state)
 {
     static const char *const CHANGES[] = {
         "UPDATE device SET last_seq = 999999 WHERE number = 2",
@@ -289,15 +289,15 @@ static void a_row_of_a_device_that_cannot_be_is_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_device_reads_as_if_it_were_alone, trace_folder_setup,
+        cmocka_unit_test_setup_teardown(each_device_reads_as_a_trace_of_its_own, trace_folder_setup,
                                         trace_folder_teardown),
         cmocka_unit_test_setup_teardown(
-            the_one_that_ran_out_of_memory_is_shown_and_else_the_one_with_most_events,
-            trace_folder_setup, trace_folder_teardown),
-        cmocka_unit_test_setup_teardown(another_device_is_shown_where_it_is_named,
-                                        trace_folder_setup, trace_folder_teardown),
-        cmocka_unit_test_setup_teardown(a_row_of_a_device_that_cannot_be_is_refused,
-                                        trace_folder_setup, trace_folder_teardown),
+            the_device_shown_first_ran_out_of_memory_or_has_the_most_events, trace_folder_setup,
+            trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(another_device_is_shown_on_request, trace_folder_setup,
+                                        trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(an_inconsistent_device_row_is_refused, trace_folder_setup,
+                                        trace_folder_teardown),
         cmocka_unit_test_setup_teardown(a_report_has_an_entry_for_each_device, trace_folder_setup,
                                         trace_folder_teardown),
     };

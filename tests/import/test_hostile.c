@@ -243,7 +243,7 @@ static void check_named(const struct field *field, const struct field *wrong,
                  err->text);
 }
 
-static void a_wrong_value_in_any_field_is_named_or_makes_sense(void **state)
+static void a_wrong_value_in_any_field_is_refused_or_imported_consistently(void **state)
 {
     size_t outcomes[IS_WHOLE + 1] = {0};
     struct vs_text text = {NULL, 0, 0};
@@ -267,7 +267,7 @@ static void a_wrong_value_in_any_field_is_named_or_makes_sense(void **state)
     assert_true(outcomes[IS_REFUSED] > 100 && outcomes[IS_PARTIAL] > 20 && outcomes[IS_WHOLE] > 20);
 }
 
-static void the_snapshot_with_nothing_wrong_is_whole(void **state)
+static void an_undamaged_snapshot_is_imported_completely(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -280,7 +280,7 @@ static void the_snapshot_with_nothing_wrong_is_whole(void **state)
 }
 
 /* Without events the block is older than the recording; its stack stands at the state at the end. */
-static void a_block_of_the_start_keeps_its_location(void **state)
+static void a_pre_existing_block_keeps_its_location(void **state)
 {
     static const struct field none = VALUE("no events", "]");
     struct vs_memlist list = {.events = NULL};
@@ -355,7 +355,7 @@ static void negative_sizes_are_refused_with_the_events_number(void **state)
 }
 
 /* One that was published: 5 events, 2 segments, 79 blocks. */
-static void a_snapshot_cut_off_anywhere_is_refused(void **state)
+static void a_truncated_snapshot_is_refused_at_any_length(void **state)
 {
     gzFile file = gzopen("tests/golden/snapshots/nca_custom_kernel_step.pickle.gz", "rb");
     char *bytes = vs_alloc(1 << 16);
@@ -376,7 +376,7 @@ static void a_snapshot_cut_off_anywhere_is_refused(void **state)
 }
 
 /* Each byte of the small one as each of a few others: whatever it then is, it is refused or makes sense. */
-static void a_changed_byte_is_refused_or_makes_sense(void **state)
+static void a_changed_byte_is_refused_or_imported_consistently(void **state)
 {
     static const unsigned char OTHERS[] = {0x00, 0x01, 0x28, 0x2e, 0x30, 0x32, 0x61, 0x65,
                                            0x68, 0x6a, 0x75, 0x7f, 0x80, 0x86, 0x94, 0xff};
@@ -402,13 +402,13 @@ static void a_changed_byte_is_refused_or_makes_sense(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_snapshot_with_nothing_wrong_is_whole),
-        cmocka_unit_test(a_wrong_value_in_any_field_is_named_or_makes_sense),
-        cmocka_unit_test(a_block_of_the_start_keeps_its_location),
+        cmocka_unit_test(an_undamaged_snapshot_is_imported_completely),
+        cmocka_unit_test(a_wrong_value_in_any_field_is_refused_or_imported_consistently),
+        cmocka_unit_test(a_pre_existing_block_keeps_its_location),
         cmocka_unit_test(events_of_unknown_kinds_are_counted),
         cmocka_unit_test(negative_sizes_are_refused_with_the_events_number),
-        cmocka_unit_test(a_snapshot_cut_off_anywhere_is_refused),
-        cmocka_unit_test(a_changed_byte_is_refused_or_makes_sense),
+        cmocka_unit_test(a_truncated_snapshot_is_refused_at_any_length),
+        cmocka_unit_test(a_changed_byte_is_refused_or_imported_consistently),
     };
 
     return cmocka_run_group_tests_name("import/hostile", tests, NULL, NULL);

@@ -47,7 +47,7 @@ static void check(const char *expected, const char *const *stacks, size_t count)
     check(expected, (const char *const[]){__VA_ARGS__},                                            \
           sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static void a_path_is_files_and_the_lines_that_call(void **state)
+static void a_module_path_consists_of_files_and_calling_lines(void **state)
 {
     (void)state;
     CHECK("net:5 net:5.linear:10 - -", NET, LINEAR, "train.py main 6", NODE);
@@ -84,7 +84,7 @@ static void the_modules_of_a_sequential_are_numbered(void **state)
 }
 
 /* The caller itself made something in between, so the first call was over. */
-static void a_module_called_twice_in_one_line_is_two_where_the_caller_works_between(void **state)
+static void two_calls_from_one_line_are_distinguished_by_work_between_them(void **state)
 {
     (void)state;
     CHECK("net:5.linear:10.0 net:5 net:5.linear:10.1", LINEAR, NET, LINEAR);
@@ -92,7 +92,7 @@ static void a_module_called_twice_in_one_line_is_two_where_the_caller_works_betw
 }
 
 /* The model is called again: its layers count from 0 again. What ran in between ended it. */
-static void numbers_begin_again_with_each_call_of_the_caller(void **state)
+static void call_numbers_restart_with_each_call_of_the_caller(void **state)
 {
     (void)state;
     CHECK("net:5.layer:20.0 net:5.layer:20.0 net:5.layer:20.1 - net:5.layer:20.0 net:5.layer:20.0 "
@@ -101,7 +101,7 @@ static void numbers_begin_again_with_each_call_of_the_caller(void **state)
 }
 
 /* A checkpoint hands the call on: the innermost forward is the module's, one of a Function is none. */
-static void a_forward_that_hands_on_is_not_the_module(void **state)
+static void a_forwarding_wrapper_is_not_the_module(void **state)
 {
     (void)state;
     CHECK("block:5", "block.py forward 9|/p/site-packages/torch/utils/checkpoint.py checkpoint 500|"
@@ -113,12 +113,12 @@ static void a_forward_that_hands_on_is_not_the_module(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_is_files_and_the_lines_that_call),
+        cmocka_unit_test(a_module_path_consists_of_files_and_calling_lines),
         cmocka_unit_test(the_calls_of_a_loop_are_numbered),
         cmocka_unit_test(the_modules_of_a_sequential_are_numbered),
-        cmocka_unit_test(a_module_called_twice_in_one_line_is_two_where_the_caller_works_between),
-        cmocka_unit_test(numbers_begin_again_with_each_call_of_the_caller),
-        cmocka_unit_test(a_forward_that_hands_on_is_not_the_module),
+        cmocka_unit_test(two_calls_from_one_line_are_distinguished_by_work_between_them),
+        cmocka_unit_test(call_numbers_restart_with_each_call_of_the_caller),
+        cmocka_unit_test(a_forwarding_wrapper_is_not_the_module),
     };
 
     return cmocka_run_group_tests_name("import/modules", tests, NULL, NULL);

@@ -73,7 +73,7 @@ static uint64_t kind_count(const struct history *h, enum vs_event_kind kind)
 
 /* ---- one thing wrong at a time ---- */
 
-static void a_free_without_an_allocation_is_a_block_from_before(void **state)
+static void a_free_without_an_allocation_is_a_pre_existing_block(void **state)
 {
     struct history h = {.list = {.events = NULL}};
 
@@ -106,7 +106,7 @@ static void a_second_free_is_left_out(void **state)
     history_end(&h);
 }
 
-static void blocks_over_each_other_are_left_out(void **state)
+static void overlapping_blocks_are_left_out(void **state)
 {
     struct history h = {.list = {.events = NULL}};
 
@@ -145,7 +145,7 @@ static void sizes_that_no_device_has_are_left_out(void **state)
 }
 
 /* The end says two blocks; of the second's two the events free one, of the third none speaks. */
-static void the_end_and_the_events_are_held_against_each_other(void **state)
+static void the_final_state_is_compared_with_the_events(void **state)
 {
     struct history h = {.list = {.events = NULL}};
 
@@ -171,7 +171,7 @@ static void the_end_and_the_events_are_held_against_each_other(void **state)
 }
 
 /* Two maps side by side, one unmap over both: 60 MiB come and go, and 20 are there before. */
-static void ranges_are_cut_where_they_were_not_mapped(void **state)
+static void ranges_are_clipped_to_mapped_memory(void **state)
 {
     struct history h = {.list = {.events = NULL}};
 
@@ -205,7 +205,7 @@ static void blocks_of_another_allocator_are_not_rounded(void **state)
 }
 
 /* Nothing of it is in the state at the end; the one at the same place is left out. */
-static void segments_that_only_the_events_have_are_kept(void **state)
+static void segments_missing_from_the_final_state_are_kept(void **state)
 {
     struct history h = {.list = {.events = NULL}};
 
@@ -261,7 +261,7 @@ static uint64_t size_of(uint64_t *seed)
     return next(seed) % 50 ? next(seed) % 6 * 256 + next(seed) % 3 : ABSURD[next(seed) % 4];
 }
 
-static void whatever_is_in_it_the_trace_makes_sense(void **state)
+static void random_histories_give_consistent_traces(void **state)
 {
     (void)state;
     for (uint64_t run = 1; run <= 3000; run++) {
@@ -287,16 +287,16 @@ static void whatever_is_in_it_the_trace_makes_sense(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_free_without_an_allocation_is_a_block_from_before),
+        cmocka_unit_test(a_free_without_an_allocation_is_a_pre_existing_block),
         cmocka_unit_test(a_second_free_is_left_out),
-        cmocka_unit_test(blocks_over_each_other_are_left_out),
+        cmocka_unit_test(overlapping_blocks_are_left_out),
         cmocka_unit_test(sizes_that_no_device_has_are_left_out),
-        cmocka_unit_test(the_end_and_the_events_are_held_against_each_other),
-        cmocka_unit_test(ranges_are_cut_where_they_were_not_mapped),
+        cmocka_unit_test(the_final_state_is_compared_with_the_events),
+        cmocka_unit_test(ranges_are_clipped_to_mapped_memory),
         cmocka_unit_test(blocks_of_another_allocator_are_not_rounded),
-        cmocka_unit_test(segments_that_only_the_events_have_are_kept),
+        cmocka_unit_test(segments_missing_from_the_final_state_are_kept),
         cmocka_unit_test(times_never_go_back),
-        cmocka_unit_test(whatever_is_in_it_the_trace_makes_sense),
+        cmocka_unit_test(random_histories_give_consistent_traces),
     };
 
     return cmocka_run_group_tests_name("import/partial", tests, NULL, NULL);

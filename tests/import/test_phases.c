@@ -133,7 +133,7 @@ static void frees_that_repeat_the_allocations_stack_do_not_count(void **state)
 }
 
 /* What a destructor frees says only where the user's code stood. */
-static void a_free_in_the_users_code_begins_no_phase(void **state)
+static void a_free_in_user_code_begins_no_phase(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -156,7 +156,7 @@ static void a_program_without_modules_has_a_forward_too(void **state)
 }
 
 /* Nothing of it is known by name, but a model was loaded; what repeats is a step. */
-static void a_program_of_plain_functions_computes(void **state)
+static void a_program_of_plain_functions_has_forward_phases(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -167,7 +167,7 @@ static void a_program_of_plain_functions_computes(void **state)
     check(&r, "sffffff", "-001122", IMP_STEPS_REPETITION);
 }
 
-static void notes_fill_in_what_stacks_leave_open(void **state)
+static void annotations_decide_phases_where_stacks_do_not(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -188,7 +188,7 @@ static void notes_fill_in_what_stacks_leave_open(void **state)
     check(&r, "dffbdffb", "00001111", IMP_STEPS_OPTIMIZER);
 }
 
-static void steps_are_the_profilers_where_it_noted_them(void **state)
+static void steps_follow_the_profilers_annotations(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -211,7 +211,7 @@ static void steps_end_with_backward_where_no_optimizer_is_seen(void **state)
 }
 
 /* The model's first line runs again. What is called in other ways each time is no step. */
-static void steps_are_calls_of_the_model_where_nothing_else_is_conclusive(void **state)
+static void steps_are_calls_of_the_model_where_nothing_else_decides(void **state)
 {
     static const char second[] = "net.py forward 12|" CALL "|train.py main 5";
     struct recording r = {.list = {.events = NULL}};
@@ -225,7 +225,7 @@ static void steps_are_calls_of_the_model_where_nothing_else_is_conclusive(void *
 }
 
 /* 1, 2, 3 and their frees again and again, after something else; least is alive before each 1. */
-static void steps_are_what_repeats_where_there_are_no_stacks(void **state)
+static void steps_follow_repetition_where_there_are_no_stacks(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -240,7 +240,7 @@ static void steps_are_what_repeats_where_there_are_no_stacks(void **state)
     check(&r, "sssssssssssssssssss", "0111111222222333333", IMP_STEPS_REPETITION);
 }
 
-static void where_nothing_repeats_no_steps_are_found(void **state)
+static void without_repetition_no_steps_are_found(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
 
@@ -252,7 +252,7 @@ static void where_nothing_repeats_no_steps_are_found(void **state)
 }
 
 /* Two of four allocations of the second step are the first's, from the same stack and of the same size. */
-static void steps_say_how_alike_they_are(void **state)
+static void the_similarity_of_steps_is_reported(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
     struct vs_text p = {NULL, 0, 0};
@@ -276,16 +276,16 @@ int main(void)
         cmocka_unit_test(zero_grad_first_belongs_to_the_step_that_it_begins),
         cmocka_unit_test(an_event_without_a_stack_belongs_to_what_ran_before),
         cmocka_unit_test(frees_that_repeat_the_allocations_stack_do_not_count),
-        cmocka_unit_test(a_free_in_the_users_code_begins_no_phase),
+        cmocka_unit_test(a_free_in_user_code_begins_no_phase),
         cmocka_unit_test(a_program_without_modules_has_a_forward_too),
-        cmocka_unit_test(a_program_of_plain_functions_computes),
-        cmocka_unit_test(notes_fill_in_what_stacks_leave_open),
-        cmocka_unit_test(steps_are_the_profilers_where_it_noted_them),
+        cmocka_unit_test(a_program_of_plain_functions_has_forward_phases),
+        cmocka_unit_test(annotations_decide_phases_where_stacks_do_not),
+        cmocka_unit_test(steps_follow_the_profilers_annotations),
         cmocka_unit_test(steps_end_with_backward_where_no_optimizer_is_seen),
-        cmocka_unit_test(steps_are_calls_of_the_model_where_nothing_else_is_conclusive),
-        cmocka_unit_test(steps_are_what_repeats_where_there_are_no_stacks),
-        cmocka_unit_test(where_nothing_repeats_no_steps_are_found),
-        cmocka_unit_test(steps_say_how_alike_they_are),
+        cmocka_unit_test(steps_are_calls_of_the_model_where_nothing_else_decides),
+        cmocka_unit_test(steps_follow_repetition_where_there_are_no_stacks),
+        cmocka_unit_test(without_repetition_no_steps_are_found),
+        cmocka_unit_test(the_similarity_of_steps_is_reported),
     };
 
     return cmocka_run_group_tests_name("import/phases", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void check(enum imp_run run, const char *stack)
         fail_msg("%s: %d runs, not %d", stack ? stack : "no stack", found.run, (int)run);
 }
 
-static void each_frame_says_what_it_is_of(void **state)
+static void each_frame_is_classified_by_its_role(void **state)
 {
     (void)state;
     check(IMP_RUN_NONE, NULL);
@@ -71,7 +71,7 @@ static void each_frame_says_what_it_is_of(void **state)
     check(IMP_RUN_ZERO_GRAD, "train.py zero_grad 50|train.py main 9");
 }
 
-static void the_innermost_that_decides_does(void **state)
+static void the_innermost_conclusive_frame_decides_the_role(void **state)
 {
     (void)state;
     /* a closure that an optimizer calls, which calls the model */
@@ -84,7 +84,7 @@ static void the_innermost_that_decides_does(void **state)
     check(IMP_RUN_FORWARD, TORCH "nn/modules/module.py _apply 833|" NET);
 }
 
-static void autograds_engine_is_backward_whatever_it_calls(void **state)
+static void frames_called_by_the_autograd_engine_are_backward(void **state)
 {
     struct imp_stack found =
         classify("!cpp|!engine|" NET "|" TORCH "utils/checkpoint.py recompute_fn 9");
@@ -104,7 +104,7 @@ static void autograds_engine_is_backward_whatever_it_calls(void **state)
     assert_false(found.is_recompute);
 }
 
-static void state_is_what_an_optimizer_makes(void **state)
+static void tensors_allocated_by_an_optimizer_are_its_state(void **state)
 {
     (void)state;
     assert_true(classify(STATE).is_state);
@@ -155,10 +155,10 @@ static void a_module_moves_parameters_first_and_buffers_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_frame_says_what_it_is_of),
-        cmocka_unit_test(the_innermost_that_decides_does),
-        cmocka_unit_test(autograds_engine_is_backward_whatever_it_calls),
-        cmocka_unit_test(state_is_what_an_optimizer_makes),
+        cmocka_unit_test(each_frame_is_classified_by_its_role),
+        cmocka_unit_test(the_innermost_conclusive_frame_decides_the_role),
+        cmocka_unit_test(frames_called_by_the_autograd_engine_are_backward),
+        cmocka_unit_test(tensors_allocated_by_an_optimizer_are_its_state),
         cmocka_unit_test(a_users_own_optimizer_is_known_by_its_step),
         cmocka_unit_test(a_module_moves_parameters_first_and_buffers_last),
     };

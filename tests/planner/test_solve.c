@@ -81,7 +81,7 @@ static void check_chain(const struct pln_chain *chain, size_t *plans)
     pln_table_free(table);
 }
 
-static void the_table_has_the_best_of_all_plans(void **state)
+static void the_table_has_the_cheapest_of_all_plans(void **state)
 {
     uint64_t seed = 1;
     size_t plans = 0;
@@ -119,7 +119,7 @@ static void chains_of_six_stages_have_394_plans(void **state)
     }
 }
 
-static void a_rounded_plan_fits_but_for_the_rounding(void **state)
+static void a_plan_of_rounded_sizes_exceeds_its_budget_by_at_most_the_rounding(void **state)
 {
     uint64_t seed = 3;
 
@@ -165,7 +165,7 @@ static struct pln_chain uniform(size_t n)
     return chain;
 }
 
-static void the_curve_falls_and_rises(void **state)
+static void along_the_curve_the_peak_falls_and_the_cost_rises(void **state)
 {
     struct pln_chain chain = uniform(100);
     struct pln_curve curve;
@@ -215,7 +215,7 @@ static void a_uniform_chain_beats_equal_segments(void **state)
     pln_chain_release(&chain);
 }
 
-static void a_budget_finds_the_cheapest_point_within_it(void **state)
+static void a_budget_selects_the_cheapest_point_within_it(void **state)
 {
     struct pln_chain chain = uniform(30);
     struct pln_curve curve;
@@ -238,7 +238,7 @@ static void a_budget_finds_the_cheapest_point_within_it(void **state)
     pln_chain_release(&chain);
 }
 
-static void plans_that_checkpoints_cannot_do_are_refused(void **state)
+static void plans_that_checkpoint_cannot_express_are_refused(void **state)
 {
     static const struct {
         struct pln_region regions[2];
@@ -272,13 +272,13 @@ static void plans_that_checkpoints_cannot_do_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_has_the_best_of_all_plans),
+        cmocka_unit_test(the_table_has_the_cheapest_of_all_plans),
         cmocka_unit_test(chains_of_six_stages_have_394_plans),
-        cmocka_unit_test(a_rounded_plan_fits_but_for_the_rounding),
-        cmocka_unit_test(the_curve_falls_and_rises),
+        cmocka_unit_test(a_plan_of_rounded_sizes_exceeds_its_budget_by_at_most_the_rounding),
+        cmocka_unit_test(along_the_curve_the_peak_falls_and_the_cost_rises),
         cmocka_unit_test(a_uniform_chain_beats_equal_segments),
-        cmocka_unit_test(a_budget_finds_the_cheapest_point_within_it),
-        cmocka_unit_test(plans_that_checkpoints_cannot_do_are_refused),
+        cmocka_unit_test(a_budget_selects_the_cheapest_point_within_it),
+        cmocka_unit_test(plans_that_checkpoint_cannot_express_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void program_check(const char *name, const char *gpu)
     program_release(&p);
 }
 
-static void a_plain_loop_has_its_peaks_and_the_line_of_its_first_read(void **state)
+static void a_plain_loop_has_its_known_peaks_and_the_line_of_its_first_host_read(void **state)
 {
     struct program p = record("plain_loop", "a100-80");
     char *json = report(program_path("trace.db"));
@@ -138,13 +138,13 @@ static void a_plain_loop_has_its_peaks_and_the_line_of_its_first_read(void **sta
     program_release(&p);
 }
 
-static void mixed_precision_with_workers_has_its_peaks(void **state)
+static void mixed_precision_with_workers_has_its_known_peaks(void **state)
 {
     (void)state;
     program_check("conv_amp", "a100-80");
 }
 
-static void expandable_segments_have_their_peaks(void **state)
+static void expandable_segments_have_their_known_peaks(void **state)
 {
     (void)state;
     setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", 1);
@@ -152,7 +152,7 @@ static void expandable_segments_have_their_peaks(void **state)
     unsetenv("PYTORCH_CUDA_ALLOC_CONF");
 }
 
-static void recurrent_networks_have_their_peaks_and_say_what_is_not_known(void **state)
+static void recurrent_networks_have_their_known_peaks_and_report_unknown_sizes(void **state)
 {
     struct program p = record("lstm", "rtx3090");
 
@@ -162,13 +162,13 @@ static void recurrent_networks_have_their_peaks_and_say_what_is_not_known(void *
     program_release(&p);
 }
 
-static void graphs_and_pools_have_their_peaks(void **state)
+static void graphs_and_pools_have_their_known_peaks(void **state)
 {
     (void)state;
     program_check("graphs", "a100-80");
 }
 
-static void memory_runs_out_where_the_gpu_would_be_full(void **state)
+static void memory_runs_out_at_the_capacity_of_the_gpu(void **state)
 {
     struct program p = record("out_of_memory", "rtx3060");
     const char *line = strstr(p.out, "BLOCKS ");
@@ -180,7 +180,7 @@ static void memory_runs_out_where_the_gpu_would_be_full(void **state)
     program_release(&p);
 }
 
-static void each_read_of_a_value_is_counted(void **state)
+static void each_host_read_of_a_device_value_is_counted(void **state)
 {
     struct program p = record("values", "t4");
     char *json = report(program_path("trace.db"));
@@ -193,7 +193,7 @@ static void each_read_of_a_value_is_counted(void **state)
     program_release(&p);
 }
 
-static void other_libraries_have_their_peaks(void **state)
+static void other_libraries_have_their_known_peaks(void **state)
 {
     (void)state;
     program_check("libraries", "a100-80");
@@ -235,14 +235,14 @@ static void the_same_program_has_the_same_events_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_loop_has_its_peaks_and_the_line_of_its_first_read),
-        cmocka_unit_test(mixed_precision_with_workers_has_its_peaks),
-        cmocka_unit_test(expandable_segments_have_their_peaks),
-        cmocka_unit_test(recurrent_networks_have_their_peaks_and_say_what_is_not_known),
-        cmocka_unit_test(graphs_and_pools_have_their_peaks),
-        cmocka_unit_test(memory_runs_out_where_the_gpu_would_be_full),
-        cmocka_unit_test(each_read_of_a_value_is_counted),
-        cmocka_unit_test(other_libraries_have_their_peaks),
+        cmocka_unit_test(a_plain_loop_has_its_known_peaks_and_the_line_of_its_first_host_read),
+        cmocka_unit_test(mixed_precision_with_workers_has_its_known_peaks),
+        cmocka_unit_test(expandable_segments_have_their_known_peaks),
+        cmocka_unit_test(recurrent_networks_have_their_known_peaks_and_report_unknown_sizes),
+        cmocka_unit_test(graphs_and_pools_have_their_known_peaks),
+        cmocka_unit_test(memory_runs_out_at_the_capacity_of_the_gpu),
+        cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
+        cmocka_unit_test(other_libraries_have_their_known_peaks),
         cmocka_unit_test(two_ranks_have_a_trace_each),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),
     };

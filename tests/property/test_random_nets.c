@@ -145,7 +145,7 @@ static void write_net(const char *folder, const struct subject *s)
     assert_int_equal(fclose(f), 0);
 }
 
-static void what_holds_for_every_net_holds_for_random_ones(void **state)
+static void random_nets_satisfy_the_invariants_of_all_nets(void **state)
 {
     const char *folder = getenv("WRITE");
     uint64_t first = number("SEED", 1), count = getenv("SEED") ? 1 : number("SEEDS", SEEDS);
@@ -174,7 +174,7 @@ static void what_holds_for_every_net_holds_for_random_ones(void **state)
     assert_true(folder || count < 10 || 2 * ran > count);
 }
 
-static void a_seed_gives_the_same_net_again(void **state)
+static void a_seed_determines_the_random_net(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -191,8 +191,8 @@ static void a_seed_gives_the_same_net_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_seed_gives_the_same_net_again),
-        cmocka_unit_test(what_holds_for_every_net_holds_for_random_ones),
+        cmocka_unit_test(a_seed_determines_the_random_net),
+        cmocka_unit_test(random_nets_satisfy_the_invariants_of_all_nets),
     };
 
     return cmocka_run_group_tests_name("property/random_nets", tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void check_refused(const void *bytes, size_t count, const char *says)
         fail_msg("says: %s; should: %s", err.text, says);
 }
 
-static void a_file_comes_out_as_it_is(void **state)
+static void an_uncompressed_file_is_read_unchanged(void **state)
 {
     char *plain = plain_make();
 
@@ -98,7 +98,7 @@ static void a_file_comes_out_as_it_is(void **state)
     vs_free(plain);
 }
 
-static void a_packed_file_comes_out_as_it_went_in(void **state)
+static void a_compressed_file_is_decompressed(void **state)
 {
     char *plain = plain_make();
     unsigned char *packed = vs_alloc(2 * LEN);
@@ -116,7 +116,7 @@ static void a_packed_file_comes_out_as_it_went_in(void **state)
     vs_free(plain);
 }
 
-static void several_pieces_are_one_file(void **state)
+static void concatenated_gzip_members_are_one_file(void **state)
 {
     char *plain = plain_make();
     unsigned char *packed = vs_alloc(2 * LEN);
@@ -130,7 +130,7 @@ static void several_pieces_are_one_file(void **state)
     vs_free(plain);
 }
 
-static void what_is_damaged_or_cut_off_is_refused(void **state)
+static void damaged_or_truncated_compression_is_refused(void **state)
 {
     char *plain = plain_make();
     unsigned char *packed = vs_alloc(2 * LEN);
@@ -151,7 +151,7 @@ static void what_is_damaged_or_cut_off_is_refused(void **state)
     vs_free(plain);
 }
 
-static void what_is_not_there_is_named(void **state)
+static void a_missing_file_is_named(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     char *out;
@@ -167,11 +167,11 @@ static void what_is_not_there_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_comes_out_as_it_is),
-        cmocka_unit_test(a_packed_file_comes_out_as_it_went_in),
-        cmocka_unit_test(several_pieces_are_one_file),
-        cmocka_unit_test(what_is_damaged_or_cut_off_is_refused),
-        cmocka_unit_test(what_is_not_there_is_named),
+        cmocka_unit_test(an_uncompressed_file_is_read_unchanged),
+        cmocka_unit_test(a_compressed_file_is_decompressed),
+        cmocka_unit_test(concatenated_gzip_members_are_one_file),
+        cmocka_unit_test(damaged_or_truncated_compression_is_refused),
+        cmocka_unit_test(a_missing_file_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static void commas_and_tabs_are_read(void **state)
 }
 
 /* Numbers of allocations may be any text; equal texts are one allocation. */
-static void allocations_may_have_names_for_addresses(void **state)
+static void names_may_be_used_as_addresses(void **state)
 {
     struct vs_memlist list;
 
@@ -118,7 +118,7 @@ static void the_compact_list_is_read(void **state)
     vs_memlist_release(&list);
 }
 
-static void what_is_no_list_is_refused_with_its_line(void **state)
+static void a_malformed_list_is_refused_with_its_line(void **state)
 {
     static const struct {
         const char *text;
@@ -151,7 +151,7 @@ static void what_is_no_list_is_refused_with_its_line(void **state)
     }
 }
 
-static void a_file_that_is_not_there_is_named(void **state)
+static void a_missing_file_is_named(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct vs_memlist list = {.events = NULL};
@@ -165,10 +165,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commas_and_tabs_are_read),
-        cmocka_unit_test(allocations_may_have_names_for_addresses),
+        cmocka_unit_test(names_may_be_used_as_addresses),
         cmocka_unit_test(the_compact_list_is_read),
-        cmocka_unit_test(what_is_no_list_is_refused_with_its_line),
-        cmocka_unit_test(a_file_that_is_not_there_is_named),
+        cmocka_unit_test(a_malformed_list_is_refused_with_its_line),
+        cmocka_unit_test(a_missing_file_is_named),
     };
 
     return cmocka_run_group_tests_name("recording/memlist", tests, NULL, NULL);

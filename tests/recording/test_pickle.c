@@ -37,7 +37,7 @@ static size_t hex_bytes(const char *hex, size_t len, char *out)
     return len / 2;
 }
 
-static void what_cpython_pickles_comes_out(void **state)
+static void pickles_written_by_cpython_are_read(void **state)
 {
     FILE *file = fopen(CASES, "r");
     char *line = NULL;
@@ -71,7 +71,7 @@ static void what_cpython_pickles_comes_out(void **state)
 }
 
 /* Cut anywhere, a pickle is refused: only its last byte ends it. */
-static void a_pickle_cut_off_anywhere_is_refused(void **state)
+static void a_truncated_pickle_is_refused_at_any_length(void **state)
 {
     FILE *file = fopen(CASES, "r");
     char *line = NULL;
@@ -127,7 +127,7 @@ static void check_refused(const struct hostile *h)
         fail_msg("says: %s; should: %s", err.text, h->says);
 }
 
-static void what_could_run_code_is_refused_by_name_and_location(void **state)
+static void opcodes_that_could_run_code_are_refused_by_name_and_offset(void **state)
 {
     static const struct hostile cases[] = {
         HOSTILE("\x80\x02"
@@ -155,7 +155,7 @@ static void what_could_run_code_is_refused_by_name_and_location(void **state)
         check_refused(&cases[i]);
 }
 
-static void nonsense_is_refused(void **state)
+static void malformed_pickles_are_refused(void **state)
 {
     static const struct hostile cases[] = {
         HOSTILE("", "offset 0: the pickle is cut off"),
@@ -204,7 +204,7 @@ static void nonsense_is_refused(void **state)
 }
 
 /* CPython's whole table: an opcode is known, or refused by its name, or there is none of that number. */
-static void every_opcode_of_cpython_is_known_or_refused_by_name(void **state)
+static void every_opcode_is_supported_or_refused_by_name(void **state)
 {
     char names[256][32] = {{0}};
     bool is_refused[256] = {false};
@@ -257,7 +257,7 @@ static void check_repeated_refused(const char *before, const char *unit, size_t 
     vs_text_release(&text);
 }
 
-static void bombs_are_refused(void **state)
+static void pickles_that_expand_without_bound_are_refused(void **state)
 {
     static const struct hostile huge_memo = HOSTILE("Nr\xff\xff\xff\x7f.", "a memo number larger");
 
@@ -289,7 +289,7 @@ static void bytes_after_the_end_are_not_read(void **state)
     rec_pickle_free(p);
 }
 
-static void keys_are_found_and_the_last_one_counts(void **state)
+static void a_dict_lookup_finds_the_last_duplicate_key(void **state)
 {
     static const char bytes[] = "}(U\x01"
                                 "aK\x01U\x01"
@@ -330,7 +330,7 @@ static void check_words(const char *bytes, size_t len, const char *expected)
 #define CHECK_WORDS(bytes, expected) check_words(bytes, sizeof(bytes) - 1, expected)
 
 /* The lists and dicts that are added to later are found again by their memo numbers. */
-static void what_is_added_to_one_of_equal_ones_is_not_in_the_others(void **state)
+static void adding_to_a_container_leaves_equal_ones_unchanged(void **state)
 {
     (void)state;
     CHECK_WORDS("(]q\1(K\1K\2e](K\1K\2eh\1K\3a](K\1K\2el.", "[[1,2,3],[1,2],[1,2,3],[1,2]]");
@@ -344,7 +344,7 @@ static void what_is_added_to_one_of_equal_ones_is_not_in_the_others(void **state
                 "[[1,2],(1,2),[t61,t62],{t61=1,t62=2}]");
 }
 
-static void equal_lists_have_one_mark_and_equal_dicts_have_not(void **state)
+static void equal_lists_share_a_mark_and_equal_dicts_do_not(void **state)
 {
     static const char bytes[] = "(](K\1K\2e](K\1K\2e](K\1K\3e}(U\1aK\1u}(U\1aK\1ul.";
     struct vs_error err = VS_ERROR_INIT;
@@ -408,7 +408,7 @@ static void check_filled(bool is_dict, size_t count, size_t batch)
 }
 
 /* Around 255 items, the most that are compared with others. */
-static void containers_of_any_size_are_filled_in_any_steps(void **state)
+static void containers_of_any_size_can_be_filled_in_batches(void **state)
 {
     static const size_t COUNTS[] = {0, 1, 2, 7, 254, 255, 256, 257, 1000, 5000};
     static const size_t BATCHES[] = {1, 2, 100, 255, 256, 1000, 5000};
@@ -424,17 +424,17 @@ static void containers_of_any_size_are_filled_in_any_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_cpython_pickles_comes_out),
-        cmocka_unit_test(a_pickle_cut_off_anywhere_is_refused),
-        cmocka_unit_test(what_could_run_code_is_refused_by_name_and_location),
-        cmocka_unit_test(every_opcode_of_cpython_is_known_or_refused_by_name),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(pickles_written_by_cpython_are_read),
+        cmocka_unit_test(a_truncated_pickle_is_refused_at_any_length),
+        cmocka_unit_test(opcodes_that_could_run_code_are_refused_by_name_and_offset),
+        cmocka_unit_test(every_opcode_is_supported_or_refused_by_name),
+        cmocka_unit_test(malformed_pickles_are_refused),
+        cmocka_unit_test(pickles_that_expand_without_bound_are_refused),
         cmocka_unit_test(bytes_after_the_end_are_not_read),
-        cmocka_unit_test(keys_are_found_and_the_last_one_counts),
-        cmocka_unit_test(what_is_added_to_one_of_equal_ones_is_not_in_the_others),
-        cmocka_unit_test(equal_lists_have_one_mark_and_equal_dicts_have_not),
-        cmocka_unit_test(containers_of_any_size_are_filled_in_any_steps),
+        cmocka_unit_test(a_dict_lookup_finds_the_last_duplicate_key),
+        cmocka_unit_test(adding_to_a_container_leaves_equal_ones_unchanged),
+        cmocka_unit_test(equal_lists_share_a_mark_and_equal_dicts_do_not),
+        cmocka_unit_test(containers_of_any_size_can_be_filled_in_batches),
     };
 
     return cmocka_run_group_tests_name("recording/pickle", tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void snapshots_are_read_as_cpython_reads_them(void **state)
     globfree(&found);
 }
 
-static void events_say_where_they_happened(void **state)
+static void events_have_their_source_locations(void **state)
 {
     struct vs_memlist list = {.events = NULL};
     struct vs_error err = VS_ERROR_INIT;
@@ -214,7 +214,7 @@ static void a_pickle_is_distinguished_from_text_by_its_first_bytes(void **state)
     assert_false(rec_snapshot_is("\0\0\0", 3));
 }
 
-static void what_is_no_frame_says_nothing(void **state)
+static void malformed_frames_give_no_location(void **state)
 {
     static const char bytes[] = "\x80\x02}(U\x08segments]U\x0d"
                                 "device_traces](](}(U\x06"
@@ -241,7 +241,7 @@ static void what_is_no_frame_says_nothing(void **state)
  * One event, ten thousand times by reference: two bytes each, so a list of them is larger than the file only if
  * nobody looks.
  */
-static void what_repeats_itself_without_end_is_refused(void **state)
+static void events_repeated_by_reference_beyond_the_bound_are_refused(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -279,7 +279,7 @@ static void what_repeats_itself_without_end_is_refused(void **state)
     vs_text_release(&text);
 }
 
-static void a_device_is_chosen_or_asked_for(void **state)
+static void a_snapshot_of_several_devices_needs_a_device_number(void **state)
 {
     static const char path[] = "tests/golden/snapshots/two_gpu_state_only.pickle.gz";
     static const char none[] = "tests/golden/snapshots/nca_custom_kernel_step.pickle.gz";
@@ -299,7 +299,7 @@ static void a_device_is_chosen_or_asked_for(void **state)
 }
 
 /* Two texts attached to events, and a range given out of order. */
-static void what_the_program_noted_comes_in_order_of_time(void **state)
+static void annotations_are_in_order_of_time(void **state)
 {
     static const char bytes[] =
         "\x80\x02}(U\x08segments]U\x0d"
@@ -340,13 +340,13 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(snapshots_are_read_as_cpython_reads_them),
-        cmocka_unit_test(events_say_where_they_happened),
+        cmocka_unit_test(events_have_their_source_locations),
         cmocka_unit_test(a_pickle_is_distinguished_from_text_by_its_first_bytes),
-        cmocka_unit_test(what_is_no_frame_says_nothing),
+        cmocka_unit_test(malformed_frames_give_no_location),
         cmocka_unit_test(wrong_types_are_refused_with_the_fields_name),
-        cmocka_unit_test(what_repeats_itself_without_end_is_refused),
-        cmocka_unit_test(a_device_is_chosen_or_asked_for),
-        cmocka_unit_test(what_the_program_noted_comes_in_order_of_time),
+        cmocka_unit_test(events_repeated_by_reference_beyond_the_bound_are_refused),
+        cmocka_unit_test(a_snapshot_of_several_devices_needs_a_device_number),
+        cmocka_unit_test(annotations_are_in_order_of_time),
     };
 
     if (argc > 1)

@@ -53,7 +53,7 @@ static void expect_refused(const char *page, enum vs_status status, const char *
 }
 
 /* RFC 4648, section 10 */
-static void base64_is_unpacked_with_and_without_padding(void **state)
+static void base64_is_decoded_with_and_without_padding(void **state)
 {
     (void)state;
     expect_text(PAGE(""), "");
@@ -66,7 +66,7 @@ static void base64_is_unpacked_with_and_without_padding(void **state)
     expect_text(PAGE("Pz8\\/"), "???"); /* 3f 3f 3f, with the slash as JSON may write it */
 }
 
-static void a_page_that_holds_no_snapshot_says_so(void **state)
+static void a_page_without_a_snapshot_is_refused(void **state)
 {
     (void)state;
     expect_refused("<html></html>", VS_E_FORMAT, "this page holds no memory snapshot");
@@ -78,7 +78,7 @@ static void a_page_that_holds_no_snapshot_says_so(void **state)
 }
 
 /* {"segments": []} in protocol 4 and the NULs that PyTorch adds: python3 -c 'import base64, pickle; …' */
-static void a_page_is_read_as_the_snapshot_in_it(void **state)
+static void the_snapshot_inside_an_html_page_is_read(void **state)
 {
     static const char EMPTY[] = PAGE("gASVEQAAAAAAAAB9lIwIc2VnbWVudHOUXZRzLgAA");
     static const char OTHER[] = PAGE("Zm9vYmFy");
@@ -104,9 +104,9 @@ static void a_page_is_read_as_the_snapshot_in_it(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(base64_is_unpacked_with_and_without_padding),
-        cmocka_unit_test(a_page_that_holds_no_snapshot_says_so),
-        cmocka_unit_test(a_page_is_read_as_the_snapshot_in_it),
+        cmocka_unit_test(base64_is_decoded_with_and_without_padding),
+        cmocka_unit_test(a_page_without_a_snapshot_is_refused),
+        cmocka_unit_test(the_snapshot_inside_an_html_page_is_read),
     };
 
     return cmocka_run_group_tests_name("recording/snapshot_html", tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void check(const char *path, enum vs_frame_kind kind, const char *name)
     vs_text_release(&file);
 }
 
-static void a_path_says_whose_code_it_is(void **state)
+static void a_path_is_classified_as_user_library_or_pytorch_code(void **state)
 {
     (void)state;
     check("/home/a/net/train.py", VS_FRAME_USER, "train.py");
@@ -49,7 +49,7 @@ static void a_path_says_whose_code_it_is(void **state)
     check("/tmp/torchinductor_a/ik/cik.py", VS_FRAME_GENERATED, "cik.py");
 }
 
-static void what_is_not_python_is_not_taken_for_it(void **state)
+static void frames_of_other_languages_are_not_python(void **state)
 {
     (void)state;
     assert_false(rec_python_is("??", 2));
@@ -91,7 +91,7 @@ static uint32_t location(const char *const *frames, size_t count)
     location((const char *const[]){__VA_ARGS__},                                                   \
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static void the_location_is_the_innermost_line_of_a_users_own(void **state)
+static void the_location_is_the_innermost_line_of_user_code(void **state)
 {
     (void)state;
     assert_int_equal(LOCATION("/p/site-packages/torch/nn/functional.py relu",
@@ -102,7 +102,7 @@ static void the_location_is_the_innermost_line_of_a_users_own(void **state)
     assert_int_equal(LOCATION("/tmp/torchinductor_a/x.py call", "net.py f"), 2);
 }
 
-static void a_model_of_a_package_counts_as_the_users(void **state)
+static void models_of_packages_count_as_user_code(void **state)
 {
     (void)state;
     /* a helper file of the package, a function beside the module, its forward */
@@ -119,7 +119,7 @@ static void a_model_of_a_package_counts_as_the_users(void **state)
                      3);
 }
 
-static void without_a_users_line_it_is_the_best_there_is(void **state)
+static void without_user_code_the_innermost_library_line_is_the_location(void **state)
 {
     (void)state;
     assert_int_equal(LOCATION("/p/site-packages/torch/a.py f", "/p/site-packages/x/b.py g"), 2);
@@ -130,11 +130,11 @@ static void without_a_users_line_it_is_the_best_there_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_says_whose_code_it_is),
-        cmocka_unit_test(what_is_not_python_is_not_taken_for_it),
-        cmocka_unit_test(the_location_is_the_innermost_line_of_a_users_own),
-        cmocka_unit_test(a_model_of_a_package_counts_as_the_users),
-        cmocka_unit_test(without_a_users_line_it_is_the_best_there_is),
+        cmocka_unit_test(a_path_is_classified_as_user_library_or_pytorch_code),
+        cmocka_unit_test(frames_of_other_languages_are_not_python),
+        cmocka_unit_test(the_location_is_the_innermost_line_of_user_code),
+        cmocka_unit_test(models_of_packages_count_as_user_code),
+        cmocka_unit_test(without_user_code_the_innermost_library_line_is_the_location),
     };
 
     return cmocka_run_group_tests_name("recording/snapshot_python", tests, NULL, NULL);

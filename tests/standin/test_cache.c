@@ -53,7 +53,7 @@ static int entries(const char *folder)
     return n - 2;
 }
 
-static void what_was_written_is_found_and_can_be_loaded(void **state)
+static void a_written_cache_is_found_and_can_be_loaded(void **state)
 {
     const char *root = shared_path("a/b/cache");
     struct sti_cache cache;
@@ -76,7 +76,7 @@ static void what_was_written_is_found_and_can_be_loaded(void **state)
     sti_cache_release(&cache);
 }
 
-static void writing_it_again_changes_nothing(void **state)
+static void writing_a_cache_again_changes_nothing(void **state)
 {
     const char *root = shared_path("again");
     struct sti_cache cache;
@@ -89,7 +89,7 @@ static void writing_it_again_changes_nothing(void **state)
     sti_cache_release(&cache);
 }
 
-static void a_damaged_folder_is_not_used_and_is_written_anew(void **state)
+static void a_damaged_cache_folder_is_rewritten(void **state)
 {
     const char *root = shared_path("damaged");
     struct sti_cache cache;
@@ -110,13 +110,13 @@ static void a_damaged_folder_is_not_used_and_is_written_anew(void **state)
     assert_int_equal(entries(root), 1);
 }
 
-static void a_folder_that_cannot_be_made_is_an_error(void **state)
+static void a_folder_that_cannot_be_created_is_an_error(void **state)
 {
     (void)state;
     write_cache(shared_file("file", "", 0), VS_E_IO);
 }
 
-static void the_cache_is_where_the_user_s_caches_are(void **state)
+static void the_cache_is_in_the_users_cache_folder(void **state)
 {
     char root[512];
 
@@ -135,11 +135,11 @@ static void the_cache_is_where_the_user_s_caches_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_found_and_can_be_loaded),
-        cmocka_unit_test(writing_it_again_changes_nothing),
-        cmocka_unit_test(a_damaged_folder_is_not_used_and_is_written_anew),
-        cmocka_unit_test(a_folder_that_cannot_be_made_is_an_error),
-        cmocka_unit_test(the_cache_is_where_the_user_s_caches_are),
+        cmocka_unit_test(a_written_cache_is_found_and_can_be_loaded),
+        cmocka_unit_test(writing_a_cache_again_changes_nothing),
+        cmocka_unit_test(a_damaged_cache_folder_is_rewritten),
+        cmocka_unit_test(a_folder_that_cannot_be_created_is_an_error),
+        cmocka_unit_test(the_cache_is_in_the_users_cache_folder),
     };
 
     return cmocka_run_group_tests(tests, NULL, shared_cleanup);

@@ -56,7 +56,7 @@ static enum vs_status status_of(const char *bytes, size_t len, struct vs_error *
     return st;
 }
 
-static void imports_come_with_library_and_version(void **state)
+static void imports_have_their_library_and_version(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct sti_elf elf;
@@ -81,7 +81,7 @@ static void imports_come_with_library_and_version(void **state)
     sti_elf_release(&elf);
 }
 
-static void names_alone_are_read_where_only_they_are_wanted(void **state)
+static void needed_libraries_are_read_without_imports_on_request(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct sti_elf elf;
@@ -133,7 +133,7 @@ static void other_architectures_and_other_files_are_refused(void **state)
 }
 
 /* Cut anywhere, it is refused or read: no read outside, which sanitizers and the sizes of heap blocks would show. */
-static void a_cut_library_is_refused(void **state)
+static void a_truncated_library_is_refused(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     size_t len;
@@ -148,7 +148,7 @@ static void a_cut_library_is_refused(void **state)
 }
 
 /* Every byte of the tables damaged in turn, in a way that makes small numbers large. */
-static void damaged_bytes_are_survived(void **state)
+static void damaged_tables_cause_no_failure(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     size_t len;
@@ -170,12 +170,12 @@ static void damaged_bytes_are_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(imports_come_with_library_and_version),
-        cmocka_unit_test(names_alone_are_read_where_only_they_are_wanted),
+        cmocka_unit_test(imports_have_their_library_and_version),
+        cmocka_unit_test(needed_libraries_are_read_without_imports_on_request),
         cmocka_unit_test(a_library_without_section_headers_is_read),
         cmocka_unit_test(other_architectures_and_other_files_are_refused),
-        cmocka_unit_test(a_cut_library_is_refused),
-        cmocka_unit_test(damaged_bytes_are_survived),
+        cmocka_unit_test(a_truncated_library_is_refused),
+        cmocka_unit_test(damaged_tables_cause_no_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, shared_cleanup);

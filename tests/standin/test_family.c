@@ -11,7 +11,7 @@
 
 #include "standin/family.h"
 
-static void the_longest_prefix_decides(void **state)
+static void the_longest_prefix_decides_the_family(void **state)
 {
     (void)state;
     assert_int_equal(sti_family_of("cudaMalloc"), STI_RUNTIME);
@@ -32,7 +32,7 @@ static void other_functions_have_no_family(void **state)
     assert_int_equal(sti_family_of(""), STI_FAMILY_COUNT);
 }
 
-static void libraries_are_known_with_any_version(void **state)
+static void libraries_are_recognized_with_any_version(void **state)
 {
     (void)state;
     assert_int_equal(sti_family_of_library("libcudart.so.13"), STI_RUNTIME);
@@ -53,7 +53,7 @@ static void cuda_s_libraries_are_distinguished_from_others(void **state)
     assert_false(sti_library_is_cuda("libc10_cuda.so"));
 }
 
-static void every_family_refuses_with_a_status_of_its_own_library(void **state)
+static void every_family_fails_with_an_error_code_of_its_library(void **state)
 {
     (void)state;
     for (int i = 0; i < STI_FAMILY_COUNT; i++) {
@@ -68,11 +68,11 @@ static void every_family_refuses_with_a_status_of_its_own_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_longest_prefix_decides),
+        cmocka_unit_test(the_longest_prefix_decides_the_family),
         cmocka_unit_test(other_functions_have_no_family),
-        cmocka_unit_test(libraries_are_known_with_any_version),
+        cmocka_unit_test(libraries_are_recognized_with_any_version),
         cmocka_unit_test(cuda_s_libraries_are_distinguished_from_others),
-        cmocka_unit_test(every_family_refuses_with_a_status_of_its_own_library),
+        cmocka_unit_test(every_family_fails_with_an_error_code_of_its_library),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

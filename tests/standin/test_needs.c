@@ -34,7 +34,7 @@ static int times(const struct sti_need *need, const char *name, const char **ver
     return n;
 }
 
-static void a_library_s_needs_of_cuda_are_collected(void **state)
+static void the_cuda_symbols_a_library_imports_are_collected(void **state)
 {
     struct sti_needs needs = {.strings = NULL};
     struct vs_error err = VS_ERROR_INIT;
@@ -54,7 +54,7 @@ static void a_library_s_needs_of_cuda_are_collected(void **state)
     sti_needs_release(&needs);
 }
 
-static void a_function_found_by_name_gets_the_version_of_its_library(void **state)
+static void a_function_looked_up_by_name_gets_the_version_of_its_library(void **state)
 {
     struct sti_needs needs = {.strings = NULL};
     const char *version = NULL;
@@ -72,7 +72,7 @@ static void a_function_found_by_name_gets_the_version_of_its_library(void **stat
     sti_needs_release(&needs);
 }
 
-static void a_function_of_two_versions_is_there_twice(void **state)
+static void a_function_with_two_versions_is_listed_twice(void **state)
 {
     struct sti_needs needs = {.strings = NULL};
     const char *version = NULL;
@@ -88,7 +88,7 @@ static void a_function_of_two_versions_is_there_twice(void **state)
 }
 
 /* As texts of a library's data: only whole ones, and only of the driver and of NVML. */
-static void functions_that_are_looked_up_by_name_are_found_in_the_data(void **state)
+static void functions_looked_up_by_name_are_found_in_the_data_section(void **state)
 {
     static const char DATA[] =
         "x\0cuMemCreate\0nvmlInit_v2\0cudaMalloc\0 cuInit\0cu\0cuBad-name\0cuCut";
@@ -114,10 +114,10 @@ static void functions_that_are_looked_up_by_name_are_found_in_the_data(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_library_s_needs_of_cuda_are_collected),
-        cmocka_unit_test(a_function_found_by_name_gets_the_version_of_its_library),
-        cmocka_unit_test(a_function_of_two_versions_is_there_twice),
-        cmocka_unit_test(functions_that_are_looked_up_by_name_are_found_in_the_data),
+        cmocka_unit_test(the_cuda_symbols_a_library_imports_are_collected),
+        cmocka_unit_test(a_function_looked_up_by_name_gets_the_version_of_its_library),
+        cmocka_unit_test(a_function_with_two_versions_is_listed_twice),
+        cmocka_unit_test(functions_looked_up_by_name_are_found_in_the_data_section),
     };
 
     return cmocka_run_group_tests(tests, NULL, shared_cleanup);

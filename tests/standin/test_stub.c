@@ -72,7 +72,7 @@ static void a_function_of_a_stub_jumps_to_its_target(void **state)
     dlclose(handle);
 }
 
-static void versions_are_distinguished(void **state)
+static void versions_of_a_function_are_distinguished(void **state)
 {
     static const struct sti_stub_symbol SYMBOLS[] = {
         {"f", "VERSION_1"}, {"f", "VERSION_2"}, {"g", NULL}};
@@ -92,7 +92,7 @@ static void versions_are_distinguished(void **state)
 }
 
 /* More functions than a page of code holds, so that every table has several pages. */
-static void every_one_of_many_functions_is_found(void **state)
+static void each_of_many_functions_is_found(void **state)
 {
     enum { COUNT = 3000 };
     static char names[COUNT][24];
@@ -123,7 +123,7 @@ static void a_library_without_functions_can_be_loaded(void **state)
     dlclose(load(&stub, &table));
 }
 
-static void the_name_of_a_stub_stands_for_the_library(void **state)
+static void a_stub_is_loaded_in_place_of_the_library_of_its_name(void **state)
 {
     static const struct sti_stub_symbol SYMBOLS[] = {{"f", NULL}};
     const struct sti_stub stub = {"libstub_named.so.7", SYMBOLS, 1};
@@ -136,7 +136,7 @@ static void the_name_of_a_stub_stands_for_the_library(void **state)
     dlclose(handle);
 }
 
-static void the_reader_of_elf_reads_a_stub(void **state)
+static void the_elf_reader_reads_a_stub(void **state)
 {
     static const struct sti_stub_symbol SYMBOLS[] = {{"f", "V"}};
     const struct sti_stub stub = {"libstub_read.so.1", SYMBOLS, 1};
@@ -169,11 +169,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_of_a_stub_jumps_to_its_target),
-        cmocka_unit_test(versions_are_distinguished),
-        cmocka_unit_test(every_one_of_many_functions_is_found),
+        cmocka_unit_test(versions_of_a_function_are_distinguished),
+        cmocka_unit_test(each_of_many_functions_is_found),
         cmocka_unit_test(a_library_without_functions_can_be_loaded),
-        cmocka_unit_test(the_name_of_a_stub_stands_for_the_library),
-        cmocka_unit_test(the_reader_of_elf_reads_a_stub),
+        cmocka_unit_test(a_stub_is_loaded_in_place_of_the_library_of_its_name),
+        cmocka_unit_test(the_elf_reader_reads_a_stub),
         cmocka_unit_test(too_many_functions_are_refused),
     };
 

@@ -101,7 +101,7 @@ static bool has(const struct sti_needs *needs, const char *soname, const char *f
     return false;
 }
 
-static void what_is_imported_and_what_is_found_by_name_is_needed(void **state)
+static void imported_and_looked_up_functions_are_needed(void **state)
 {
     static const char *const NAMES[] = {NULL};
     struct sti_needs needs;
@@ -117,7 +117,7 @@ static void what_is_imported_and_what_is_found_by_name_is_needed(void **state)
     sti_needs_release(&needs);
 }
 
-static void a_driver_is_known_by_its_devices(void **state)
+static void a_driver_is_recognized_by_its_device_files(void **state)
 {
     char command[600];
 
@@ -134,8 +134,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builds_that_have_no_cuda_are_refused_with_what_to_install),
         cmocka_unit_test(the_key_changes_with_a_library_and_with_the_functions),
-        cmocka_unit_test(what_is_imported_and_what_is_found_by_name_is_needed),
-        cmocka_unit_test(a_driver_is_known_by_its_devices),
+        cmocka_unit_test(imported_and_looked_up_functions_are_needed),
+        cmocka_unit_test(a_driver_is_recognized_by_its_device_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, shared_cleanup);

@@ -54,7 +54,7 @@ static void sql(const char *path, const char *text)
     sqlite3_close(db);
 }
 
-static void parts_are_kept_together_or_not_at_all(void **state)
+static void derived_parts_are_stored_all_or_none(void **state)
 {
     char path[4096];
     struct vs_error err = VS_ERROR_INIT;
@@ -89,7 +89,7 @@ static void parts_are_kept_together_or_not_at_all(void **state)
     sto_reader_close(r);
 }
 
-static void a_file_that_is_being_written_is_not_waited_for(void **state)
+static void a_locked_trace_is_not_waited_for(void **state)
 {
     char path[4096];
     struct vs_error err = VS_ERROR_INIT;
@@ -164,7 +164,7 @@ static void assert_events(struct sto_reader *r, uint64_t count)
     }
 }
 
-static void a_reader_takes_in_what_a_recorder_commits(void **state)
+static void a_reader_sees_what_a_recorder_commits(void **state)
 {
     const uint64_t parts[] = {3, 1, 200, 0, 5};
     char path[4096];
@@ -244,7 +244,7 @@ static void tensors_can_be_read_while_a_recorder_adds_to_their_block(void **stat
     ok(sto_writer_close(w, true, &err), &err);
 }
 
-static void other_events_have_another_fingerprint(void **state)
+static void changed_events_change_the_fingerprint(void **state)
 {
     char path[4096];
     struct sto_reader *r = reader_open(trace_make(state, path, sizeof(path)));
@@ -264,13 +264,13 @@ static void other_events_have_another_fingerprint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_kept_together_or_not_at_all),
-        cmocka_unit_test(a_file_that_is_being_written_is_not_waited_for),
+        cmocka_unit_test(derived_parts_are_stored_all_or_none),
+        cmocka_unit_test(a_locked_trace_is_not_waited_for),
         cmocka_unit_test(marks_are_set_replaced_and_removed),
         cmocka_unit_test(a_trace_of_version_1_becomes_one_of_version_2),
-        cmocka_unit_test(a_reader_takes_in_what_a_recorder_commits),
+        cmocka_unit_test(a_reader_sees_what_a_recorder_commits),
         cmocka_unit_test(tensors_can_be_read_while_a_recorder_adds_to_their_block),
-        cmocka_unit_test(other_events_have_another_fingerprint),
+        cmocka_unit_test(changed_events_change_the_fingerprint),
     };
 
     return cmocka_run_group_tests_name("store/beside", tests, trace_folder_setup,

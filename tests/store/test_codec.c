@@ -34,7 +34,7 @@ static void round_trip_check(struct sto_codec *codec, const struct vs_event *eve
     sto_codec_free(decoder);
 }
 
-static void wild_events_come_back_as_they_were(void **state)
+static void random_events_are_decoded_as_they_were_encoded(void **state)
 {
     static const size_t counts[] = {1, 2, 3, 17, 127, 129, 1000, 5000, STO_CHUNK_EVENTS_MAX};
     struct sample_random rnd = {20250101};
@@ -51,7 +51,7 @@ static void wild_events_come_back_as_they_were(void **state)
     vs_free(events);
 }
 
-static void a_training_run_takes_few_bytes(void **state)
+static void a_training_run_takes_few_bytes_per_event(void **state)
 {
     struct sample_random rnd = {7};
     size_t count = STO_CHUNK_EVENTS_MAX;
@@ -75,7 +75,7 @@ static void a_training_run_takes_few_bytes(void **state)
 }
 
 /* One event field by field: what counts up by the same amount needs no byte an event. */
-static void a_counter_needs_no_data(void **state)
+static void a_regular_counter_needs_no_data(void **state)
 {
     struct vs_event events[100] = {{0}};
     struct sto_codec *codec = sto_codec_new();
@@ -96,7 +96,7 @@ static void a_counter_needs_no_data(void **state)
 }
 
 /* Change a block in every way a damaged file could: the decoder refuses or gives something, and stays inside. */
-static void damaged_blocks_are_refused_or_harmless(void **state)
+static void damaged_blocks_are_refused_or_decoded_within_bounds(void **state)
 {
     struct sample_random rnd = {99};
     size_t count = 600;
@@ -158,7 +158,7 @@ static void damaged_blocks_are_refused_or_harmless(void **state)
     vs_free(events);
 }
 
-static void a_block_that_names_an_event_twice_is_refused(void **state)
+static void a_block_with_a_duplicate_event_is_refused(void **state)
 {
     struct vs_event events[4] = {{0}};
     bool is_filled[4] = {false};
@@ -174,11 +174,11 @@ static void a_block_that_names_an_event_twice_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wild_events_come_back_as_they_were),
-        cmocka_unit_test(a_training_run_takes_few_bytes),
-        cmocka_unit_test(a_counter_needs_no_data),
-        cmocka_unit_test(damaged_blocks_are_refused_or_harmless),
-        cmocka_unit_test(a_block_that_names_an_event_twice_is_refused),
+        cmocka_unit_test(random_events_are_decoded_as_they_were_encoded),
+        cmocka_unit_test(a_training_run_takes_few_bytes_per_event),
+        cmocka_unit_test(a_regular_counter_needs_no_data),
+        cmocka_unit_test(damaged_blocks_are_refused_or_decoded_within_bounds),
+        cmocka_unit_test(a_block_with_a_duplicate_event_is_refused),
     };
 
     return cmocka_run_group_tests_name("store/codec", tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void is_what_the_schema_makes(const char *path)
     sto_db_close(&db);
 }
 
-static void a_new_trace_is_what_its_schema_makes(void **state)
+static void a_new_trace_has_the_current_schema(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct sto_db db;
@@ -94,7 +94,7 @@ static void a_new_trace_is_what_its_schema_makes(void **state)
 }
 
 /* Its first transaction never came: whoever opens it puts the views in, and only the first who does. */
-static void one_that_was_left_at_once_becomes_a_trace_when_it_is_opened(void **state)
+static void a_trace_without_a_first_commit_gets_its_views_when_opened(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct sto_reader *reader;
@@ -115,8 +115,8 @@ static void one_that_was_left_at_once_becomes_a_trace_when_it_is_opened(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_trace_is_what_its_schema_makes),
-        cmocka_unit_test(one_that_was_left_at_once_becomes_a_trace_when_it_is_opened),
+        cmocka_unit_test(a_new_trace_has_the_current_schema),
+        cmocka_unit_test(a_trace_without_a_first_commit_gets_its_views_when_opened),
     };
 
     return cmocka_run_group_tests_name("store/create", tests, trace_folder_setup,

@@ -90,7 +90,7 @@ static char *fence_next(char **at, const char *language)
     return start;
 }
 
-static void the_queries_of_the_page_give_the_answers_of_the_page(void **state)
+static void the_queries_on_the_page_give_the_results_on_the_page(void **state)
 {
     sqlite3 *db = small_trace_open(state);
     char *page = page_read();
@@ -182,7 +182,7 @@ static void every_column_has_a_comment_in_the_file(void **state)
     sqlite3_close(db);
 }
 
-static void the_page_gives_the_numbers_of_the_file(void **state)
+static void the_page_states_the_identification_numbers_of_the_file(void **state)
 {
     char *page = page_read();
     char text[64];
@@ -198,10 +198,10 @@ static void the_page_gives_the_numbers_of_the_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_queries_of_the_page_give_the_answers_of_the_page),
+        cmocka_unit_test(the_queries_on_the_page_give_the_results_on_the_page),
         cmocka_unit_test(the_page_names_every_table_view_and_column),
         cmocka_unit_test(every_column_has_a_comment_in_the_file),
-        cmocka_unit_test(the_page_gives_the_numbers_of_the_file),
+        cmocka_unit_test(the_page_states_the_identification_numbers_of_the_file),
     };
 
     return cmocka_run_group_tests_name("store/format_page", tests, trace_folder_setup,

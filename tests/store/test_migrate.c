@@ -54,7 +54,7 @@ static sqlite3_int64 number_of(const struct sto_db *db, const char *sql)
     return n;
 }
 
-static void newer_steps_are_applied_in_order(void **state)
+static void migration_steps_are_applied_in_order(void **state)
 {
     const struct sto_migrate_step steps[] = {{1, half_step}, {2, table_add}, {9, column_add}};
     struct vs_error err = VS_ERROR_INIT;
@@ -75,7 +75,7 @@ static void newer_steps_are_applied_in_order(void **state)
     sto_db_close(&db);
 }
 
-static void a_step_that_fails_leaves_the_version_before_it(void **state)
+static void a_failed_migration_step_keeps_the_previous_version(void **state)
 {
     const struct sto_migrate_step steps[] = {{2, table_add}, {3, half_step}, {4, column_add}};
     struct vs_error err = VS_ERROR_INIT;
@@ -90,7 +90,7 @@ static void a_step_that_fails_leaves_the_version_before_it(void **state)
     sto_db_close(&db);
 }
 
-static void a_trace_of_today_is_left_alone(void **state)
+static void a_current_trace_is_not_migrated(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     char path[4096];
@@ -107,9 +107,9 @@ static void a_trace_of_today_is_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(newer_steps_are_applied_in_order),
-        cmocka_unit_test(a_step_that_fails_leaves_the_version_before_it),
-        cmocka_unit_test(a_trace_of_today_is_left_alone),
+        cmocka_unit_test(migration_steps_are_applied_in_order),
+        cmocka_unit_test(a_failed_migration_step_keeps_the_previous_version),
+        cmocka_unit_test(a_current_trace_is_not_migrated),
     };
 
     return cmocka_run_group_tests_name("store/migrate", tests, trace_folder_setup,

@@ -104,7 +104,7 @@ static void stat_check(const struct vs_event *events, const struct sto_phase_sta
     assert_int_equal(s->peak_seq, want.peak_seq);
 }
 
-static void stretches_and_steps_lie_end_to_end_and_add_up(void **state)
+static void phase_intervals_and_steps_are_contiguous_and_add_up(void **state)
 {
     struct sample_random rnd = {3};
     struct vs_event *events = vs_alloc(COUNT * sizeof(*events));
@@ -168,7 +168,7 @@ static void a_trace_that_begins_in_the_middle_never_counts_below_zero(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stretches_and_steps_lie_end_to_end_and_add_up),
+        cmocka_unit_test(phase_intervals_and_steps_are_contiguous_and_add_up),
         cmocka_unit_test(a_trace_that_begins_in_the_middle_never_counts_below_zero),
     };
 

@@ -123,7 +123,7 @@ static void an_existing_file_is_kept_without_force(void **state)
     assert_int_equal(files_in(state, "kept"), 1);
 }
 
-static void with_force_it_is_replaced_by_a_whole_trace(void **state)
+static void with_force_an_existing_file_is_replaced_by_a_complete_trace(void **state)
 {
     char path[PATH_SIZE];
     char journal[PATH_SIZE + 16];
@@ -145,7 +145,7 @@ static void with_force_it_is_replaced_by_a_whole_trace(void **state)
     assert_int_equal(files_in(state, "forced"), 1);
 }
 
-static void what_cannot_be_created_says_why_and_leaves_nothing(void **state)
+static void a_trace_that_cannot_be_created_leaves_no_file(void **state)
 {
     char path[PATH_SIZE];
     struct vs_error err = VS_ERROR_INIT;
@@ -161,7 +161,7 @@ static void what_cannot_be_created_says_why_and_leaves_nothing(void **state)
     assert_int_equal(files_in(state, ".new-"), 0);
 }
 
-static void files_that_are_no_traces_are_named_as_such(void **state)
+static void files_that_are_not_traces_are_reported_as_such(void **state)
 {
     char path[PATH_SIZE];
     unsigned char noise[20000];
@@ -197,7 +197,7 @@ static void a_newer_trace_is_refused_with_both_versions(void **state)
     open_fails(path, VS_E_VERSION, part);
 }
 
-static void a_trace_that_is_cut_off_is_refused_wherever_it_is_cut(void **state)
+static void a_truncated_trace_is_refused_at_any_length(void **state)
 {
     char path[PATH_SIZE];
     unsigned char *bytes;
@@ -222,7 +222,7 @@ static void a_trace_that_is_cut_off_is_refused_wherever_it_is_cut(void **state)
 }
 
 /* Whatever bytes change, opening and reading end, with the events or with a message. */
-static void a_trace_with_wrong_bytes_never_takes_the_reader_along(void **state)
+static void a_trace_with_wrong_bytes_never_crashes_the_reader(void **state)
 {
     char path[PATH_SIZE];
     struct sample_random rnd = {77};
@@ -261,7 +261,7 @@ static void a_trace_with_wrong_bytes_never_takes_the_reader_along(void **state)
     vs_free(events);
 }
 
-static void parts_that_are_missing_are_noticed(void **state)
+static void missing_parts_of_a_trace_are_reported(void **state)
 {
     static const char *const losses[] = {
         "DELETE FROM event_column WHERE id IN (SELECT id FROM event_column WHERE id % 16 = 0 LIMIT "
@@ -384,13 +384,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_existing_file_is_kept_without_force),
-        cmocka_unit_test(with_force_it_is_replaced_by_a_whole_trace),
-        cmocka_unit_test(what_cannot_be_created_says_why_and_leaves_nothing),
-        cmocka_unit_test(files_that_are_no_traces_are_named_as_such),
+        cmocka_unit_test(with_force_an_existing_file_is_replaced_by_a_complete_trace),
+        cmocka_unit_test(a_trace_that_cannot_be_created_leaves_no_file),
+        cmocka_unit_test(files_that_are_not_traces_are_reported_as_such),
         cmocka_unit_test(a_newer_trace_is_refused_with_both_versions),
-        cmocka_unit_test(a_trace_that_is_cut_off_is_refused_wherever_it_is_cut),
-        cmocka_unit_test(a_trace_with_wrong_bytes_never_takes_the_reader_along),
-        cmocka_unit_test(parts_that_are_missing_are_noticed),
+        cmocka_unit_test(a_truncated_trace_is_refused_at_any_length),
+        cmocka_unit_test(a_trace_with_wrong_bytes_never_crashes_the_reader),
+        cmocka_unit_test(missing_parts_of_a_trace_are_reported),
         cmocka_unit_test(a_full_disk_is_reported_and_the_file_holds_the_last_commit),
         cmocka_unit_test(a_disk_that_is_full_from_the_start_leaves_no_file),
     };

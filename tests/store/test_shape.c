@@ -48,7 +48,7 @@ static void the_longest_text_fits(void **state)
     assert_memory_equal(dims, got, sizeof(dims));
 }
 
-static void other_texts_are_refused(void **state)
+static void malformed_shapes_are_refused(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -108,7 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_json_and_can_be_read_back),
         cmocka_unit_test(the_longest_text_fits),
-        cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(malformed_shapes_are_refused),
         cmocka_unit_test(equal_shapes_get_equal_numbers),
     };
 

@@ -47,7 +47,7 @@ static struct sto_reader *reader_open(const char *path)
     return r;
 }
 
-static void wild_events_come_back_by_any_range(void **state)
+static void random_events_can_be_read_by_any_range(void **state)
 {
     char path[4096];
     struct vs_error err = VS_ERROR_INIT;
@@ -92,7 +92,7 @@ static void wild_events_come_back_by_any_range(void **state)
     vs_free(got);
 }
 
-static void everything_but_events_comes_back(void **state)
+static void all_tables_but_events_are_read_back(void **state)
 {
     static const struct vs_location locations[] = {{1, 2, 3, 14, 5}, {4, 0, UINT32_MAX, 0, 1}};
     static const struct vs_tensor_desc tensors[] = {
@@ -258,7 +258,7 @@ static void steps_and_phases_are_kept_from_the_events(void **state)
     sto_reader_close(r);
 }
 
-static void a_reader_sees_one_state_while_the_writer_continues(void **state)
+static void a_reader_keeps_one_state_while_the_writer_continues(void **state)
 {
     char path[4096];
     struct vs_error err = VS_ERROR_INIT;
@@ -291,7 +291,7 @@ static void a_reader_sees_one_state_while_the_writer_continues(void **state)
 }
 
 /* In the folder of the test, as such names have a meaning only without a folder before them. */
-static void names_that_sqlite_reads_otherwise_are_names_of_files(void **state)
+static void file_names_special_to_sqlite_are_plain_file_names(void **state)
 {
     static const char *const names[] = {":memory:", "file:x?mode=memory", "with space%41"};
     char old[4096];
@@ -313,7 +313,7 @@ static void names_that_sqlite_reads_otherwise_are_names_of_files(void **state)
     assert_int_equal(chdir(old), 0);
 }
 
-static void locations_given_together_come_back_one_by_one(void **state)
+static void locations_written_together_are_read_back_one_by_one(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct vs_location locations[100];
@@ -339,12 +339,12 @@ static void locations_given_together_come_back_one_by_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wild_events_come_back_by_any_range),
-        cmocka_unit_test(everything_but_events_comes_back),
-        cmocka_unit_test(locations_given_together_come_back_one_by_one),
+        cmocka_unit_test(random_events_can_be_read_by_any_range),
+        cmocka_unit_test(all_tables_but_events_are_read_back),
+        cmocka_unit_test(locations_written_together_are_read_back_one_by_one),
         cmocka_unit_test(steps_and_phases_are_kept_from_the_events),
-        cmocka_unit_test(names_that_sqlite_reads_otherwise_are_names_of_files),
-        cmocka_unit_test(a_reader_sees_one_state_while_the_writer_continues),
+        cmocka_unit_test(file_names_special_to_sqlite_are_plain_file_names),
+        cmocka_unit_test(a_reader_keeps_one_state_while_the_writer_continues),
     };
 
     return cmocka_run_group_tests_name("store/trace", tests, trace_folder_setup,

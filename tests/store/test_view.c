@@ -116,7 +116,7 @@ static sqlite3_int64 number_of(sqlite3 *db, const char *sql)
     return n;
 }
 
-static void sums_over_the_view_are_those_of_the_events(void **state)
+static void sums_over_the_view_equal_those_of_the_events(void **state)
 {
     char path[4096];
     struct sample_random rnd = {8};
@@ -151,7 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sql_decodes_what_was_written),
-        cmocka_unit_test(sums_over_the_view_are_those_of_the_events),
+        cmocka_unit_test(sums_over_the_view_equal_those_of_the_events),
     };
 
     return cmocka_run_group_tests_name("store/view", tests, trace_folder_setup,

@@ -79,7 +79,7 @@ static void sql_do(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-static void what_was_written_in_parts_is_read_as_one(void **state)
+static void work_written_in_parts_is_read_as_one(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rows rows;
@@ -120,7 +120,7 @@ static void a_trace_without_the_tables_has_no_work(void **state)
     assert_int_equal(rows.work_count + rows.task_count + rows.foreign_count, 0);
 }
 
-static void a_task_of_an_unknown_kind_is_damage(void **state)
+static void a_task_of_an_unknown_kind_is_reported_as_damage(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rows rows;
@@ -136,9 +136,9 @@ static void a_task_of_an_unknown_kind_is_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_in_parts_is_read_as_one),
+        cmocka_unit_test(work_written_in_parts_is_read_as_one),
         cmocka_unit_test(a_trace_without_the_tables_has_no_work),
-        cmocka_unit_test(a_task_of_an_unknown_kind_is_damage),
+        cmocka_unit_test(a_task_of_an_unknown_kind_is_reported_as_damage),
     };
 
     return cmocka_run_group_tests_name("store/work", tests, trace_folder_setup,

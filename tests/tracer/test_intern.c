@@ -12,7 +12,7 @@
 
 #include "tracer/intern.h"
 
-static void equal_texts_get_equal_numbers_from_one_on(void **state)
+static void equal_texts_get_equal_numbers_starting_at_one(void **state)
 {
     struct trc_intern *in = trc_intern_new();
     char buffer[32] = "layer1.0.conv1";
@@ -34,7 +34,7 @@ static void equal_texts_get_equal_numbers_from_one_on(void **state)
     trc_intern_free(NULL);
 }
 
-static void many_texts_keep_their_numbers(void **state)
+static void interned_texts_keep_their_numbers(void **state)
 {
     struct trc_intern *in = trc_intern_new();
     const char *new_text;
@@ -51,7 +51,7 @@ static void many_texts_keep_their_numbers(void **state)
     trc_intern_free(in);
 }
 
-static void locations_that_differ_anywhere_get_numbers_of_their_own(void **state)
+static void locations_that_differ_in_any_field_get_different_numbers(void **state)
 {
     struct trc_intern *in = trc_intern_new();
     bool is_new;
@@ -79,9 +79,9 @@ static void locations_that_differ_anywhere_get_numbers_of_their_own(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_texts_get_equal_numbers_from_one_on),
-        cmocka_unit_test(many_texts_keep_their_numbers),
-        cmocka_unit_test(locations_that_differ_anywhere_get_numbers_of_their_own),
+        cmocka_unit_test(equal_texts_get_equal_numbers_starting_at_one),
+        cmocka_unit_test(interned_texts_keep_their_numbers),
+        cmocka_unit_test(locations_that_differ_in_any_field_get_different_numbers),
     };
 
     return cmocka_run_group_tests_name("tracer/intern", tests, NULL, NULL);

@@ -157,7 +157,7 @@ static void record_and_check(void **state, const char *name, size_t ring_slots, 
     sto_reader_close(r);
 }
 
-static void what_is_emitted_is_in_the_trace(void **state)
+static void emitted_events_are_in_the_trace(void **state)
 {
     record_and_check(state, "emitted.db", 0, 50000);
 }
@@ -168,7 +168,7 @@ static void a_ring_that_is_always_full_loses_nothing(void **state)
     record_and_check(state, "small_ring.db", 16, 20000);
 }
 
-static void facts_and_losses_travel_with_the_events(void **state)
+static void metadata_and_losses_are_written_with_the_events(void **state)
 {
     char path[PATH_SIZE];
     char text[] = "value";
@@ -213,7 +213,7 @@ static void a_file_that_exists_is_reported_at_the_start(void **state)
     assert_int_equal(trc_recorder_close(NULL, true, &err), VS_OK);
 }
 
-static void a_full_disk_is_reported_at_the_end_and_disturbs_nothing(void **state)
+static void a_full_disk_is_reported_at_the_end_of_the_run(void **state)
 {
     char path[PATH_SIZE];
     struct rlimit old;
@@ -299,7 +299,7 @@ static void kill_and_check(const char *path, uint64_t after)
     sto_reader_close(r);
 }
 
-static void killed_at_any_time_the_trace_holds_a_prefix(void **state)
+static void a_recorder_killed_at_any_time_leaves_a_prefix_of_the_events(void **state)
 {
     char path[PATH_SIZE];
     char name[32];
@@ -336,7 +336,7 @@ static void an_explicit_commit_writes_everything(void **state)
     ok(trc_recorder_close(rec, true, &err), &err);
 }
 
-static void a_commit_comes_by_itself_while_events_come(void **state)
+static void commits_happen_periodically_while_events_arrive(void **state)
 {
     char path[PATH_SIZE];
     struct vs_error err = VS_ERROR_INIT;
@@ -362,14 +362,14 @@ static void a_commit_comes_by_itself_while_events_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_emitted_is_in_the_trace),
+        cmocka_unit_test(emitted_events_are_in_the_trace),
         cmocka_unit_test(a_ring_that_is_always_full_loses_nothing),
-        cmocka_unit_test(facts_and_losses_travel_with_the_events),
+        cmocka_unit_test(metadata_and_losses_are_written_with_the_events),
         cmocka_unit_test(a_file_that_exists_is_reported_at_the_start),
-        cmocka_unit_test(a_full_disk_is_reported_at_the_end_and_disturbs_nothing),
-        cmocka_unit_test(killed_at_any_time_the_trace_holds_a_prefix),
+        cmocka_unit_test(a_full_disk_is_reported_at_the_end_of_the_run),
+        cmocka_unit_test(a_recorder_killed_at_any_time_leaves_a_prefix_of_the_events),
         cmocka_unit_test(an_explicit_commit_writes_everything),
-        cmocka_unit_test(a_commit_comes_by_itself_while_events_come),
+        cmocka_unit_test(commits_happen_periodically_while_events_arrive),
     };
 
     return cmocka_run_group_tests_name("tracer/recorder", tests, trace_folder_setup,

@@ -110,7 +110,7 @@ static void pass_all(size_t slot_count, unsigned nap_every)
     trc_ring_free(c.ring);
 }
 
-static void two_threads_lose_and_change_nothing(void **state)
+static void records_passed_between_two_threads_arrive_unchanged(void **state)
 {
     (void)state;
     pass_all(1 << 14, 0);
@@ -123,7 +123,7 @@ static void a_producer_that_finds_the_ring_full_waits(void **state)
     pass_all(1024, 3);
 }
 
-static void giving_up_is_reported_to_the_producer(void **state)
+static void the_producer_sees_that_the_consumer_has_given_up(void **state)
 {
     struct trc_ring *ring = trc_ring_new(8);
 
@@ -139,9 +139,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_ring_gives_nothing),
         cmocka_unit_test(records_come_out_in_order_and_runs_end_at_the_end_of_the_ring),
-        cmocka_unit_test(two_threads_lose_and_change_nothing),
+        cmocka_unit_test(records_passed_between_two_threads_arrive_unchanged),
         cmocka_unit_test(a_producer_that_finds_the_ring_full_waits),
-        cmocka_unit_test(giving_up_is_reported_to_the_producer),
+        cmocka_unit_test(the_producer_sees_that_the_consumer_has_given_up),
     };
 
     return cmocka_run_group_tests_name("tracer/ring", tests, NULL, NULL);

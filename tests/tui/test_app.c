@@ -91,7 +91,7 @@ static void a_leak_is_on_the_peak_page(void **state)
 }
 
 /* Where PyTorch depends on values the page says so in the report's words; without, it does not. */
-static void the_peak_page_says_what_goes_by_values(void **state)
+static void the_peak_page_reports_dependence_on_values(void **state)
 {
     const char *path = program_record("tests/nets/ops/prod.py", "prod.db", NULL, NULL);
     struct tui_app app;
@@ -199,7 +199,7 @@ static bool hear(void *user, uint64_t done, uint64_t total)
 }
 
 /* A long what-if and the reading of a trace without an index tell how far they are, and can be stopped. */
-static void what_takes_long_shows_its_progress(void **state)
+static void long_operations_show_their_progress(void **state)
 {
     const char *path = session_trace("lenet", NULL);
     struct rpl_trace *out = rpl_trace_new();
@@ -230,7 +230,7 @@ static void what_takes_long_shows_its_progress(void **state)
     free(app);
 }
 
-static void every_action_is_done_by_somebody(void **state)
+static void every_action_is_handled_by_a_view_or_the_session(void **state)
 {
     struct tui_app app;
 
@@ -327,12 +327,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_on_the_screen_are_those_of_the_report),
         cmocka_unit_test(a_leak_is_on_the_peak_page),
-        cmocka_unit_test(the_peak_page_says_what_goes_by_values),
+        cmocka_unit_test(the_peak_page_reports_dependence_on_values),
         cmocka_unit_test(a_what_if_shows_the_peak_that_recording_again_has),
         cmocka_unit_test(a_second_trace_is_the_other_run_until_a_toggle_is_switched),
         cmocka_unit_test(a_new_user_finds_the_line_that_holds_most_within_ten_keys),
-        cmocka_unit_test(what_takes_long_shows_its_progress),
-        cmocka_unit_test(every_action_is_done_by_somebody),
+        cmocka_unit_test(long_operations_show_their_progress),
+        cmocka_unit_test(every_action_is_handled_by_a_view_or_the_session),
         cmocka_unit_test(the_screen_begins_with_an_out_of_memory_error),
         cmocka_unit_test(a_what_if_says_that_its_peak_is_a_lower_bound),
         cmocka_unit_test(a_narrow_pane_shows_the_whole_cost),

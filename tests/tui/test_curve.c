@@ -20,7 +20,7 @@ static int cleanup(void **state)
     return 0;
 }
 
-static void points_appear_from_no_checkpoint_to_the_least_peak(void **state)
+static void points_are_listed_from_no_checkpoint_to_the_least_peak(void **state)
 {
     struct tui_app app;
 
@@ -37,7 +37,7 @@ static void points_appear_from_no_checkpoint_to_the_least_peak(void **state)
     tui_app_release(&app);
 }
 
-static void a_taken_point_is_the_what_if_with_its_value(void **state)
+static void choosing_a_point_runs_the_what_if_with_its_value(void **state)
 {
     struct tui_app app;
 
@@ -53,7 +53,7 @@ static void a_taken_point_is_the_what_if_with_its_value(void **state)
     tui_app_release(&app);
 }
 
-static void what_cannot_be_planned_is_explained(void **state)
+static void a_net_without_a_plan_gets_an_explanation(void **state)
 {
     struct tui_app app;
 
@@ -67,9 +67,9 @@ static void what_cannot_be_planned_is_explained(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points_appear_from_no_checkpoint_to_the_least_peak),
-        cmocka_unit_test(a_taken_point_is_the_what_if_with_its_value),
-        cmocka_unit_test(what_cannot_be_planned_is_explained),
+        cmocka_unit_test(points_are_listed_from_no_checkpoint_to_the_least_peak),
+        cmocka_unit_test(choosing_a_point_runs_the_what_if_with_its_value),
+        cmocka_unit_test(a_net_without_a_plan_gets_an_explanation),
     };
 
     return cmocka_run_group_tests(tests, NULL, cleanup);

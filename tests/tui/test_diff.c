@@ -120,7 +120,7 @@ static void assert_rows(struct tui_app *app, size_t run, const char *by, const c
     program_release(&p);
 }
 
-static void rows_are_those_of_the_command_and_add_up(void **state)
+static void rows_equal_those_of_the_command_and_add_up(void **state)
 {
     static const char *const BY[] = {"category", "module", "line", "tensor"};
 
@@ -148,7 +148,7 @@ static void rows_are_those_of_the_command_and_add_up(void **state)
 }
 
 /* What is inside a row adds up to the row, down to its tensors, and q leads out again. */
-static void a_row_is_what_is_inside_it(void **state)
+static void the_contents_of_a_row_add_up_to_it(void **state)
 {
     (void)state;
     for (size_t run = 0; run < RUN_COUNT; run++) {
@@ -204,7 +204,7 @@ static int64_t sql_allocated(const char *path, uint64_t seq)
     return sql_int(path, sql);
 }
 
-static void totals_of_the_rows_are_those_of_sql(void **state)
+static void totals_of_the_rows_equal_sql(void **state)
 {
     (void)state;
     for (size_t run = 0; run < RUN_COUNT; run++) {
@@ -225,7 +225,7 @@ static void totals_of_the_rows_are_those_of_sql(void **state)
 
 /* ---- one place in both ---- */
 
-static void a_difference_on_and_one_back_is_the_same_location(void **state)
+static void next_and_previous_difference_return_to_the_same_row(void **state)
 {
     (void)state;
     for (size_t run = 0; run < RUN_COUNT; run++) {
@@ -302,7 +302,7 @@ static void both_runs_are_at_the_chosen_row(void **state)
     }
 }
 
-static void the_other_run_and_back_is_the_same_location(void **state)
+static void switching_to_the_other_run_and_back_returns_to_the_same_event(void **state)
 {
     (void)state;
     for (size_t run = 0; run < RUN_COUNT; run++) {
@@ -379,7 +379,7 @@ static void a_what_if_differs_as_two_recordings_do(void **state)
     }
 }
 
-static void nothing_differs_between_a_trace_and_itself(void **state)
+static void comparing_a_trace_with_itself_shows_no_difference(void **state)
 {
     struct tui_app app;
 
@@ -402,7 +402,7 @@ static bool stop(void)
     return true;
 }
 
-static void a_long_comparison_is_stopped_and_begun_again(void **state)
+static void a_long_comparison_can_be_stopped_and_restarted(void **state)
 {
     struct tui_app app;
 
@@ -423,16 +423,16 @@ static void a_long_comparison_is_stopped_and_begun_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_the_command_and_add_up),
-        cmocka_unit_test(a_row_is_what_is_inside_it),
-        cmocka_unit_test(totals_of_the_rows_are_those_of_sql),
-        cmocka_unit_test(a_difference_on_and_one_back_is_the_same_location),
+        cmocka_unit_test(rows_equal_those_of_the_command_and_add_up),
+        cmocka_unit_test(the_contents_of_a_row_add_up_to_it),
+        cmocka_unit_test(totals_of_the_rows_equal_sql),
+        cmocka_unit_test(next_and_previous_difference_return_to_the_same_row),
         cmocka_unit_test(both_runs_are_at_the_chosen_row),
-        cmocka_unit_test(the_other_run_and_back_is_the_same_location),
+        cmocka_unit_test(switching_to_the_other_run_and_back_returns_to_the_same_event),
         cmocka_unit_test(the_largest_difference_comes_first),
         cmocka_unit_test(a_what_if_differs_as_two_recordings_do),
-        cmocka_unit_test(nothing_differs_between_a_trace_and_itself),
-        cmocka_unit_test(a_long_comparison_is_stopped_and_begun_again),
+        cmocka_unit_test(comparing_a_trace_with_itself_shows_no_difference),
+        cmocka_unit_test(a_long_comparison_can_be_stopped_and_restarted),
     };
     int failed = cmocka_run_group_tests_name("tui/diff", tests, NULL, NULL);
 

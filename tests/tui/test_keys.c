@@ -50,7 +50,7 @@ static void every_action_is_reached_by_each_of_its_keys(void **state)
     }
 }
 
-static void no_two_actions_have_one_name(void **state)
+static void action_names_are_unique(void **state)
 {
     (void)state;
     for (int i = 0; i < TUI_ACTION_COUNT; i++) {
@@ -63,7 +63,7 @@ static void no_two_actions_have_one_name(void **state)
     }
 }
 
-static void a_count_goes_with_the_action_after_it(void **state)
+static void a_count_applies_to_the_next_action(void **state)
 {
     struct tui_command command;
 
@@ -78,7 +78,7 @@ static void a_count_goes_with_the_action_after_it(void **state)
     assert_int_equal(command.count, TUI_COUNT_MAX);
 }
 
-static void a_zero_is_an_action_unless_it_goes_on_a_count(void **state)
+static void zero_is_an_action_unless_it_continues_a_count(void **state)
 {
     struct tui_command command;
 
@@ -89,7 +89,7 @@ static void a_zero_is_an_action_unless_it_goes_on_a_count(void **state)
     assert_int_equal(command.count, 10);
 }
 
-static void a_sequence_waits_for_its_rest_and_escape_leaves_it(void **state)
+static void a_key_sequence_waits_for_its_rest_and_escape_cancels_it(void **state)
 {
     struct tui_command command;
 
@@ -127,10 +127,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_action_is_reached_by_each_of_its_keys),
-        cmocka_unit_test(no_two_actions_have_one_name),
-        cmocka_unit_test(a_count_goes_with_the_action_after_it),
-        cmocka_unit_test(a_zero_is_an_action_unless_it_goes_on_a_count),
-        cmocka_unit_test(a_sequence_waits_for_its_rest_and_escape_leaves_it),
+        cmocka_unit_test(action_names_are_unique),
+        cmocka_unit_test(a_count_applies_to_the_next_action),
+        cmocka_unit_test(zero_is_an_action_unless_it_continues_a_count),
+        cmocka_unit_test(a_key_sequence_waits_for_its_rest_and_escape_cancels_it),
         cmocka_unit_test(keys_are_read_as_they_are_written),
     };
 

@@ -16,7 +16,7 @@
 #include "tests/tui/session.h"
 
 /* From the middle of the run, and from its ends. */
-static void forwards_and_back_is_the_same_screen(void **state)
+static void stepping_forwards_and_back_shows_the_same_screen(void **state)
 {
     static const char *const VERBS[][2] = {{"i", "I"}, {"s", "S"}, {"r", "R"}, {"]", "["},
                                            {")", "("}, {"}", "{"}, {"p", "P"}};
@@ -51,7 +51,7 @@ static void forwards_and_back_is_the_same_screen(void **state)
 }
 
 /* u shows the function that called, at the line of the call, and d leads back to the same screen. */
-static void the_callers_of_a_line_are_walked(void **state)
+static void keys_u_and_d_walk_the_call_stack(void **state)
 {
     static const char NET[] = "import torch\nimport torch.nn as nn\n\n\n"
                               "class Block(nn.Module):\n"
@@ -100,7 +100,7 @@ static void the_callers_of_a_line_are_walked(void **state)
     tui_app_release(&app);
 }
 
-static void jumps_lead_back_and_forward(void **state)
+static void the_jump_list_leads_back_and_forward(void **state)
 {
     struct tui_app app;
 
@@ -120,7 +120,7 @@ static void jumps_lead_back_and_forward(void **state)
     tui_app_release(&app);
 }
 
-static void a_break_on_a_line_is_run_to_both_ways(void **state)
+static void a_breakpoint_on_a_line_is_reached_in_both_directions(void **state)
 {
     struct tui_app app;
     uint64_t hits[3];
@@ -145,7 +145,7 @@ static void a_break_on_a_line_is_run_to_both_ways(void **state)
     tui_app_release(&app);
 }
 
-static void a_hit_names_its_place_and_breakpoints_may_ignore_hits_or_stop_once(void **state)
+static void breakpoints_report_their_location_and_support_ignore_and_once(void **state)
 {
     struct tui_app app;
     uint64_t third;
@@ -165,7 +165,7 @@ static void a_hit_names_its_place_and_breakpoints_may_ignore_hits_or_stop_once(v
     tui_app_release(&app);
 }
 
-static void alloc_and_free_of_a_block_are_two_ends(void **state)
+static void the_percent_key_jumps_between_alloc_and_free(void **state)
 {
     struct tui_app app;
     uint64_t made;
@@ -209,12 +209,12 @@ static void marks_stay_in_the_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forwards_and_back_is_the_same_screen),
-        cmocka_unit_test(the_callers_of_a_line_are_walked),
-        cmocka_unit_test(jumps_lead_back_and_forward),
-        cmocka_unit_test(a_break_on_a_line_is_run_to_both_ways),
-        cmocka_unit_test(a_hit_names_its_place_and_breakpoints_may_ignore_hits_or_stop_once),
-        cmocka_unit_test(alloc_and_free_of_a_block_are_two_ends),
+        cmocka_unit_test(stepping_forwards_and_back_shows_the_same_screen),
+        cmocka_unit_test(keys_u_and_d_walk_the_call_stack),
+        cmocka_unit_test(the_jump_list_leads_back_and_forward),
+        cmocka_unit_test(a_breakpoint_on_a_line_is_reached_in_both_directions),
+        cmocka_unit_test(breakpoints_report_their_location_and_support_ignore_and_once),
+        cmocka_unit_test(the_percent_key_jumps_between_alloc_and_free),
         cmocka_unit_test(marks_stay_in_the_trace),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static void assert_no_difference(const char *path, int w, int h, const char *key
     tui_app_release(&without);
 }
 
-static void precomputed_runs_change_no_screen(void **state)
+static void precomputed_runs_do_not_change_the_screen(void **state)
 {
     static const char KEYS[] = "gw <space>j<space>jl<space>hGk<space><space>D<space>D5klhl<C-r>"
                                "gtsss]gw jjl jl gkgwk gd<space>gDq:set batch=13<enter>gw<C-r>";
@@ -71,7 +71,7 @@ static void precomputed_runs_change_no_screen(void **state)
     assert_no_difference(session_trace("variables", "checkpoint=blocks"), 120, 40, KEYS);
 }
 
-static void it_ends_and_a_flip_then_runs_nothing(void **state)
+static void precomputation_ends_and_later_what_ifs_need_no_run(void **state)
 {
     struct tui_app app;
     uint64_t made;
@@ -101,7 +101,7 @@ static void it_ends_and_a_flip_then_runs_nothing(void **state)
 }
 
 /* Whether it is asked for, or two traces are compared: then the panel has to be open. */
-static void nothing_is_precomputed_when_it_is_not_wanted(void **state)
+static void nothing_is_precomputed_when_it_is_disabled(void **state)
 {
     struct tui_app app;
 
@@ -126,7 +126,7 @@ static void nothing_is_precomputed_when_it_is_not_wanted(void **state)
     tui_app_release(&app);
 }
 
-static void a_flip_shows_the_state_that_a_fresh_run_has(void **state)
+static void a_precomputed_what_if_equals_a_fresh_run(void **state)
 {
     struct tui_app app;
     struct vs_error err = VS_ERROR_INIT;
@@ -193,7 +193,7 @@ static void a_key_that_needs_the_running_what_if_waits_for_it(void **state)
     flip_in_its_midst('j', "jl", 1);
 }
 
-static void a_recording_that_is_being_written_is_not_precomputed(void **state)
+static void nothing_is_precomputed_for_a_recording_in_progress(void **state)
 {
     const char *path = session_trace("variables", "steps=2");
     struct tui_app app;
@@ -215,7 +215,7 @@ static void a_recording_that_is_being_written_is_not_precomputed(void **state)
     tui_app_release(&app);
 }
 
-static void the_table_of_what_helps_and_the_panel_share_their_runs(void **state)
+static void the_sweep_view_and_the_toggle_panel_share_their_runs(void **state)
 {
     struct tui_app app;
     uint64_t made;
@@ -237,13 +237,13 @@ static void the_table_of_what_helps_and_the_panel_share_their_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(precomputed_runs_change_no_screen),
-        cmocka_unit_test(it_ends_and_a_flip_then_runs_nothing),
-        cmocka_unit_test(nothing_is_precomputed_when_it_is_not_wanted),
-        cmocka_unit_test(a_flip_shows_the_state_that_a_fresh_run_has),
+        cmocka_unit_test(precomputed_runs_do_not_change_the_screen),
+        cmocka_unit_test(precomputation_ends_and_later_what_ifs_need_no_run),
+        cmocka_unit_test(nothing_is_precomputed_when_it_is_disabled),
+        cmocka_unit_test(a_precomputed_what_if_equals_a_fresh_run),
         cmocka_unit_test(a_key_that_needs_the_running_what_if_waits_for_it),
-        cmocka_unit_test(the_table_of_what_helps_and_the_panel_share_their_runs),
-        cmocka_unit_test(a_recording_that_is_being_written_is_not_precomputed),
+        cmocka_unit_test(the_sweep_view_and_the_toggle_panel_share_their_runs),
+        cmocka_unit_test(nothing_is_precomputed_for_a_recording_in_progress),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -64,7 +64,7 @@ static void random_keys_type(struct tui_app *app, uint32_t seed, int count)
 }
 
 /* Drawing outside of a surface is an assertion or found by a sanitizer; a cursor that is lost is found here. */
-static void random_keys_and_sizes_leave_a_session_whole(void **state)
+static void random_keys_and_sizes_keep_a_session_consistent(void **state)
 {
     struct tui_app app;
 
@@ -81,7 +81,7 @@ static void random_keys_and_sizes_leave_a_session_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_keys_and_sizes_leave_a_session_whole),
+        cmocka_unit_test(random_keys_and_sizes_keep_a_session_consistent),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -150,7 +150,7 @@ static void screen_compare(const struct screen *screen, const char *trace, const
     tui_app_release(&app);
 }
 
-static void screens_are_as_they_were(void **state)
+static void screens_equal_their_golden_files(void **state)
 {
     const char *trace = program_path("screens.db");
     const char *other = program_path("changed.db");
@@ -222,7 +222,7 @@ static void keys_page(struct vs_text *out)
     vs_text_add(out, CONDITIONS);
 }
 
-static void the_table_of_keys_in_the_docs_is_that_of_the_program(void **state)
+static void the_key_table_in_the_docs_equals_that_of_the_program(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
 
@@ -235,8 +235,8 @@ static void the_table_of_keys_in_the_docs_is_that_of_the_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens_are_as_they_were),
-        cmocka_unit_test(the_table_of_keys_in_the_docs_is_that_of_the_program),
+        cmocka_unit_test(screens_equal_their_golden_files),
+        cmocka_unit_test(the_key_table_in_the_docs_equals_that_of_the_program),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -149,7 +149,7 @@ static void expect_restored(struct tty *tty, const struct termios *after)
     expect_last(vs_text_get(&tty->out), "\033[?1000l", "\033[?1000h");
 }
 
-static void however_it_ends_the_terminal_is_as_it_was(void **state)
+static void the_terminal_is_restored_however_the_program_ends(void **state)
 {
     static const int SIGNALS[] = {SIGTERM, SIGHUP,  SIGINT, SIGQUIT,
                                   SIGSEGV, SIGABRT, SIGBUS, SIGFPE};
@@ -175,7 +175,7 @@ static void however_it_ends_the_terminal_is_as_it_was(void **state)
     }
 }
 
-static void a_key_that_quits_gives_the_terminal_back(void **state)
+static void quitting_restores_the_terminal(void **state)
 {
     static const char *const KEYS[] = {"Q", "q", "\003", ":q\r"};
 
@@ -218,7 +218,7 @@ static void an_unusable_terminal_is_refused(void **state)
     }
 }
 
-static void without_a_terminal_it_says_what_to_do(void **state)
+static void without_a_terminal_tui_fails_with_a_message(void **state)
 {
     struct program p = program_run("tui", session_trace("variables", NULL), NULL);
 
@@ -308,7 +308,7 @@ static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **s
 }
 
 /* Its <esc>, read as a key, would leave the program. */
-static void a_sequence_that_no_key_sends_is_passed_over(void **state)
+static void an_unknown_escape_sequence_is_ignored(void **state)
 {
     static const char UNKNOWN[] = "\033[57;20;16~gb";
     struct termios after;
@@ -324,7 +324,7 @@ static void a_sequence_that_no_key_sends_is_passed_over(void **state)
     vs_text_release(&tty.out);
 }
 
-static void a_copy_goes_to_the_clipboard_and_into_a_file(void **state)
+static void copying_writes_to_the_clipboard_and_to_a_file(void **state)
 {
     struct termios after;
     struct tty tty;
@@ -526,15 +526,15 @@ static void a_terminal_shows_what_dump_prints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(however_it_ends_the_terminal_is_as_it_was),
-        cmocka_unit_test(a_key_that_quits_gives_the_terminal_back),
+        cmocka_unit_test(the_terminal_is_restored_however_the_program_ends),
+        cmocka_unit_test(quitting_restores_the_terminal),
         cmocka_unit_test(an_unusable_terminal_is_refused),
-        cmocka_unit_test(without_a_terminal_it_says_what_to_do),
+        cmocka_unit_test(without_a_terminal_tui_fails_with_a_message),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
-        cmocka_unit_test(a_sequence_that_no_key_sends_is_passed_over),
-        cmocka_unit_test(a_copy_goes_to_the_clipboard_and_into_a_file),
+        cmocka_unit_test(an_unknown_escape_sequence_is_ignored),
+        cmocka_unit_test(copying_writes_to_the_clipboard_and_to_a_file),
         cmocka_unit_test(a_key_sends_only_what_changed),
         cmocka_unit_test(a_terminal_shows_what_dump_prints),
     };

@@ -18,7 +18,7 @@
 #include "tests/tui/session.h"
 
 /* At an out-of-memory it is not known what would have been read later. */
-static void at_the_end_of_a_trace_no_later_use_is_claimed(void **state)
+static void at_the_end_of_a_trace_no_later_use_is_shown(void **state)
 {
     const char *path = program_path("oom.db");
     struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
@@ -127,7 +127,7 @@ static void tiny_trace_write(const char *path, uint64_t count, bool complete)
     assert_int_equal(sto_writer_close(w, complete, &err), VS_OK);
 }
 
-static void a_recording_that_runs_is_followed(void **state)
+static void a_recording_in_progress_is_followed(void **state)
 {
     char *path = strdup(program_path("growing.db"));
     struct vs_error err = VS_ERROR_INIT;
@@ -161,7 +161,7 @@ static void a_recording_that_runs_is_followed(void **state)
 }
 
 /* What a recording has got since is compared too. */
-static void a_recording_that_runs_is_compared(void **state)
+static void a_recording_in_progress_is_compared(void **state)
 {
     char *path = strdup(program_path("growing2.db"));
     char *other = strdup(program_path("grown.db"));
@@ -189,7 +189,7 @@ static void a_recording_that_runs_is_compared(void **state)
     free(other);
 }
 
-static void a_trace_of_nothing_or_next_to_it_can_be_looked_at(void **state)
+static void traces_of_up_to_three_events_can_be_viewed(void **state)
 {
     static const char KEYS[] =
         "iIsSrR][)(}{fFcCpPgp!%*#bBW+-=0vzhlHLjkGgg<enter><space>/x<enter>nNyYoO%xa";
@@ -249,12 +249,12 @@ static void a_trace_without_its_derived_tables_shows_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_claimed),
+        cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_shown),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
-        cmocka_unit_test(a_recording_that_runs_is_followed),
-        cmocka_unit_test(a_recording_that_runs_is_compared),
-        cmocka_unit_test(a_trace_of_nothing_or_next_to_it_can_be_looked_at),
+        cmocka_unit_test(a_recording_in_progress_is_followed),
+        cmocka_unit_test(a_recording_in_progress_is_compared),
+        cmocka_unit_test(traces_of_up_to_three_events_can_be_viewed),
         cmocka_unit_test(a_trace_without_its_derived_tables_shows_the_same),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static char *file_text(const char *path)
     return vs_text_take(&text);
 }
 
-static void a_run_and_a_pane_are_written_as_files(void **state)
+static void a_run_and_a_pane_can_be_written_to_files(void **state)
 {
     const char *trace = session_trace("variables", NULL);
     char *csv = strdup(program_path("events.csv"));
@@ -95,7 +95,7 @@ static void a_run_and_a_pane_are_written_as_files(void **state)
     free(pane);
 }
 
-static void filters_stack_and_are_forgotten(void **state)
+static void filters_combine_and_can_be_cleared(void **state)
 {
     struct tui_app app;
 
@@ -112,7 +112,7 @@ static void filters_stack_and_are_forgotten(void **state)
     tui_app_release(&app);
 }
 
-static void a_search_goes_round_and_backwards(void **state)
+static void a_search_wraps_around_and_runs_backwards(void **state)
 {
     struct tui_app app;
     const struct tui_list *list;
@@ -136,7 +136,7 @@ static void a_search_goes_round_and_backwards(void **state)
     tui_app_release(&app);
 }
 
-static void a_command_is_completed_and_a_wrong_one_answered(void **state)
+static void a_command_is_completed_and_an_unknown_one_refused(void **state)
 {
     struct tui_app app;
 
@@ -170,10 +170,10 @@ static void a_command_is_completed_and_a_wrong_one_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_and_a_pane_are_written_as_files),
-        cmocka_unit_test(filters_stack_and_are_forgotten),
-        cmocka_unit_test(a_search_goes_round_and_backwards),
-        cmocka_unit_test(a_command_is_completed_and_a_wrong_one_answered),
+        cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),
+        cmocka_unit_test(filters_combine_and_can_be_cleared),
+        cmocka_unit_test(a_search_wraps_around_and_runs_backwards),
+        cmocka_unit_test(a_command_is_completed_and_an_unknown_one_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -87,7 +87,7 @@ static void expect_same(struct rpl_trace *a, struct rpl_trace *b, const char *na
     must(x.status, &err);
 }
 
-static void nothing_changed_gives_the_recorded_run_event_for_event(void **state)
+static void unchanged_settings_give_the_recorded_run_event_for_event(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct alloc_facts facts;
@@ -310,7 +310,7 @@ static void thirty_thirty_thirty_forty(struct small *s)
 /*
  * On one of 100 MiB the two that are free go back first: 90, then 30, then 70. On one of 64 MiB the third does not fit.
  */
-static void a_smaller_device_gives_back_in_need_and_then_runs_out(void **state)
+static void a_smaller_device_flushes_its_cache_before_it_runs_out(void **state)
 {
     struct small s;
     uint64_t last = 0;
@@ -381,7 +381,7 @@ static void roundup_divisions_round_requests_again(void **state)
  * 5 MiB in a segment of 20 MiB, 30 MiB in one of its own, the 5 given back, 45 MiB in another: 95 MiB. Expandable:
  * maps of 20 and 20 for 35 MiB; then 40 more at the end, behind the 30: 80 MiB.
  */
-static void expandable_segments_grow_what_is_there(void **state)
+static void expandable_segments_extend_existing_segments(void **state)
 {
     struct small s;
     uint64_t last = 0;
@@ -435,7 +435,7 @@ static void a_recorded_out_of_memory_can_fit_a_larger_device(void **state)
  * Two segments go back and one of 40 MiB comes. Recognized by the address: at the allocation's it was need, so a
  * larger device keeps them (60 MiB and 40); elsewhere it was empty_cache, which a larger device does too.
  */
-static void empty_cache_is_a_request_and_a_flush_in_need_is_none(void **state)
+static void empty_cache_is_replayed_and_a_flush_under_pressure_is_not(void **state)
 {
     for (int is_need = 0; is_need < 2; is_need++) {
         struct small s;
@@ -466,7 +466,7 @@ static void empty_cache_is_a_request_and_a_flush_in_need_is_none(void **state)
  * The block of 12 MiB waits for another stream, so the next 12 MiB need memory of their own; then it is free, and is
  * used again.
  */
-static void a_block_that_waits_for_a_stream_is_not_used_again(void **state)
+static void a_block_waiting_for_a_stream_is_not_reused(void **state)
 {
     struct small s;
 
@@ -517,7 +517,7 @@ static void a_flush_before_out_of_memory_shows_the_capacity_of_the_device(void *
     small_end(&s);
 }
 
-static void what_needs_the_net_is_refused_and_why(void **state)
+static void toggles_that_need_the_net_are_refused_with_the_reason(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct small s;
@@ -534,7 +534,7 @@ static void what_needs_the_net_is_refused_and_why(void **state)
 }
 
 /* A trace comes from a file, and files come from strangers. */
-static void events_that_cannot_be_are_refused(void **state)
+static void impossible_events_are_refused(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct small s;
@@ -574,22 +574,22 @@ static void events_that_cannot_be_are_refused(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_changed_gives_the_recorded_run_event_for_event,
+        cmocka_unit_test_setup_teardown(unchanged_settings_give_the_recorded_run_event_for_event,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(a_sweep_of_an_imported_trace_changes_allocator_settings,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(another_devices_events_keep_their_locations,
                                         trace_folder_setup, trace_folder_teardown),
-        cmocka_unit_test(a_smaller_device_gives_back_in_need_and_then_runs_out),
+        cmocka_unit_test(a_smaller_device_flushes_its_cache_before_it_runs_out),
         cmocka_unit_test(max_split_size_keeps_large_blocks_whole),
         cmocka_unit_test(roundup_divisions_round_requests_again),
-        cmocka_unit_test(expandable_segments_grow_what_is_there),
+        cmocka_unit_test(expandable_segments_extend_existing_segments),
         cmocka_unit_test(a_recorded_out_of_memory_can_fit_a_larger_device),
-        cmocka_unit_test(empty_cache_is_a_request_and_a_flush_in_need_is_none),
-        cmocka_unit_test(a_block_that_waits_for_a_stream_is_not_used_again),
+        cmocka_unit_test(empty_cache_is_replayed_and_a_flush_under_pressure_is_not),
+        cmocka_unit_test(a_block_waiting_for_a_stream_is_not_reused),
         cmocka_unit_test(a_flush_before_out_of_memory_shows_the_capacity_of_the_device),
-        cmocka_unit_test(what_needs_the_net_is_refused_and_why),
-        cmocka_unit_test(events_that_cannot_be_are_refused),
+        cmocka_unit_test(toggles_that_need_the_net_are_refused_with_the_reason),
+        cmocka_unit_test(impossible_events_are_refused),
     };
 
     if (argc > 1)

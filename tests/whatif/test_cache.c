@@ -125,7 +125,7 @@ static void assert_fresh(const struct wif_result *result, struct rpl_trace *base
     rpl_trace_free(fresh);
 }
 
-static void what_is_kept_is_what_running_it_again_gives(void **state)
+static void a_cached_run_equals_a_fresh_one(void **state)
 {
     /* on, off, on, two together, and in the memory of one that is gone */
     static const char *const ASKED[] = {"inplace=on",
@@ -156,7 +156,7 @@ static void what_is_kept_is_what_running_it_again_gives(void **state)
     rpl_trace_free(base);
 }
 
-static void whole_runs_take_no_more_than_they_may(void **state)
+static void cached_runs_stay_within_the_memory_limit(void **state)
 {
     static const char *const ASKED[] = {"batch=2", "batch=3",  "batch=5",
                                         "batch=6", "amp=bf16", "zero-grad=zeros"};
@@ -241,7 +241,7 @@ static void assert_seeks(const struct wif_result *result, struct rpl_trace *base
 #define IS_SMALL(small, large) ((small) < (large) / 2)
 #endif
 
-static void a_compressed_run_gives_the_same_answers(void **state)
+static void a_compressed_run_gives_the_same_results(void **state)
 {
     static const char *const ASKED[] = {"inplace=on", "batch=3", "amp=bf16", "checkpoint=blocks"};
     struct rpl_trace *base = net_trace(NET, NULL);
@@ -294,7 +294,7 @@ static bool stop(void *user, uint64_t done, uint64_t total)
     return --*calls > 0;
 }
 
-static void what_was_stopped_is_no_answer_and_what_fails_is_one(void **state)
+static void a_stopped_run_is_not_cached_and_a_failed_one_is(void **state)
 {
     struct rpl_trace *base = net_trace(NET, NULL);
     struct wif_cache *cache = wif_cache_new(base, CAPACITY);
@@ -318,7 +318,7 @@ static void what_was_stopped_is_no_answer_and_what_fails_is_one(void **state)
     rpl_trace_free(base);
 }
 
-static void a_run_too_large_to_be_kept_is_given_up(void **state)
+static void a_run_too_large_to_be_cached_is_abandoned(void **state)
 {
     struct rpl_trace *base = net_trace(NET, NULL);
     struct wif_cache *cache =
@@ -332,7 +332,7 @@ static void a_run_too_large_to_be_kept_is_given_up(void **state)
     rpl_trace_free(base);
 }
 
-static void what_is_looked_at_outlives_what_is_forgotten(void **state)
+static void a_result_in_use_survives_clearing_the_cache(void **state)
 {
     struct rpl_trace *base = net_trace(NET, NULL);
     struct wif_cache *cache = wif_cache_new(base, CAPACITY);
@@ -353,12 +353,12 @@ static void what_is_looked_at_outlives_what_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept_is_what_running_it_again_gives),
-        cmocka_unit_test(whole_runs_take_no_more_than_they_may),
-        cmocka_unit_test(a_compressed_run_gives_the_same_answers),
-        cmocka_unit_test(what_was_stopped_is_no_answer_and_what_fails_is_one),
-        cmocka_unit_test(a_run_too_large_to_be_kept_is_given_up),
-        cmocka_unit_test(what_is_looked_at_outlives_what_is_forgotten),
+        cmocka_unit_test(a_cached_run_equals_a_fresh_one),
+        cmocka_unit_test(cached_runs_stay_within_the_memory_limit),
+        cmocka_unit_test(a_compressed_run_gives_the_same_results),
+        cmocka_unit_test(a_stopped_run_is_not_cached_and_a_failed_one_is),
+        cmocka_unit_test(a_run_too_large_to_be_cached_is_abandoned),
+        cmocka_unit_test(a_result_in_use_survives_clearing_the_cache),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void check_simple(struct rpl_trace *base, const char *net)
     }
 }
 
-static void every_sample_net_has_a_curve_that_runs_as_promised(void **state)
+static void every_point_of_a_curve_has_its_promised_peak_when_run(void **state)
 {
     (void)state;
     for (size_t n = 0; n < NET_COUNT; n++) {
@@ -156,7 +156,7 @@ static void every_sample_net_has_a_curve_that_runs_as_promised(void **state)
 }
 
 /* ResNet-152, batch 16: sqrt saves a third, blocks 57 %; articles have 55 % for the schedule of the square root. */
-static void the_plan_beats_the_blocks_of_resnet152(void **state)
+static void the_plan_beats_checkpointing_all_blocks_of_resnet152(void **state)
 {
     struct rpl_trace *base = net_trace("sample_nets/resnet152.py", "batch=16 steps=2");
     struct figures off;
@@ -179,7 +179,7 @@ static void the_plan_beats_the_blocks_of_resnet152(void **state)
  * A net of a thousand layers: under a seventh of the memory for under a third more work ("Training Deep Nets with
  * Sublinear Memory Cost": 48 GB to 7 GB for 30 % more time).
  */
-static void a_thousand_layers_fit_into_a_seventh(void **state)
+static void a_net_of_a_thousand_layers_fits_into_a_seventh_of_its_memory(void **state)
 {
     struct rpl_trace *base = net_trace("sample_nets/resnet1001.py", "steps=1");
     struct figures off;
@@ -221,9 +221,9 @@ static void a_search_can_be_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample_net_has_a_curve_that_runs_as_promised),
-        cmocka_unit_test(the_plan_beats_the_blocks_of_resnet152),
-        cmocka_unit_test(a_thousand_layers_fit_into_a_seventh),
+        cmocka_unit_test(every_point_of_a_curve_has_its_promised_peak_when_run),
+        cmocka_unit_test(the_plan_beats_checkpointing_all_blocks_of_resnet152),
+        cmocka_unit_test(a_net_of_a_thousand_layers_fits_into_a_seventh_of_its_memory),
         cmocka_unit_test(a_search_can_be_stopped),
     };
 

@@ -46,7 +46,7 @@ static void assert_run(const struct rpl_run *run, struct rpl_trace *trace)
     rpl_summary_release(&sum);
 }
 
-static void before_and_after_are_those_of_the_two_runs(void **state)
+static void before_and_after_equal_the_figures_of_the_two_runs(void **state)
 {
     static const char *const toggles[] = {"checkpoint=blocks", "inplace=on", "batch=3"};
     struct vs_error err = VS_ERROR_INIT;
@@ -151,7 +151,7 @@ static void the_largest_batch_fits_and_the_next_does_not(void **state)
 }
 
 /* What does not fit the device says what it needs: the peak without a limit. */
-static void what_does_not_fit_says_what_it_needs(void **state)
+static void a_toggle_that_does_not_fit_has_the_memory_it_needs(void **state)
 {
     struct rpl_trace *base = net_trace("sample_nets/variables.py", NULL);
     struct wif_sweep wide = {NULL, 0, 0};
@@ -195,7 +195,7 @@ static bool next(void *user, const struct wif_sweep *known, const char *label)
     return true;
 }
 
-static void the_table_has_each_toggle_and_the_best_together(void **state)
+static void the_sweep_has_each_toggle_and_the_best_combination(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/resnet_small.py", NULL);
     struct wif_sweep sweep = {NULL, 0, 0};
@@ -264,7 +264,7 @@ static void assert_same_tables(const struct wif_sweep *a, const struct wif_sweep
 }
 
 /* With memory for all runs, and for hardly one. */
-static void cached_what_ifs_make_the_same_table(void **state)
+static void cached_what_ifs_give_the_same_sweep(void **state)
 {
     static const uint64_t CAPACITIES[] = {UINT64_C(256) << 20, UINT64_C(1) << 20};
     struct rpl_trace *base = net_trace("tests/nets/conv_small.py", NULL);
@@ -297,7 +297,7 @@ static void cached_what_ifs_make_the_same_table(void **state)
     rpl_trace_free(base);
 }
 
-static void a_trace_without_a_net_has_no_table(void **state)
+static void a_trace_without_a_net_has_no_sweep(void **state)
 {
     struct wif_sweep sweep = {NULL, 0, 0};
     const struct wif_sweep_options options = {.capacity = 0};
@@ -315,12 +315,12 @@ static void a_trace_without_a_net_has_no_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_and_after_are_those_of_the_two_runs),
+        cmocka_unit_test(before_and_after_equal_the_figures_of_the_two_runs),
         cmocka_unit_test(the_largest_batch_fits_and_the_next_does_not),
-        cmocka_unit_test(what_does_not_fit_says_what_it_needs),
-        cmocka_unit_test(the_table_has_each_toggle_and_the_best_together),
-        cmocka_unit_test(cached_what_ifs_make_the_same_table),
-        cmocka_unit_test(a_trace_without_a_net_has_no_table),
+        cmocka_unit_test(a_toggle_that_does_not_fit_has_the_memory_it_needs),
+        cmocka_unit_test(the_sweep_has_each_toggle_and_the_best_combination),
+        cmocka_unit_test(cached_what_ifs_give_the_same_sweep),
+        cmocka_unit_test(a_trace_without_a_net_has_no_sweep),
     };
 
     return cmocka_run_group_tests_name("whatif/sweep", tests, NULL, NULL);

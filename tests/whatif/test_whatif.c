@@ -148,7 +148,7 @@ static void assert_phase(const struct grid_case *c, int64_t step, const struct r
             (unsigned long long)ran->requested_end, (unsigned long long)ran->requested_peak);
 }
 
-static void phases_from_events_are_those_of_the_allocator(void **state)
+static void phase_figures_from_events_equal_those_of_the_allocator(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -179,7 +179,7 @@ static void phases_from_events_are_those_of_the_allocator(void **state)
     }
 }
 
-static void counts_from_events_are_those_of_the_engine(void **state)
+static void counts_from_events_equal_those_of_the_engine(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -245,7 +245,7 @@ static void assert_same_events(struct rpl_trace *a, struct rpl_trace *b)
     vs_free(y);
 }
 
-static void a_what_if_of_a_what_if_is_the_direct_one(void **state)
+static void a_what_if_of_a_what_if_equals_the_direct_one(void **state)
 {
     struct rpl_trace *plain = rpl_trace_new();
     struct rpl_trace *one = rpl_trace_new();
@@ -271,7 +271,7 @@ static void a_what_if_of_a_what_if_is_the_direct_one(void **state)
     rpl_trace_free(direct);
 }
 
-static void a_trace_without_a_net_says_why_it_cannot_answer(void **state)
+static void a_trace_without_a_net_gives_the_reason_for_no_what_if(void **state)
 {
     struct rpl_trace *base = rpl_trace_new();
     struct rpl_trace *out = rpl_trace_new();
@@ -284,7 +284,7 @@ static void a_trace_without_a_net_says_why_it_cannot_answer(void **state)
     rpl_trace_free(out);
 }
 
-static void a_full_device_is_an_answer(void **state)
+static void running_out_of_memory_is_a_valid_result(void **state)
 {
     struct rpl_trace *base = rpl_trace_new();
     struct rpl_trace *out = rpl_trace_new();
@@ -326,11 +326,11 @@ static void a_toggle_that_the_program_does_not_know_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_from_events_are_those_of_the_allocator),
-        cmocka_unit_test(counts_from_events_are_those_of_the_engine),
-        cmocka_unit_test(a_what_if_of_a_what_if_is_the_direct_one),
-        cmocka_unit_test(a_trace_without_a_net_says_why_it_cannot_answer),
-        cmocka_unit_test(a_full_device_is_an_answer),
+        cmocka_unit_test(phase_figures_from_events_equal_those_of_the_allocator),
+        cmocka_unit_test(counts_from_events_equal_those_of_the_engine),
+        cmocka_unit_test(a_what_if_of_a_what_if_equals_the_direct_one),
+        cmocka_unit_test(a_trace_without_a_net_gives_the_reason_for_no_what_if),
+        cmocka_unit_test(running_out_of_memory_is_a_valid_result),
         cmocka_unit_test(a_toggle_that_the_program_does_not_know_is_named),
     };
 

@@ -60,7 +60,7 @@ static void has(const struct answer *a, const char *part)
 }
 
 /* Without backward the graph of a step lives until the loop's names are bound again: two are alive at the peak. */
-static void eval_rises_because_the_step_before_is_still_alive(void **state)
+static void a_higher_peak_under_eval_is_explained_by_the_previous_step(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "grad=eval");
 
@@ -71,7 +71,7 @@ static void eval_rises_because_the_step_before_is_still_alive(void **state)
     release(&a);
 }
 
-static void sqrt_over_two_children_is_one_segment(void **state)
+static void sqrt_over_two_children_is_reported_as_one_segment(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "checkpoint=sqrt");
 
@@ -85,7 +85,7 @@ static void sqrt_over_two_children_is_one_segment(void **state)
 }
 
 /* Where a toggle works, but not at the peak, the figures of the phase in which it works are those of the runs. */
-static void an_effect_elsewhere_is_named_with_its_phase(void **state)
+static void an_effect_outside_the_peak_is_named_with_its_phase(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "drop-outputs=on");
     uint64_t before = 0, after = 0;
@@ -110,7 +110,7 @@ static void an_effect_elsewhere_is_named_with_its_phase(void **state)
     release(&a);
 }
 
-static void what_grows_is_named_by_category(void **state)
+static void the_category_that_grows_is_named(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "optimizer=adam");
     const uint64_t grown =
@@ -123,7 +123,7 @@ static void what_grows_is_named_by_category(void **state)
     release(&a);
 }
 
-static void a_lower_peak_needs_no_reason(void **state)
+static void a_lower_peak_gets_no_explanation(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "checkpoint=blocks");
 
@@ -136,11 +136,11 @@ static void a_lower_peak_needs_no_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eval_rises_because_the_step_before_is_still_alive),
-        cmocka_unit_test(sqrt_over_two_children_is_one_segment),
-        cmocka_unit_test(an_effect_elsewhere_is_named_with_its_phase),
-        cmocka_unit_test(what_grows_is_named_by_category),
-        cmocka_unit_test(a_lower_peak_needs_no_reason),
+        cmocka_unit_test(a_higher_peak_under_eval_is_explained_by_the_previous_step),
+        cmocka_unit_test(sqrt_over_two_children_is_reported_as_one_segment),
+        cmocka_unit_test(an_effect_outside_the_peak_is_named_with_its_phase),
+        cmocka_unit_test(the_category_that_grows_is_named),
+        cmocka_unit_test(a_lower_peak_gets_no_explanation),
     };
 
     return cmocka_run_group_tests_name("whatif/why", tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void equal_stacks_have_equal_numbers(void **state)
     vs_callstacks_release(&stacks);
 }
 
-static void a_stack_gives_its_frames_back(void **state)
+static void the_frames_of_an_added_stack_can_be_read_back(void **state)
 {
     struct vs_callstacks stacks = {.frames = NULL};
     const struct vs_callstack *stack;
@@ -69,7 +69,7 @@ static void a_stack_gives_its_frames_back(void **state)
     vs_callstacks_release(&stacks);
 }
 
-static void stacks_that_differ_in_what_they_say_are_two(void **state)
+static void stacks_with_different_attributes_are_stored_separately(void **state)
 {
     struct vs_callstacks stacks = {.frames = NULL};
     struct vs_callstack about = {.op = 0};
@@ -90,8 +90,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_stacks_have_equal_numbers),
-        cmocka_unit_test(a_stack_gives_its_frames_back),
-        cmocka_unit_test(stacks_that_differ_in_what_they_say_are_two),
+        cmocka_unit_test(the_frames_of_an_added_stack_can_be_read_back),
+        cmocka_unit_test(stacks_with_different_attributes_are_stored_separately),
     };
 
     return cmocka_run_group_tests_name("base/callstack", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static enum vs_status figure(void *user, const char *name, const struct cli_expr
     return vs_fail(err, VS_E_NOT_FOUND, "no figure %s", name);
 }
 
-static void expressions_have_the_values_of_arithmetic(void **state)
+static void expressions_are_evaluated_with_the_usual_precedence(void **state)
 {
     static const struct {
         const char *text;
@@ -69,7 +69,7 @@ static void expressions_have_the_values_of_arithmetic(void **state)
     }
 }
 
-static void what_is_no_expression_is_refused_with_its_text(void **state)
+static void an_invalid_expression_is_refused_with_its_text(void **state)
 {
     static const char *const BAD[] = {"",        "1 +",    "(1",      "1 2",          "1 / 0",
                                       "peak",    "1 = 1",  "2 MiB",   "peak(before",  "1 and",
@@ -86,7 +86,7 @@ static void what_is_no_expression_is_refused_with_its_text(void **state)
     }
 }
 
-static void deep_brackets_are_refused(void **state)
+static void deeply_nested_brackets_are_refused(void **state)
 {
     char text[1001];
     struct vs_error err = VS_ERROR_INIT;
@@ -98,7 +98,7 @@ static void deep_brackets_are_refused(void **state)
     assert_int_equal(cli_expr_value(text, NULL, figure, NULL, &value, &err), VS_E_SYNTAX);
 }
 
-static void a_text_has_its_figures_in_their_formats(void **state)
+static void figures_in_a_text_are_formatted_as_declared(void **state)
 {
     struct vs_text out = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -120,10 +120,10 @@ static void a_text_has_its_figures_in_their_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions_have_the_values_of_arithmetic),
-        cmocka_unit_test(what_is_no_expression_is_refused_with_its_text),
-        cmocka_unit_test(deep_brackets_are_refused),
-        cmocka_unit_test(a_text_has_its_figures_in_their_formats),
+        cmocka_unit_test(expressions_are_evaluated_with_the_usual_precedence),
+        cmocka_unit_test(an_invalid_expression_is_refused_with_its_text),
+        cmocka_unit_test(deeply_nested_brackets_are_refused),
+        cmocka_unit_test(figures_in_a_text_are_formatted_as_declared),
     };
 
     return cmocka_run_group_tests_name("cli/lesson/expr", tests, NULL, NULL);

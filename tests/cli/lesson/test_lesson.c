@@ -16,7 +16,7 @@
 #define GOOD                                                                                       \
     "# lesson: 7 A title\n# claim: Do\n#   this: now.\n" RUNS CASE "AFTER = False\n# no head\n"
 
-static void a_head_is_read_up_to_the_first_line_of_code(void **state)
+static void a_lesson_header_ends_at_the_first_line_of_code(void **state)
 {
     struct cli_lesson lesson = {.number = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -57,7 +57,7 @@ static void a_figure_has_a_label_an_expression_and_a_format(void **state)
     cli_lesson_release(&lesson);
 }
 
-static void what_is_wrong_in_a_head_is_refused_with_its_line(void **state)
+static void an_invalid_lesson_header_is_refused_with_its_line(void **state)
 {
     static const struct {
         const char *text;
@@ -99,9 +99,9 @@ static void what_is_wrong_in_a_head_is_refused_with_its_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_is_read_up_to_the_first_line_of_code),
+        cmocka_unit_test(a_lesson_header_ends_at_the_first_line_of_code),
         cmocka_unit_test(a_figure_has_a_label_an_expression_and_a_format),
-        cmocka_unit_test(what_is_wrong_in_a_head_is_refused_with_its_line),
+        cmocka_unit_test(an_invalid_lesson_header_is_refused_with_its_line),
     };
 
     return cmocka_run_group_tests_name("cli/lesson/lesson", tests, NULL, NULL);

@@ -16,7 +16,7 @@
 #include "tests/engine/alloc_rig.h"
 
 /* A: 1 -> 512, 512, 513 -> 1024, 1 MiB share a 2 MiB segment; 1 MiB + 1 B goes to a 20 MiB one. */
-static void small_and_large_pools_part_at_one_mebibyte(void **state)
+static void requests_up_to_one_mebibyte_use_the_small_pool(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *b[5];
@@ -61,7 +61,7 @@ static void small_and_large_pools_part_at_one_mebibyte(void **state)
 /*
  * B: the second rounds to 10 MiB but fits the 15 MiB tail; 11 MiB + 512 leaves 1 MiB - 512 of its segment: not split.
  */
-static void mid_sizes_share_a_segment_of_twenty_mebibytes(void **state)
+static void medium_requests_share_a_segment_of_twenty_mebibytes(void **state)
 {
     struct alloc_rig rig;
 
@@ -162,7 +162,7 @@ static void the_memory_fraction_counts_whole_segments(void **state)
 }
 
 /* F: max_split 128: the cached 200 MiB serve neither 50 (would be split) nor 170 (20 MiB too large), but 190. */
-static void an_oversize_block_is_never_cut(void **state)
+static void an_oversize_block_is_never_split(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *block;
@@ -221,7 +221,7 @@ static void expandable_segments_grow_by_granules(void **state)
  * H: 200 MiB device. 5 x 30 MiB map 40+20+40+20+40. The granules 40-80 inside the free range 30-90 are unmapped, so 60
  * MiB fit at the end.
  */
-static void expandable_segments_give_back_their_middle(void **state)
+static void expandable_segments_unmap_unused_pages_in_the_middle(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *b[5];
@@ -301,7 +301,7 @@ static void the_best_fit_is_the_smallest_then_the_lowest(void **state)
     alloc_rig_release(&rig);
 }
 
-static void a_request_of_an_exbibyte_is_refused_before_anything_else(void **state)
+static void a_request_of_an_exbibyte_is_refused_at_once(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *block;
@@ -318,7 +318,7 @@ static void a_request_of_an_exbibyte_is_refused_before_anything_else(void **stat
 }
 
 /* With throw_on_cudamalloc_oom a request over the limit is refused without flush or retry, and is counted. */
-static void an_early_refusal_leaves_the_cache_alone(void **state)
+static void an_early_refusal_does_not_flush_the_cache(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *block;
@@ -341,7 +341,7 @@ static void an_early_refusal_leaves_the_cache_alone(void **state)
  * left: 70 takes a segment (the block would be 50 too large), and for 66 only the one cached block that is large
  * enough is returned.
  */
-static void oversize_blocks_go_back_before_the_whole_cache(void **state)
+static void oversize_blocks_are_released_before_the_whole_cache(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *b[3];
@@ -443,20 +443,20 @@ static void requests_are_rounded_as_configured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_and_large_pools_part_at_one_mebibyte),
-        cmocka_unit_test(mid_sizes_share_a_segment_of_twenty_mebibytes),
+        cmocka_unit_test(requests_up_to_one_mebibyte_use_the_small_pool),
+        cmocka_unit_test(medium_requests_share_a_segment_of_twenty_mebibytes),
         cmocka_unit_test(a_large_block_is_split_only_above_one_mebibyte),
         cmocka_unit_test(a_full_device_returns_cached_memory_and_retries),
         cmocka_unit_test(the_memory_fraction_counts_whole_segments),
-        cmocka_unit_test(an_oversize_block_is_never_cut),
+        cmocka_unit_test(an_oversize_block_is_never_split),
         cmocka_unit_test(expandable_segments_grow_by_granules),
-        cmocka_unit_test(expandable_segments_give_back_their_middle),
+        cmocka_unit_test(expandable_segments_unmap_unused_pages_in_the_middle),
         cmocka_unit_test(streams_do_not_share_blocks),
         cmocka_unit_test(two_workspaces_share_a_segment),
         cmocka_unit_test(the_best_fit_is_the_smallest_then_the_lowest),
-        cmocka_unit_test(a_request_of_an_exbibyte_is_refused_before_anything_else),
-        cmocka_unit_test(an_early_refusal_leaves_the_cache_alone),
-        cmocka_unit_test(oversize_blocks_go_back_before_the_whole_cache),
+        cmocka_unit_test(a_request_of_an_exbibyte_is_refused_at_once),
+        cmocka_unit_test(an_early_refusal_does_not_flush_the_cache),
+        cmocka_unit_test(oversize_blocks_are_released_before_the_whole_cache),
         cmocka_unit_test(garbage_collection_returns_the_oldest_segments),
         cmocka_unit_test(requests_are_rounded_as_configured),
     };

@@ -97,7 +97,7 @@ static void spaces_and_a_last_comma_do_not_matter(void **state)
     parsed("   ");
 }
 
-static void one_division_holds_for_every_size(void **state)
+static void a_single_division_applies_to_every_size(void **state)
 {
     const struct eng_alloc_conf conf = parsed("roundup_power2_divisions:8");
 
@@ -110,7 +110,7 @@ static void one_division_holds_for_every_size(void **state)
  * 64 MiB is interval 6, 256 is 8: the first covers everything below too, 128 (7) stays off, '>' starts at the last one
  * given.
  */
-static void a_list_of_divisions_fills_intervals(void **state)
+static void a_list_of_divisions_covers_its_size_intervals(void **state)
 {
     static const uint32_t expected[ENG_ROUNDUP_INTERVALS] = {2, 2, 2, 2, 2, 2, 2, 0,
                                                              4, 4, 4, 4, 4, 4, 4, 4};
@@ -182,7 +182,7 @@ static void settings_of_pytorch_that_are_not_supported_are_refused(void **state)
 }
 
 /* A good key before a bad one must not take effect. */
-static void a_refused_text_changes_nothing(void **state)
+static void a_refused_configuration_changes_nothing(void **state)
 {
     (void)state;
     refused("expandable_segments:True,max_split_size_mb:1", VS_E_VALUE, "max_split_size_mb");
@@ -213,11 +213,11 @@ int main(void)
         cmocka_unit_test(every_key_is_read),
         cmocka_unit_test(keys_without_effect_on_memory_are_accepted),
         cmocka_unit_test(spaces_and_a_last_comma_do_not_matter),
-        cmocka_unit_test(one_division_holds_for_every_size),
-        cmocka_unit_test(a_list_of_divisions_fills_intervals),
+        cmocka_unit_test(a_single_division_applies_to_every_size),
+        cmocka_unit_test(a_list_of_divisions_covers_its_size_intervals),
         cmocka_unit_test(a_value_that_is_not_legal_is_refused_by_name),
         cmocka_unit_test(settings_of_pytorch_that_are_not_supported_are_refused),
-        cmocka_unit_test(a_refused_text_changes_nothing),
+        cmocka_unit_test(a_refused_configuration_changes_nothing),
         cmocka_unit_test(the_keys_are_listed_with_their_legal_values),
     };
 

@@ -67,7 +67,7 @@ static void returned_ranges_join_and_are_used_first(void **state)
     eng_sim_driver_free(sim);
 }
 
-static void a_full_device_refuses(void **state)
+static void a_full_device_refuses_a_segment(void **state)
 {
     struct eng_sim_driver *sim = eng_sim_driver_new(
         &(struct eng_sim_options){.total_bytes = 100 * MIB, .used_bytes = 30 * MIB});
@@ -90,7 +90,7 @@ static void a_full_device_refuses(void **state)
 }
 
 /* 13 MiB takes 14 of the device. */
-static void grants_are_whole_granules(void **state)
+static void granted_sizes_are_whole_granules(void **state)
 {
     struct eng_sim_driver *sim =
         eng_sim_driver_new(&(struct eng_sim_options){.total_bytes = 14 * MIB});
@@ -104,7 +104,7 @@ static void grants_are_whole_granules(void **state)
     eng_sim_driver_free(sim);
 }
 
-static void given_addresses_come_first_and_leave_no_hole(void **state)
+static void prescribed_addresses_are_used_first_and_merge_when_freed(void **state)
 {
     struct eng_sim_driver *sim =
         eng_sim_driver_new(&(struct eng_sim_options){.total_bytes = 100 * MIB});
@@ -122,7 +122,7 @@ static void given_addresses_come_first_and_leave_no_hole(void **state)
     eng_sim_driver_free(sim);
 }
 
-static void reserved_address_space_costs_nothing(void **state)
+static void reserved_address_space_uses_no_memory(void **state)
 {
     struct eng_sim_driver *sim =
         eng_sim_driver_new(&(struct eng_sim_options){.total_bytes = 100 * MIB});
@@ -192,7 +192,7 @@ static void check_search(const struct eng_set *set, const struct eng_set_node *n
     assert_ptr_equal(eng_set_floor(set, key), floor);
 }
 
-static void a_set_is_ordered_whatever_goes_in_and_out(void **state)
+static void a_set_stays_ordered_under_insertions_and_removals(void **state)
 {
     static struct eng_set_node nodes[NODES];
     static bool is_in[NODES];
@@ -255,11 +255,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_are_placed_back_to_back),
         cmocka_unit_test(returned_ranges_join_and_are_used_first),
-        cmocka_unit_test(a_full_device_refuses),
-        cmocka_unit_test(grants_are_whole_granules),
-        cmocka_unit_test(given_addresses_come_first_and_leave_no_hole),
-        cmocka_unit_test(reserved_address_space_costs_nothing),
-        cmocka_unit_test(a_set_is_ordered_whatever_goes_in_and_out),
+        cmocka_unit_test(a_full_device_refuses_a_segment),
+        cmocka_unit_test(granted_sizes_are_whole_granules),
+        cmocka_unit_test(prescribed_addresses_are_used_first_and_merge_when_freed),
+        cmocka_unit_test(reserved_address_space_uses_no_memory),
+        cmocka_unit_test(a_set_stays_ordered_under_insertions_and_removals),
         cmocka_unit_test(the_tree_of_a_set_is_balanced),
     };
 

@@ -104,7 +104,7 @@ static void a_block_another_stream_used_waits_for_the_next_allocation(void **sta
     rig_release(&rig);
 }
 
-static void its_own_stream_is_no_other_stream(void **state)
+static void a_block_recorded_on_its_own_stream_is_freed_at_once(void **state)
 {
     struct rig rig;
     struct eng_block *block;
@@ -149,7 +149,7 @@ static void a_block_waits_for_every_stream_that_used_it(void **state)
     rig_release(&rig);
 }
 
-static void one_block_can_be_completed_out_of_turn(void **state)
+static void a_free_can_be_completed_out_of_order(void **state)
 {
     struct rig rig;
     struct eng_block *b[3];
@@ -239,7 +239,7 @@ static void a_private_pool_shares_nothing(void **state)
     rig_release(&rig);
 }
 
-static void a_private_pools_memory_stays_until_nobody_uses_it(void **state)
+static void a_private_pools_memory_is_kept_until_its_last_user_ends(void **state)
 {
     struct rig rig;
 
@@ -262,7 +262,7 @@ static void a_private_pools_memory_stays_until_nobody_uses_it(void **state)
     rig_release(&rig);
 }
 
-static void a_region_can_be_for_one_stream(void **state)
+static void a_pool_region_can_apply_to_one_stream(void **state)
 {
     struct rig rig;
     struct eng_block *block;
@@ -279,7 +279,7 @@ static void a_region_can_be_for_one_stream(void **state)
 }
 
 /* Inside a region: no waiting, no flush; the event of a block used by another stream is recorded after the region. */
-static void a_region_neither_flushes_nor_waits(void **state)
+static void a_pool_region_neither_flushes_the_cache_nor_waits_for_streams(void **state)
 {
     struct rig rig;
     struct eng_block *shared;
@@ -302,7 +302,7 @@ static void a_region_neither_flushes_nor_waits(void **state)
     rig_release(&rig);
 }
 
-static void an_oom_counts_what_private_pools_keep(void **state)
+static void an_oom_counts_memory_kept_by_private_pools(void **state)
 {
     struct rig rig;
     struct eng_block *block;
@@ -328,7 +328,7 @@ static void an_oom_counts_what_private_pools_keep(void **state)
  * reserved), then 50 more would be needed: refused. The flush unmaps all 40 free MiB in one range, and the last attempt
  * needs 100: out of memory.
  */
-static void a_growth_that_fails_half_way_leaves_free_memory(void **state)
+static void a_growth_that_fails_halfway_keeps_the_mapped_part_free(void **state)
 {
     struct rig rig;
     struct eng_block *b[3];
@@ -352,7 +352,7 @@ static void a_growth_that_fails_half_way_leaves_free_memory(void **state)
 }
 
 /* When the last block of an area is unmapped its address space is released, and a new area has another address. */
-static void an_empty_expandable_segment_vanishes(void **state)
+static void an_empty_expandable_segment_is_removed(void **state)
 {
     struct rig rig;
     struct eng_block *block;
@@ -391,7 +391,7 @@ static void a_smaller_reserve_makes_more_segments(void **state)
 }
 
 /* Turned off: the rest of an expandable segment is no longer used. Turned on again: it is. */
-static void expandable_blocks_rest_while_the_setting_is_off(void **state)
+static void expandable_segments_are_unused_while_the_setting_is_off(void **state)
 {
     struct rig rig;
     struct eng_block *block;
@@ -421,20 +421,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_another_stream_used_waits_for_the_next_allocation),
-        cmocka_unit_test(its_own_stream_is_no_other_stream),
+        cmocka_unit_test(a_block_recorded_on_its_own_stream_is_freed_at_once),
         cmocka_unit_test(a_block_waits_for_every_stream_that_used_it),
-        cmocka_unit_test(one_block_can_be_completed_out_of_turn),
+        cmocka_unit_test(a_free_can_be_completed_out_of_order),
         cmocka_unit_test(emptying_the_cache_waits_for_the_device),
         cmocka_unit_test(a_waiting_block_does_not_merge),
         cmocka_unit_test(a_private_pool_shares_nothing),
-        cmocka_unit_test(a_private_pools_memory_stays_until_nobody_uses_it),
-        cmocka_unit_test(a_region_can_be_for_one_stream),
-        cmocka_unit_test(a_region_neither_flushes_nor_waits),
-        cmocka_unit_test(an_oom_counts_what_private_pools_keep),
-        cmocka_unit_test(a_growth_that_fails_half_way_leaves_free_memory),
-        cmocka_unit_test(an_empty_expandable_segment_vanishes),
+        cmocka_unit_test(a_private_pools_memory_is_kept_until_its_last_user_ends),
+        cmocka_unit_test(a_pool_region_can_apply_to_one_stream),
+        cmocka_unit_test(a_pool_region_neither_flushes_the_cache_nor_waits_for_streams),
+        cmocka_unit_test(an_oom_counts_memory_kept_by_private_pools),
+        cmocka_unit_test(a_growth_that_fails_halfway_keeps_the_mapped_part_free),
+        cmocka_unit_test(an_empty_expandable_segment_is_removed),
         cmocka_unit_test(a_smaller_reserve_makes_more_segments),
-        cmocka_unit_test(expandable_blocks_rest_while_the_setting_is_off),
+        cmocka_unit_test(expandable_segments_are_unused_while_the_setting_is_off),
     };
 
     return cmocka_run_group_tests_name("engine/alloc_pools", tests, NULL, NULL);

@@ -16,7 +16,7 @@
 #include "engine/alloc/alloc_internal.h"
 #include "tests/engine/alloc_rig.h"
 
-static void peaks_and_sums_are_reset_apart(void **state)
+static void peaks_and_totals_are_reset_separately(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *block;
@@ -38,7 +38,7 @@ static void peaks_and_sums_are_reset_apart(void **state)
     alloc_rig_release(&rig);
 }
 
-static void the_owner_keeps_a_pointer_in_the_block(void **state)
+static void a_block_keeps_the_user_data_of_its_owner(void **state)
 {
     struct alloc_rig rig;
     struct eng_block *block;
@@ -56,7 +56,7 @@ static void the_owner_keeps_a_pointer_in_the_block(void **state)
 }
 
 /* Two blocks in one segment: the blocks of the view cover the segment, and their sums are the statistics. */
-static void the_view_tiles_segments_in_address_order(void **state)
+static void the_blocks_of_a_view_fill_segments_in_address_order(void **state)
 {
     struct alloc_rig rig;
     struct eng_segment it = {0};
@@ -113,9 +113,9 @@ static void an_oom_is_described_with_its_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(peaks_and_sums_are_reset_apart),
-        cmocka_unit_test(the_owner_keeps_a_pointer_in_the_block),
-        cmocka_unit_test(the_view_tiles_segments_in_address_order),
+        cmocka_unit_test(peaks_and_totals_are_reset_separately),
+        cmocka_unit_test(a_block_keeps_the_user_data_of_its_owner),
+        cmocka_unit_test(the_blocks_of_a_view_fill_segments_in_address_order),
         cmocka_unit_test(an_oom_is_described_with_its_figures),
     };
 

@@ -152,7 +152,7 @@ static void a_recorded_run_is_replayed_without_a_difference(void **state)
     eng_record_release(&list);
 }
 
-static void a_snapshot_of_nothing_is_replayed(void **unused)
+static void an_empty_snapshot_is_replayed(void **unused)
 {
     struct alloc_facts nothing = {.file = "empty_snapshot.pickle.gz", .is_start_empty = true};
     void *state = &nothing;
@@ -174,7 +174,7 @@ static void small_state(struct eng_record_state *state)
 }
 
 /* A free without its alloc in the trace: at the start the block has its rounded size. */
-static void a_block_freed_in_the_trace_was_there_at_the_start(void **unused)
+static void a_block_freed_without_an_allocation_is_in_the_initial_state(void **unused)
 {
     const struct eng_record_event events[] = {
         {.kind = ENG_ALLOC_EV_FREE_REQUESTED, .address = 0x10300000, .bytes = 1500000},
@@ -199,7 +199,7 @@ static void a_block_freed_in_the_trace_was_there_at_the_start(void **unused)
 }
 
 /* 16.5 MiB requested of 17 MiB: the 0.5 MiB after them are too small for a block and belong to it. */
-static void what_is_too_small_to_split_off_belongs_to_the_block(void **unused)
+static void a_remainder_too_small_to_split_belongs_to_the_block(void **unused)
 {
     const struct eng_record_event events[] = {
         {.kind = ENG_ALLOC_EV_FREE_REQUESTED, .address = 0x10300000, .bytes = 17301504},
@@ -288,7 +288,7 @@ static void events_that_do_not_lead_to_the_state_are_refused(void **unused)
     eng_record_state_release(&final);
 }
 
-static void a_state_that_cannot_be_is_refused(void **unused)
+static void an_inconsistent_state_is_refused(void **unused)
 {
     struct eng_record_state state = {0};
     struct vs_error err = VS_ERROR_INIT;
@@ -309,7 +309,7 @@ static void a_state_that_cannot_be_is_refused(void **unused)
 }
 
 /* Replays one event from small_state; the error names the first difference. */
-static void a_trace_that_is_not_the_allocators_is_noticed(void **unused)
+static void a_history_the_allocator_cannot_produce_is_detected(void **unused)
 {
     static const struct eng_record_event wrong[] = {
         {.kind = ENG_ALLOC_EV_ALLOC, .address = 0x10300200, .bytes = 2097152},
@@ -429,7 +429,7 @@ static void spoil_and_replay(const char *name, uint64_t seed, unsigned *refused,
     eng_record_release(&list);
 }
 
-static void a_spoiled_trace_is_refused_or_noticed(void **unused)
+static void a_corrupted_history_is_refused_or_detected(void **unused)
 {
     static const char *const names[] = {"attention_3g.0.txt", "expandable_3gpu_oom.1.txt",
                                         "nca_custom_kernel_step.0.txt"};
@@ -446,7 +446,7 @@ static void a_spoiled_trace_is_refused_or_noticed(void **unused)
     assert_in_range(noticed, 20, 300);
 }
 
-static void the_page_has_the_number_of_replayed_events(void **unused)
+static void the_page_states_the_number_of_replayed_events(void **unused)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct alloc_facts facts;
@@ -464,15 +464,15 @@ int main(void)
     static char names[MAX_ROWS][128];
     static struct CMUnitTest tests[MAX_ROWS];
     const struct CMUnitTest others[] = {
-        cmocka_unit_test(a_snapshot_of_nothing_is_replayed),
-        cmocka_unit_test(a_block_freed_in_the_trace_was_there_at_the_start),
-        cmocka_unit_test(what_is_too_small_to_split_off_belongs_to_the_block),
+        cmocka_unit_test(an_empty_snapshot_is_replayed),
+        cmocka_unit_test(a_block_freed_without_an_allocation_is_in_the_initial_state),
+        cmocka_unit_test(a_remainder_too_small_to_split_belongs_to_the_block),
         cmocka_unit_test(the_size_of_a_block_follows_from_a_later_neighbour),
         cmocka_unit_test(events_that_do_not_lead_to_the_state_are_refused),
-        cmocka_unit_test(a_state_that_cannot_be_is_refused),
-        cmocka_unit_test(a_trace_that_is_not_the_allocators_is_noticed),
-        cmocka_unit_test(a_spoiled_trace_is_refused_or_noticed),
-        cmocka_unit_test(the_page_has_the_number_of_replayed_events),
+        cmocka_unit_test(an_inconsistent_state_is_refused),
+        cmocka_unit_test(a_history_the_allocator_cannot_produce_is_detected),
+        cmocka_unit_test(a_corrupted_history_is_refused_or_detected),
+        cmocka_unit_test(the_page_states_the_number_of_replayed_events),
     };
     struct vs_error err = VS_ERROR_INIT;
     size_t count = 0;

@@ -168,7 +168,7 @@ static size_t rerun(const struct program *p, const struct eng_alloc_conf *record
     return equal;
 }
 
-static void its_own_settings_give_the_recorded_events(void **state)
+static void rerunning_with_the_recorded_settings_gives_the_recorded_events(void **state)
 {
     size_t ooms = 0, flushes = 0, events = 0;
 
@@ -232,7 +232,7 @@ static void other_settings_serve_the_same_requests(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_own_settings_give_the_recorded_events),
+        cmocka_unit_test(rerunning_with_the_recorded_settings_gives_the_recorded_events),
         cmocka_unit_test(other_settings_serve_the_same_requests),
     };
 

@@ -130,7 +130,7 @@ static const char *node_order(const struct rig *rig, char *buf, size_t size)
     return buf;
 }
 
-static void what_was_made_later_runs_first_and_leaves_as_soon_as_they_can(void **state)
+static void backward_runs_the_newest_node_first_and_leaves_as_soon_as_ready(void **state)
 {
     static const int64_t SIZES[] = {2};
     char order[300];
@@ -158,7 +158,7 @@ static void what_was_made_later_runs_first_and_leaves_as_soon_as_they_can(void *
     rig_release(&rig);
 }
 
-static void saved_tensors_go_when_their_node_has_run(void **state)
+static void saved_tensors_are_released_when_their_node_has_run(void **state)
 {
     static const int64_t SIZES[] = {2};
     char text[300];
@@ -186,7 +186,7 @@ static void saved_tensors_go_when_their_node_has_run(void **state)
 
 /* ---- eng_grad ---- */
 
-static void grad_gives_gradients_and_accumulates_nowhere(void **state)
+static void autograd_grad_returns_gradients_without_accumulating(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -223,7 +223,7 @@ static void grad_gives_gradients_and_accumulates_nowhere(void **state)
     rig_release(&rig);
 }
 
-static void grad_leaves_unrequested_nodes_untouched(void **state)
+static void autograd_grad_does_not_run_nodes_it_does_not_need(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -310,7 +310,7 @@ static void square_free(void *user)
     ((struct square_user *)user)->frees++;
 }
 
-static void a_custom_node_saves_runs_and_is_freed_once(void **state)
+static void a_custom_node_saves_tensors_runs_and_is_freed_once(void **state)
 {
     static const int64_t SIZES[] = {2};
 
@@ -354,7 +354,7 @@ static void a_custom_node_saves_runs_and_is_freed_once(void **state)
     }
 }
 
-static void an_input_given_back_by_a_custom_function_is_a_tensor_of_its_own(void **state)
+static void an_input_returned_by_a_custom_function_is_a_new_tensor(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct square_user user = {.gives_nothing = true};
@@ -378,7 +378,7 @@ static void an_input_given_back_by_a_custom_function_is_a_tensor_of_its_own(void
     rig_release(&rig);
 }
 
-static void a_custom_function_of_nothing_that_requires_grad_makes_no_node(void **state)
+static void a_custom_function_without_inputs_that_require_grad_makes_no_node(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct square_user user = {0};
@@ -438,14 +438,14 @@ int main(void)
         cmocka_unit_test(a_gradient_that_others_hold_is_copied),
         cmocka_unit_test(a_gradient_of_other_strides_is_copied_to_the_leafs),
         cmocka_unit_test(a_second_gradient_is_added_in_place),
-        cmocka_unit_test(what_was_made_later_runs_first_and_leaves_as_soon_as_they_can),
-        cmocka_unit_test(saved_tensors_go_when_their_node_has_run),
-        cmocka_unit_test(grad_gives_gradients_and_accumulates_nowhere),
-        cmocka_unit_test(grad_leaves_unrequested_nodes_untouched),
+        cmocka_unit_test(backward_runs_the_newest_node_first_and_leaves_as_soon_as_ready),
+        cmocka_unit_test(saved_tensors_are_released_when_their_node_has_run),
+        cmocka_unit_test(autograd_grad_returns_gradients_without_accumulating),
+        cmocka_unit_test(autograd_grad_does_not_run_nodes_it_does_not_need),
         cmocka_unit_test(a_deep_graph_runs_and_is_freed_without_recursion),
-        cmocka_unit_test(a_custom_node_saves_runs_and_is_freed_once),
-        cmocka_unit_test(an_input_given_back_by_a_custom_function_is_a_tensor_of_its_own),
-        cmocka_unit_test(a_custom_function_of_nothing_that_requires_grad_makes_no_node),
+        cmocka_unit_test(a_custom_node_saves_tensors_runs_and_is_freed_once),
+        cmocka_unit_test(an_input_returned_by_a_custom_function_is_a_new_tensor),
+        cmocka_unit_test(a_custom_function_without_inputs_that_require_grad_makes_no_node),
         cmocka_unit_test(writing_to_a_view_reaches_base_and_every_later_use),
     };
 

@@ -367,7 +367,7 @@ PROGRAM(half_to_float)
     eng_unref(loss);
 }
 
-static void programs_take_and_give_back_memory_as_pytorch_does(void **state)
+static void programs_allocate_and_free_as_pytorch_does(void **state)
 {
 #define ROW(name)                                                                                  \
     {                                                                                              \
@@ -392,7 +392,7 @@ static void programs_take_and_give_back_memory_as_pytorch_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_take_and_give_back_memory_as_pytorch_does),
+        cmocka_unit_test(programs_allocate_and_free_as_pytorch_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

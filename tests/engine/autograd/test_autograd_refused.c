@@ -87,7 +87,7 @@ static void a_saved_tensor_that_was_overwritten_is_refused_with_both_versions(vo
     rig_release(&rig);
 }
 
-static void what_the_loop_wrote_has_no_line(void **state)
+static void an_overwrite_by_the_training_loop_is_reported_without_a_line(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -110,7 +110,7 @@ static void what_the_loop_wrote_has_no_line(void **state)
     rig_release(&rig);
 }
 
-static void a_write_through_a_view_or_a_detached_twin_is_seen(void **state)
+static void a_write_through_a_view_or_a_detached_alias_is_detected(void **state)
 {
     static const int64_t SIZES[] = {2, 2};
     struct rig rig;
@@ -161,7 +161,7 @@ static void a_leaf_or_a_view_of_it_cannot_be_written_to(void **state)
     rig_release(&rig);
 }
 
-static void only_a_scalar_that_requires_grad_is_a_root(void **state)
+static void backward_needs_a_scalar_that_requires_grad(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -183,7 +183,7 @@ static void only_a_scalar_that_requires_grad_is_a_root(void **state)
     rig_release(&rig);
 }
 
-static void requires_grad_is_for_floating_leaves(void **state)
+static void requires_grad_needs_a_floating_point_leaf(void **state)
 {
     static const int64_t SIZES[] = {2};
     struct rig rig;
@@ -234,7 +234,7 @@ static void a_gradient_of_a_wrong_shape_is_refused(void **state)
     rig_release(&rig);
 }
 
-static void a_part_of_several_cannot_be_written_to(void **state)
+static void an_output_of_a_multi_output_view_cannot_be_written_in_place(void **state)
 {
     struct rig rig;
     struct eng_ret parts;
@@ -263,13 +263,13 @@ int main(void)
         cmocka_unit_test(a_second_backward_is_refused_where_something_was_saved),
         cmocka_unit_test(a_second_backward_through_a_written_view_is_refused),
         cmocka_unit_test(a_saved_tensor_that_was_overwritten_is_refused_with_both_versions),
-        cmocka_unit_test(what_the_loop_wrote_has_no_line),
-        cmocka_unit_test(a_write_through_a_view_or_a_detached_twin_is_seen),
+        cmocka_unit_test(an_overwrite_by_the_training_loop_is_reported_without_a_line),
+        cmocka_unit_test(a_write_through_a_view_or_a_detached_alias_is_detected),
         cmocka_unit_test(a_leaf_or_a_view_of_it_cannot_be_written_to),
-        cmocka_unit_test(only_a_scalar_that_requires_grad_is_a_root),
-        cmocka_unit_test(requires_grad_is_for_floating_leaves),
+        cmocka_unit_test(backward_needs_a_scalar_that_requires_grad),
+        cmocka_unit_test(requires_grad_needs_a_floating_point_leaf),
         cmocka_unit_test(a_gradient_of_a_wrong_shape_is_refused),
-        cmocka_unit_test(a_part_of_several_cannot_be_written_to),
+        cmocka_unit_test(an_output_of_a_multi_output_view_cannot_be_written_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

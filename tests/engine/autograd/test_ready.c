@@ -23,7 +23,7 @@ static T *loss_of(struct eng *e, T *x, T *y)
     return sum_of(e, product);
 }
 
-static void leaves_are_noted_in_the_order_of_their_gradients(void **state)
+static void leaves_become_ready_in_the_order_of_their_gradients(void **state)
 {
     struct rig rig;
     T *leaves[3], *loss;
@@ -47,7 +47,7 @@ static void leaves_are_noted_in_the_order_of_their_gradients(void **state)
     rig_release(&rig);
 }
 
-static void a_second_gradient_is_refused_until_all_have_one(void **state)
+static void a_second_gradient_before_all_leaves_are_ready_is_refused(void **state)
 {
     struct rig rig;
     T *leaves[2], *loss;
@@ -78,8 +78,8 @@ static void a_second_gradient_is_refused_until_all_have_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leaves_are_noted_in_the_order_of_their_gradients),
-        cmocka_unit_test(a_second_gradient_is_refused_until_all_have_one),
+        cmocka_unit_test(leaves_become_ready_in_the_order_of_their_gradients),
+        cmocka_unit_test(a_second_gradient_before_all_leaves_are_ready_is_refused),
     };
 
     return cmocka_run_group_tests_name("engine/ready", tests, NULL, NULL);

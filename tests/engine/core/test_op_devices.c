@@ -117,7 +117,7 @@ static void calls_are_refused_where_pytorch_refuses_them(void **state)
 /* ---- ops without a derivative, which op_cases.def does not have ---- */
 
 /* Whether PyTorch 2.15 takes a number on the host as the second and as the first operand. */
-static void comparisons_take_a_number_on_the_host(void **state)
+static void comparisons_accept_a_zero_dimensional_tensor_on_the_cpu(void **state)
 {
     static const struct {
         enum eng_op_id op;
@@ -165,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_refused_where_pytorch_refuses_them),
-        cmocka_unit_test(comparisons_take_a_number_on_the_host),
+        cmocka_unit_test(comparisons_accept_a_zero_dimensional_tensor_on_the_cpu),
     };
 
     return cmocka_run_group_tests_name("engine/core/op_devices", tests, NULL, NULL);

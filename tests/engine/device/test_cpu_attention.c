@@ -215,7 +215,7 @@ static void long_sequences_take_several_tiles(void **state)
     }
 }
 
-static void a_row_that_sees_nothing_is_zero(void **state)
+static void a_fully_masked_row_is_zero(void **state)
 {
     struct tv_rng r = {8082};
     struct att a;
@@ -273,7 +273,7 @@ static void dropout_drops_the_same_elements_forward_and_backward(void **state)
     assert_true(fabs((double)dropped / total - 0.3) < 0.01);
 }
 
-static void gradients_not_asked_for_may_be_absent(void **state)
+static void unrequested_gradients_may_be_null(void **state)
 {
     struct tv_rng r = {8084};
     struct att a = att_make(&r, VS_F32, 9, 9);
@@ -289,9 +289,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_agrees_with_masks_and_shared_heads),
         cmocka_unit_test(long_sequences_take_several_tiles),
-        cmocka_unit_test(a_row_that_sees_nothing_is_zero),
+        cmocka_unit_test(a_fully_masked_row_is_zero),
         cmocka_unit_test(dropout_drops_the_same_elements_forward_and_backward),
-        cmocka_unit_test(gradients_not_asked_for_may_be_absent),
+        cmocka_unit_test(unrequested_gradients_may_be_null),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,7 +223,7 @@ static void empty_batches_give_zero_gradients(void **state)
 /*
  * conv_transpose2d with output padding: the gradient of the input of a convolution that does not reach its last rows.
  */
-static void inputs_that_no_output_sees_get_zero(void **state)
+static void inputs_that_no_output_reads_get_a_zero_gradient(void **state)
 {
     struct tv_rng r = {13};
     struct shape s = {2, 3, 4, 8, 9, 2, 2, {{3, 3}, {0, 0}, {1, 1}, 1}};
@@ -277,7 +277,7 @@ int main(void)
         cmocka_unit_test(random_convolutions_agree_on_any_strides),
         cmocka_unit_test(common_shapes_agree),
         cmocka_unit_test(empty_batches_give_zero_gradients),
-        cmocka_unit_test(inputs_that_no_output_sees_get_zero),
+        cmocka_unit_test(inputs_that_no_output_reads_get_a_zero_gradient),
         cmocka_unit_test(same_convolution_gives_same_bits),
     };
 

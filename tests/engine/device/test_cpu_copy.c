@@ -224,7 +224,7 @@ static void memory_is_aligned_and_comes_back_from_the_cache(void **state)
     assert_int_equal(cached, 0);
 }
 
-static void memory_kept_is_bounded_by_memory_used(void **state)
+static void cached_memory_is_bounded_by_memory_in_use(void **state)
 {
     const struct eng_kernels *k = eng_kernels_cpu();
     uint64_t in_use;
@@ -292,7 +292,7 @@ int main(void)
         cmocka_unit_test(integers_beyond_doubles_are_kept),
         cmocka_unit_test(item_reads_floats_as_doubles),
         cmocka_unit_test(memory_is_aligned_and_comes_back_from_the_cache),
-        cmocka_unit_test(memory_kept_is_bounded_by_memory_used),
+        cmocka_unit_test(cached_memory_is_bounded_by_memory_in_use),
         cmocka_unit_test(every_task_runs_once),
     };
 

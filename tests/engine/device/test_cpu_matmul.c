@@ -133,7 +133,7 @@ static void same_product_gives_same_bits(void **state)
 }
 
 /* Subnormal numbers are zeros in a product, on every thread, and are themselves again after it. */
-static void subnormals_are_zeros_in_products_alone(void **state)
+static void subnormals_are_flushed_to_zero_only_inside_products(void **state)
 {
     struct tv_rng r = {11};
     int64_t sizes[] = {64, 16, 16};
@@ -160,7 +160,7 @@ static void subnormals_are_zeros_in_products_alone(void **state)
 }
 
 /* The smallest f16 numbers are no subnormal floats: a product takes them as they are. */
-static void small_halves_count_in_products(void **state)
+static void subnormal_float16_values_are_kept_in_products(void **state)
 {
     struct tv_rng r = {12};
     int64_t sizes[] = {1, 1, 1};
@@ -185,8 +185,8 @@ int main(void)
         cmocka_unit_test(large_products_agree),
         cmocka_unit_test(empty_products_do_nothing_or_scale),
         cmocka_unit_test(same_product_gives_same_bits),
-        cmocka_unit_test(subnormals_are_zeros_in_products_alone),
-        cmocka_unit_test(small_halves_count_in_products),
+        cmocka_unit_test(subnormals_are_flushed_to_zero_only_inside_products),
+        cmocka_unit_test(subnormal_float16_values_are_kept_in_products),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,7 +189,7 @@ static void max_pool_of_all_minus_infinity_has_an_index(void **state)
     assert_int_equal(i, 0);
 }
 
-static void avg_pool_divides_as_asked(void **state)
+static void avg_pool_honours_its_divisor_options(void **state)
 {
     struct tv_rng r = {601};
 
@@ -240,7 +240,7 @@ static void avg_pool_divides_as_asked(void **state)
     }
 }
 
-static void adaptive_pools_cover_the_plane(void **state)
+static void adaptive_pools_agree_with_a_plain_loop(void **state)
 {
     struct tv_rng r = {701};
 
@@ -378,8 +378,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(max_pool_finds_the_first_maximum),
         cmocka_unit_test(max_pool_of_all_minus_infinity_has_an_index),
-        cmocka_unit_test(avg_pool_divides_as_asked),
-        cmocka_unit_test(adaptive_pools_cover_the_plane),
+        cmocka_unit_test(avg_pool_honours_its_divisor_options),
+        cmocka_unit_test(adaptive_pools_agree_with_a_plain_loop),
         cmocka_unit_test(nearest_upsampling_repeats_elements),
         cmocka_unit_test(bilinear_upsampling_interpolates),
     };

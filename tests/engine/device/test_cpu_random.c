@@ -33,7 +33,7 @@ static void make(int kind, const struct eng_view *v, struct eng_rng_key k)
         t->random_int(v, -3, 9, k);
 }
 
-static void values_depend_on_key_and_position_alone(void **state)
+static void random_values_depend_only_on_key_and_position(void **state)
 {
     struct tv_rng r = {1};
 
@@ -180,7 +180,7 @@ static uint32_t oracle_hash(uint32_t k, uint32_t i)
     return h;
 }
 
-static void formula_values_are_those_of_the_oracle(void **state)
+static void formula_values_equal_those_of_the_oracle(void **state)
 {
     struct tv_rng r = {9};
     int64_t sizes[] = {5, 9, 30};
@@ -209,7 +209,7 @@ static void formula_values_are_those_of_the_oracle(void **state)
     }
 }
 
-static void arange_counts_exactly(void **state)
+static void arange_has_exact_values(void **state)
 {
     struct tv_rng r = {10};
     int64_t n = 3000;
@@ -228,7 +228,7 @@ static void arange_counts_exactly(void **state)
     tv_free(&y);
 }
 
-static void triangles_keep_one_side(void **state)
+static void tril_and_triu_keep_one_side_of_the_diagonal(void **state)
 {
     struct tv_rng r = {11};
     static const enum vs_dtype dtypes[] = {VS_F32, VS_F64, VS_F16, VS_I64, VS_BOOL};
@@ -266,13 +266,13 @@ static void triangles_keep_one_side(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_depend_on_key_and_position_alone),
+        cmocka_unit_test(random_values_depend_only_on_key_and_position),
         cmocka_unit_test(distributions_have_their_mean_and_variance),
         cmocka_unit_test(integers_are_uniform_in_their_range),
         cmocka_unit_test(probabilities_zero_and_one_are_certain),
-        cmocka_unit_test(formula_values_are_those_of_the_oracle),
-        cmocka_unit_test(arange_counts_exactly),
-        cmocka_unit_test(triangles_keep_one_side),
+        cmocka_unit_test(formula_values_equal_those_of_the_oracle),
+        cmocka_unit_test(arange_has_exact_values),
+        cmocka_unit_test(tril_and_triu_keep_one_side_of_the_diagonal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

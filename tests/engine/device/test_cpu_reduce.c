@@ -255,7 +255,7 @@ static void extremes_keep_nan_at_any_position(void **state)
     }
 }
 
-static void logsumexp_of_infinities_is_theirs(void **state)
+static void logsumexp_of_infinities_is_infinite(void **state)
 {
     float x[4] = {-INFINITY, -INFINITY, INFINITY, 1};
     float y[2];
@@ -511,7 +511,7 @@ int main(void)
         cmocka_unit_test(long_reductions_agree),
         cmocka_unit_test(reducing_nothing_gives_the_neutral_element),
         cmocka_unit_test(extremes_keep_nan_at_any_position),
-        cmocka_unit_test(logsumexp_of_infinities_is_theirs),
+        cmocka_unit_test(logsumexp_of_infinities_is_infinite),
         cmocka_unit_test(same_input_gives_same_bits),
         cmocka_unit_test(max_dim_gives_the_first_best_or_nan),
         cmocka_unit_test(cumsum_adds_up_along_the_dim),

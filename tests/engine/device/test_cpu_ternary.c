@@ -129,7 +129,7 @@ static void unscale_multiplies_and_reports_what_is_not_finite(void **state)
 }
 
 /* Of many sizes, some of them strided, each with a tensor, a number, or one element for all as its second operand. */
-static void a_list_of_calls_is_its_calls(void **state)
+static void a_batched_call_equals_its_single_calls(void **state)
 {
     static const struct {
         enum eng_many_kind kind;
@@ -182,7 +182,7 @@ static void a_list_of_calls_is_its_calls(void **state)
     }
 }
 
-static void a_list_of_gradients_is_unscaled_at_once(void **state)
+static void a_list_of_gradients_is_unscaled_in_one_call(void **state)
 {
     struct tv_rng r = {13};
     int64_t sizes[] = {1001};
@@ -220,8 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_ternary_agrees_on_any_strides),
         cmocka_unit_test(unscale_multiplies_and_reports_what_is_not_finite),
-        cmocka_unit_test(a_list_of_calls_is_its_calls),
-        cmocka_unit_test(a_list_of_gradients_is_unscaled_at_once),
+        cmocka_unit_test(a_batched_call_equals_its_single_calls),
+        cmocka_unit_test(a_list_of_gradients_is_unscaled_in_one_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void is_refused(const char *words)
         fail_msg("it says: %s", err.text);
 }
 
-static void one_of_this_build_is_called(void **state)
+static void a_plug_in_of_this_build_is_called(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct eng_device device;
@@ -70,7 +70,7 @@ static void one_of_this_build_is_called(void **state)
     assert_int_equal(eng_device_open("old", &device, &err), VS_E_IO);
 }
 
-static void one_of_another_version_is_refused(void **state)
+static void a_plug_in_of_another_version_is_refused(void **state)
 {
     char words[64];
 
@@ -84,7 +84,7 @@ static void one_of_another_version_is_refused(void **state)
 }
 
 /* A table that lacks its last entry, or has one more: nobody raised the version. */
-static void one_with_tables_of_another_size_is_refused(void **state)
+static void a_plug_in_with_tables_of_another_size_is_refused(void **state)
 {
     char words[64];
 
@@ -110,9 +110,9 @@ static void a_missing_plug_in_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_of_this_build_is_called, as_built),
-        cmocka_unit_test_setup(one_of_another_version_is_refused, as_built),
-        cmocka_unit_test_setup(one_with_tables_of_another_size_is_refused, as_built),
+        cmocka_unit_test_setup(a_plug_in_of_this_build_is_called, as_built),
+        cmocka_unit_test_setup(a_plug_in_of_another_version_is_refused, as_built),
+        cmocka_unit_test_setup(a_plug_in_with_tables_of_another_size_is_refused, as_built),
         cmocka_unit_test(a_missing_plug_in_is_reported),
     };
 

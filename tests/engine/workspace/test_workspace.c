@@ -55,7 +55,7 @@ static uint64_t bytes_of_conv(struct eng *e)
     "forward float32 2,3,8,8 4,3,3,3 2,4,8,8 stride 1,1 padding 1,1 dilation 1,1 groups 1 "        \
     "contiguous xwy: 5000 700 0\n"
 
-static void what_was_written_is_read_again(void **state)
+static void workspace_measurements_are_read_back_as_written(void **state)
 {
     struct eng *e = engine_with("gpu 86\n" LINE);
     struct eng_workspaces_notes notes = eng_workspaces_notes_make(e);
@@ -71,7 +71,7 @@ static void what_was_written_is_read_again(void **state)
 }
 
 /* A trace can come from an untrusted source. */
-static void lines_that_are_none_are_left_out(void **state)
+static void malformed_workspace_lines_are_ignored(void **state)
 {
     struct eng *e =
         engine_with("\n:\n: \nforward\nforward: \nforward: x\nforward: 99999999999999999999\n"
@@ -85,7 +85,7 @@ static void lines_that_are_none_are_left_out(void **state)
     eng_free(e);
 }
 
-static void a_convolution_that_is_not_there_works_in_nothing(void **state)
+static void an_unmeasured_convolution_has_no_workspace(void **state)
 {
     struct eng *e = engine_with("gpu 86\n");
 
@@ -95,7 +95,7 @@ static void a_convolution_that_is_not_there_works_in_nothing(void **state)
 }
 
 /* 3 MiB are free: a segment for 5 MiB is 20 MiB, one for 3 MiB too; 1,000 bytes are in one of 2 MiB. */
-static void the_first_way_that_fits_is_taken(void **state)
+static void the_first_algorithm_whose_workspace_fits_is_chosen(void **state)
 {
     static const char text[] = "gpu 86\nforward float32 2,3,8,8 4,3,3,3 2,4,8,8 stride 1,1 padding "
                                "1,1 dilation 1,1 groups 1 contiguous xwy: 5242880 3145728 1000 0\n";
@@ -138,10 +138,10 @@ static void sizes_follow_from_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_read_again),
-        cmocka_unit_test(lines_that_are_none_are_left_out),
-        cmocka_unit_test(a_convolution_that_is_not_there_works_in_nothing),
-        cmocka_unit_test(the_first_way_that_fits_is_taken),
+        cmocka_unit_test(workspace_measurements_are_read_back_as_written),
+        cmocka_unit_test(malformed_workspace_lines_are_ignored),
+        cmocka_unit_test(an_unmeasured_convolution_has_no_workspace),
+        cmocka_unit_test(the_first_algorithm_whose_workspace_fits_is_chosen),
         cmocka_unit_test(sizes_follow_from_shapes),
     };
 

@@ -34,7 +34,7 @@ static void failures_say_where_and_why(void **state)
     assert_true(count > 80);
 }
 
-static void tensors_do_what_the_op_table_says(void **state)
+static void tensors_follow_the_op_table(void **state)
 {
     int count;
 
@@ -46,7 +46,7 @@ static void tensors_do_what_the_op_table_says(void **state)
 }
 
 /* warnings.txt is made by tests/oracle/lang_warnings.py: what PyTorch warns of, and at which line. */
-static void what_pytorch_warns_of_is_warned_of(void **state)
+static void warnings_equal_those_of_pytorch(void **state)
 {
     int count;
 
@@ -62,8 +62,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_print_what_cpython_prints),
         cmocka_unit_test(failures_say_where_and_why),
-        cmocka_unit_test(what_pytorch_warns_of_is_warned_of),
-        cmocka_unit_test(tensors_do_what_the_op_table_says),
+        cmocka_unit_test(warnings_equal_those_of_pytorch),
+        cmocka_unit_test(tensors_follow_the_op_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,7 +163,7 @@ static void locals_and_parameters_hold_by_name(void **state)
           "drop local y of f, line 6\n");
 }
 
-static void items_hold_under_their_containers_name(void **state)
+static void items_are_held_under_the_name_of_their_container(void **state)
 {
     (void)state;
     check("import torch\n"
@@ -196,7 +196,7 @@ static void items_that_move_are_emitted_again(void **state)
           "drop item x[0] of f, line 4\n");
 }
 
-static void attributes_hold_until_they_or_their_object_go(void **state)
+static void attributes_hold_until_they_or_their_object_are_deleted(void **state)
 {
     (void)state;
     check("import torch\n"
@@ -231,7 +231,7 @@ static void a_modules_call_holds_its_arguments(void **state)
           "drop args M of M, line 7\n");
 }
 
-static void closures_hold_as_long_as_they_live(void **state)
+static void closures_hold_captured_tensors_until_they_are_freed(void **state)
 {
     (void)state;
     check("import torch\n"
@@ -246,7 +246,7 @@ static void closures_hold_as_long_as_they_live(void **state)
           "drop local x of f, line 8\n");
 }
 
-static void names_of_the_file_hold_too(void **state)
+static void module_level_names_hold_tensors(void **state)
 {
     (void)state;
     check("import torch\n"
@@ -325,12 +325,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locals_and_parameters_hold_by_name),
-        cmocka_unit_test(items_hold_under_their_containers_name),
+        cmocka_unit_test(items_are_held_under_the_name_of_their_container),
         cmocka_unit_test(items_that_move_are_emitted_again),
-        cmocka_unit_test(attributes_hold_until_they_or_their_object_go),
+        cmocka_unit_test(attributes_hold_until_they_or_their_object_are_deleted),
         cmocka_unit_test(a_modules_call_holds_its_arguments),
-        cmocka_unit_test(closures_hold_as_long_as_they_live),
-        cmocka_unit_test(names_of_the_file_hold_too),
+        cmocka_unit_test(closures_hold_captured_tensors_until_they_are_freed),
+        cmocka_unit_test(module_level_names_hold_tensors),
         cmocka_unit_test(holders_of_whole_runs_are_consistent),
     };
 

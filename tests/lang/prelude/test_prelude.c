@@ -56,7 +56,7 @@ static bool op_exists(const char *name, size_t len)
     return false;
 }
 
-static void each_file_has_a_module_and_text(void **state)
+static void each_prelude_file_has_a_module_name_and_text(void **state)
 {
     struct lang_prelude_file file;
     size_t count = 0;
@@ -71,7 +71,7 @@ static void each_file_has_a_module_and_text(void **state)
     assert_int_equal(count, 29);
 }
 
-static void each_file_is_in_the_net_language(void **state)
+static void each_prelude_file_is_in_the_net_language(void **state)
 {
     struct lang_prelude_file file;
 
@@ -87,7 +87,7 @@ static void each_file_is_in_the_net_language(void **state)
     }
 }
 
-static void each_op_that_is_asked_for_is_a_row(void **state)
+static void each_op_used_by_the_prelude_is_in_the_op_table(void **state)
 {
     static const char *const prefixes[] = {"torch._op.", "torch._foreach", "torch._amp"};
     struct lang_prelude_file file;
@@ -115,9 +115,9 @@ static void each_op_that_is_asked_for_is_a_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_file_has_a_module_and_text),
-        cmocka_unit_test(each_file_is_in_the_net_language),
-        cmocka_unit_test(each_op_that_is_asked_for_is_a_row),
+        cmocka_unit_test(each_prelude_file_has_a_module_name_and_text),
+        cmocka_unit_test(each_prelude_file_is_in_the_net_language),
+        cmocka_unit_test(each_op_used_by_the_prelude_is_in_the_op_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static void phases_follow_from_what_train_step_does(void **state)
 }
 
 /* A copy while a loss is computed, or of what is on the device already, begins nothing. */
-static void a_copy_to_the_device_between_backwards_is_data(void **state)
+static void a_copy_to_the_device_between_two_backwards_is_phase_data(void **state)
 {
     (void)state;
     assert_phases(STEP "    for i in range(2):\n"
@@ -132,7 +132,7 @@ static void a_copy_to_the_device_between_backwards_is_data(void **state)
                   "forward2 loss2");
 }
 
-static void parts_of_the_model_are_forward_and_modules_without_parameters_are_not(void **state)
+static void only_calls_of_modules_with_parameters_are_phase_forward(void **state)
 {
     (void)state;
     assert_phases(STEP "    h = model.act(model.a(inputs))\n"
@@ -141,7 +141,7 @@ static void parts_of_the_model_are_forward_and_modules_without_parameters_are_no
                   "data0 forward0 loss0 forward1 loss1 backward0");
 }
 
-static void losses_backwards_and_optimizers_may_be_several(void **state)
+static void a_step_may_have_several_losses_backwards_and_optimizers(void **state)
 {
     (void)state;
     assert_phases(NET_RUN_MLP "def optimizer(model):\n"
@@ -166,7 +166,7 @@ static void losses_backwards_and_optimizers_may_be_several(void **state)
                   "data0 forward0 loss0 backward0");
 }
 
-static void what_runs_inside_backward_is_backward(void **state)
+static void everything_inside_backward_is_phase_backward(void **state)
 {
     (void)state;
     assert_phases(NET_RUN_MLP "from torch.utils.checkpoint import checkpoint\n"
@@ -184,7 +184,7 @@ static void what_runs_inside_backward_is_backward(void **state)
                   "data0 forward0 loss0 backward0");
 }
 
-static void a_closure_has_phases_of_its_own_within_step(void **state)
+static void a_closure_passed_to_step_has_its_own_phases(void **state)
 {
     (void)state;
     assert_phases(STEP "    def closure():\n"
@@ -196,7 +196,7 @@ static void a_closure_has_phases_of_its_own_within_step(void **state)
                   "data0 optimizer0 zero_grad0 optimizer1 forward0 loss0 backward0 optimizer2");
 }
 
-static void gradients_of_inputs_are_backward_while_they_are_computed(void **state)
+static void autograd_grad_is_phase_backward(void **state)
 {
     (void)state;
     assert_phases(STEP "    inputs.requires_grad_()\n"
@@ -207,7 +207,7 @@ static void gradients_of_inputs_are_backward_while_they_are_computed(void **stat
 }
 
 /* An optimizer that is not derived from torch.optim.Optimizer is known where optimizer() returns it. */
-static void the_net_s_own_optimizer_is_known(void **state)
+static void an_optimizer_defined_by_the_net_is_recognized(void **state)
 {
     (void)state;
     assert_phases(NET_RUN_MLP "class Descent:\n"
@@ -257,7 +257,7 @@ static void assert_same_run(const char *toggle, const char *value)
     net_run_release(&built_in);
 }
 
-static void a_step_written_as_the_loop_is_the_same_under_every_toggle(void **state)
+static void a_train_step_like_the_built_in_loop_equals_it_under_every_toggle(void **state)
 {
     static const char *const toggles[][2] = {
         {"batch", "16"},         {"amp", "fp16"},          {"amp", "bf16"},
@@ -301,7 +301,7 @@ static void assert_refused(const char *net, const char *toggle, const char *valu
     net_run_release(&r);
 }
 
-static void a_toggle_that_did_nothing_says_why(void **state)
+static void a_toggle_without_effect_gives_the_reason(void **state)
 {
     static const char bare[] = STEP "    F.cross_entropy(model(inputs), targets).backward()\n";
     static const char with_amp[] = STEP "    with torch.autocast(\"cuda\", dtype=torch.bfloat16):\n"
@@ -325,7 +325,7 @@ static void a_toggle_that_did_nothing_says_why(void **state)
     assert_refused(AS_THE_LOOP, "optimizer", "adam", NULL);
 }
 
-static void a_toggle_of_the_optimizer_says_that_the_net_makes_its_own(void **state)
+static void optimizer_toggles_report_that_the_net_makes_its_own_optimizer(void **state)
 {
     static const char net[] =
         NET_RUN_MLP "def optimizer(model):\n"
@@ -336,7 +336,7 @@ static void a_toggle_of_the_optimizer_says_that_the_net_makes_its_own(void **sta
     assert_refused(net, "foreach", "off", "the net makes its optimizer itself");
 }
 
-static void accumulate_leaves_the_batch_whole(void **state)
+static void accumulate_does_not_split_the_batch_of_train_step(void **state)
 {
     struct net_run whole = {0}, split = {0};
 
@@ -352,7 +352,7 @@ static void accumulate_leaves_the_batch_whole(void **state)
     net_run_release(&split);
 }
 
-static void the_loop_adds_up_and_drops_the_loss_that_train_step_returns(void **state)
+static void the_loop_sums_and_drops_the_loss_returned_by_train_step(void **state)
 {
     static const char net[] = STEP "    loss = F.cross_entropy(model(inputs), targets)\n"
                                    "    loss.backward()\n"
@@ -378,7 +378,7 @@ static void the_loop_adds_up_and_drops_the_loss_that_train_step_returns(void **s
 
 /* ---- what is reported ---- */
 
-static void saved_is_what_autograd_holds_where_the_last_backward_begins(void **state)
+static void saved_memory_is_taken_at_the_start_of_the_last_backward(void **state)
 {
     struct net_run with = {0}, without = {0};
 
@@ -414,7 +414,7 @@ static void keep_gradient(void *user, const char *kind, const char *name, struct
 }
 
 /* The gradients of a step are those that backward() left, not what zero_grad() made of them. */
-static void gradients_are_passed_on_before_they_are_cleared(void **state)
+static void gradients_are_available_before_they_are_cleared(void **state)
 {
     struct gradient found = {0};
     struct net_run r = {
@@ -431,7 +431,7 @@ static void gradients_are_passed_on_before_they_are_cleared(void **state)
 
 /* ---- failures ---- */
 
-static void a_failure_inside_a_part_is_reported_as_everywhere(void **state)
+static void a_failure_inside_train_step_is_reported_with_its_line(void **state)
 {
     struct net_run r = {0};
 
@@ -474,21 +474,21 @@ int main(void)
         cmocka_unit_test(the_loop_neither_steps_nor_clears_gradients),
         cmocka_unit_test(gradients_are_cleared_where_train_step_does),
         cmocka_unit_test(phases_follow_from_what_train_step_does),
-        cmocka_unit_test(a_copy_to_the_device_between_backwards_is_data),
-        cmocka_unit_test(parts_of_the_model_are_forward_and_modules_without_parameters_are_not),
-        cmocka_unit_test(losses_backwards_and_optimizers_may_be_several),
-        cmocka_unit_test(what_runs_inside_backward_is_backward),
-        cmocka_unit_test(a_closure_has_phases_of_its_own_within_step),
-        cmocka_unit_test(gradients_of_inputs_are_backward_while_they_are_computed),
-        cmocka_unit_test(the_net_s_own_optimizer_is_known),
-        cmocka_unit_test(a_step_written_as_the_loop_is_the_same_under_every_toggle),
-        cmocka_unit_test(a_toggle_that_did_nothing_says_why),
-        cmocka_unit_test(a_toggle_of_the_optimizer_says_that_the_net_makes_its_own),
-        cmocka_unit_test(accumulate_leaves_the_batch_whole),
-        cmocka_unit_test(the_loop_adds_up_and_drops_the_loss_that_train_step_returns),
-        cmocka_unit_test(saved_is_what_autograd_holds_where_the_last_backward_begins),
-        cmocka_unit_test(gradients_are_passed_on_before_they_are_cleared),
-        cmocka_unit_test(a_failure_inside_a_part_is_reported_as_everywhere),
+        cmocka_unit_test(a_copy_to_the_device_between_two_backwards_is_phase_data),
+        cmocka_unit_test(only_calls_of_modules_with_parameters_are_phase_forward),
+        cmocka_unit_test(a_step_may_have_several_losses_backwards_and_optimizers),
+        cmocka_unit_test(everything_inside_backward_is_phase_backward),
+        cmocka_unit_test(a_closure_passed_to_step_has_its_own_phases),
+        cmocka_unit_test(autograd_grad_is_phase_backward),
+        cmocka_unit_test(an_optimizer_defined_by_the_net_is_recognized),
+        cmocka_unit_test(a_train_step_like_the_built_in_loop_equals_it_under_every_toggle),
+        cmocka_unit_test(a_toggle_without_effect_gives_the_reason),
+        cmocka_unit_test(optimizer_toggles_report_that_the_net_makes_its_own_optimizer),
+        cmocka_unit_test(accumulate_does_not_split_the_batch_of_train_step),
+        cmocka_unit_test(the_loop_sums_and_drops_the_loss_returned_by_train_step),
+        cmocka_unit_test(saved_memory_is_taken_at_the_start_of_the_last_backward),
+        cmocka_unit_test(gradients_are_available_before_they_are_cleared),
+        cmocka_unit_test(a_failure_inside_train_step_is_reported_with_its_line),
         cmocka_unit_test(a_run_can_be_stopped_at_the_end_of_each_phase),
     };
 

@@ -102,7 +102,7 @@ static char *budget_text(uint64_t bytes)
     return text;
 }
 
-static void the_peak_stays_within_the_budget_and_costs_never_rise_with_it(void **state)
+static void a_larger_budget_never_costs_more_and_the_peak_stays_within_it(void **state)
 {
     (void)state;
     for (size_t n = 0; n < NET_COUNT; n++) {
@@ -137,7 +137,7 @@ static void the_peak_stays_within_the_budget_and_costs_never_rise_with_it(void *
     }
 }
 
-static void known_placements_give_what_a_search_gives(void **state)
+static void cached_placements_equal_a_new_search(void **state)
 {
     struct lang_plans *plans = lang_plans_new();
     struct net_run first = {.settings = {.plans = plans}};
@@ -157,7 +157,7 @@ static void known_placements_give_what_a_search_gives(void **state)
     lang_plans_free(plans);
 }
 
-static void no_simple_checkpoint_uses_its_peak_better(void **state)
+static void no_simple_policy_beats_the_planned_one_at_the_same_peak(void **state)
 {
     static const char *const SIMPLE[] = {"blocks", "sqrt", "segments=2", "segments=3"};
 
@@ -196,7 +196,7 @@ static void too_small_a_budget_is_refused_with_the_least_peak(void **state)
     net_run_release(&least);
 }
 
-static void no_checkpoint_hides_what_is_used_again_or_begins_where_it_is_overwritten(void **state)
+static void no_checkpoint_hides_a_tensor_used_later_or_starts_at_an_overwritten_one(void **state)
 {
     struct net_run skipping = {0};
     struct net_run in_place = {0};
@@ -216,7 +216,7 @@ static void no_checkpoint_hides_what_is_used_again_or_begins_where_it_is_overwri
     net_run_release(&skipping);
 }
 
-static void what_planned_checkpoints_cannot_do_is_refused(void **state)
+static void unsupported_uses_of_planned_checkpoints_are_refused(void **state)
 {
     static const struct {
         const char *name;
@@ -281,12 +281,12 @@ static void gradients_and_losses_are_the_same_bit_for_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_stays_within_the_budget_and_costs_never_rise_with_it),
-        cmocka_unit_test(known_placements_give_what_a_search_gives),
-        cmocka_unit_test(no_simple_checkpoint_uses_its_peak_better),
+        cmocka_unit_test(a_larger_budget_never_costs_more_and_the_peak_stays_within_it),
+        cmocka_unit_test(cached_placements_equal_a_new_search),
+        cmocka_unit_test(no_simple_policy_beats_the_planned_one_at_the_same_peak),
         cmocka_unit_test(too_small_a_budget_is_refused_with_the_least_peak),
-        cmocka_unit_test(no_checkpoint_hides_what_is_used_again_or_begins_where_it_is_overwritten),
-        cmocka_unit_test(what_planned_checkpoints_cannot_do_is_refused),
+        cmocka_unit_test(no_checkpoint_hides_a_tensor_used_later_or_starts_at_an_overwritten_one),
+        cmocka_unit_test(unsupported_uses_of_planned_checkpoints_are_refused),
         cmocka_unit_test(gradients_and_losses_are_the_same_bit_for_bit),
     };
 

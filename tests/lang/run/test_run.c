@@ -126,7 +126,7 @@ static void a_toggle_that_does_not_fit_the_net_is_refused_with_the_reason(void *
     }
 }
 
-static void what_several_processes_cannot_train_is_refused_in_pytorchs_words(void **state)
+static void distributed_errors_have_the_text_of_pytorch(void **state)
 {
     static const char unused[] =
         NET_RUN_HEAD "class Net(nn.Module):\n"
@@ -347,7 +347,7 @@ int main(void)
         cmocka_unit_test(an_explicit_optimizer_has_its_own_default_rate),
         cmocka_unit_test(wrong_defaults_and_missing_functions_are_refused),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused_with_the_reason),
-        cmocka_unit_test(what_several_processes_cannot_train_is_refused_in_pytorchs_words),
+        cmocka_unit_test(distributed_errors_have_the_text_of_pytorch),
         cmocka_unit_test(accumulation_divides_the_batch_and_marks_each_part),
         cmocka_unit_test(without_training_a_step_ends_after_the_loss),
         cmocka_unit_test(a_skipped_step_on_meta_allocates_no_optimizer_state),

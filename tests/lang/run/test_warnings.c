@@ -267,7 +267,7 @@ static void run(struct net_run *r, const char *net, const char *const *toggles)
     net_run_ok(r, net);
 }
 
-static void a_trap_is_warned_of_and_a_run_without_it_is_not(void **state)
+static void each_trap_gives_its_warning_and_the_corrected_net_gives_none(void **state)
 {
     bool is_provoked[LANG_WARNING_COUNT] = {false};
 
@@ -344,7 +344,7 @@ static void an_in_place_op_over_a_saved_tensor_names_both_lines(void **state)
 }
 
 /* The page of the warnings has a row for each kind: its name, and its advice. */
-static void the_page_has_every_kind(void **state)
+static void the_page_describes_every_kind_of_warning(void **state)
 {
     static char page[16384];
     FILE *f = fopen("docs/guide/warnings.md", "r");
@@ -365,10 +365,10 @@ static void the_page_has_every_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trap_is_warned_of_and_a_run_without_it_is_not),
+        cmocka_unit_test(each_trap_gives_its_warning_and_the_corrected_net_gives_none),
         cmocka_unit_test(adam_in_float16_ends_in_nan_and_sgd_does_not),
         cmocka_unit_test(an_in_place_op_over_a_saved_tensor_names_both_lines),
-        cmocka_unit_test(the_page_has_every_kind),
+        cmocka_unit_test(the_page_describes_every_kind_of_warning),
     };
 
     return cmocka_run_group_tests_name("lang/warnings", tests, NULL, NULL);

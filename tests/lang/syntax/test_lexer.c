@@ -85,7 +85,7 @@ static void assert_tokens(const char *text, const char *want)
     unlex(&x);
 }
 
-static void the_longest_operator_wins(void **state)
+static void the_lexer_takes_the_longest_operator(void **state)
 {
     (void)state;
     assert_tokens("a**=b//c<<d<=e!=f->g...h:=i", "a **= b // c << d <= e != f -> g ... h := i N ");
@@ -147,7 +147,7 @@ static void strings_end_at_their_own_quote(void **state)
     assert_tokens("'''a''", "ERROR");
 }
 
-static void fstrings_are_text_and_fields(void **state)
+static void fstrings_consist_of_text_and_fields(void **state)
 {
     (void)state;
     assert_tokens("f'a{b}c'", "f' T<a> { b } T<c> ' N ");
@@ -178,7 +178,7 @@ static void keywords_are_whole_words(void **state)
     unlex(&x);
 }
 
-static void equal_names_are_one_string(void **state)
+static void equal_names_are_interned_as_one_string(void **state)
 {
     struct lexed x;
 
@@ -225,7 +225,7 @@ static void locations_count_characters_from_one(void **state)
 }
 
 /* Text is looked through eight bytes at a time: wherever among them it stands. */
-static void bytes_that_are_no_text_are_found_wherever_they_stand(void **state)
+static void invalid_bytes_are_found_at_any_offset(void **state)
 {
     (void)state;
     for (size_t at = 1; at < 24; at++) {
@@ -253,7 +253,7 @@ static void bytes_that_are_no_text_are_found_wherever_they_stand(void **state)
     }
 }
 
-static void an_unclosed_bracket_is_noted(void **state)
+static void an_unclosed_bracket_is_reported(void **state)
 {
     struct lexed x;
 
@@ -266,7 +266,7 @@ static void an_unclosed_bracket_is_noted(void **state)
     unlex(&x);
 }
 
-static void lines_of_the_source_can_be_asked_for(void **state)
+static void lines_of_the_source_can_be_read(void **state)
 {
     struct lexed x;
     size_t len;
@@ -328,20 +328,20 @@ static void a_message_underlines_the_first_line_of_a_longer_span(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_longest_operator_wins),
+        cmocka_unit_test(the_lexer_takes_the_longest_operator),
         cmocka_unit_test(numbers_end_where_they_stop_being_numbers),
         cmocka_unit_test(blocks_open_and_close_with_the_indentation),
         cmocka_unit_test(blank_and_comment_lines_have_no_indentation),
         cmocka_unit_test(lines_are_joined_in_brackets_and_after_backslashes),
         cmocka_unit_test(strings_end_at_their_own_quote),
-        cmocka_unit_test(fstrings_are_text_and_fields),
+        cmocka_unit_test(fstrings_consist_of_text_and_fields),
         cmocka_unit_test(keywords_are_whole_words),
-        cmocka_unit_test(equal_names_are_one_string),
+        cmocka_unit_test(equal_names_are_interned_as_one_string),
         cmocka_unit_test(identifiers_may_hold_letters_of_any_script),
         cmocka_unit_test(locations_count_characters_from_one),
-        cmocka_unit_test(bytes_that_are_no_text_are_found_wherever_they_stand),
-        cmocka_unit_test(an_unclosed_bracket_is_noted),
-        cmocka_unit_test(lines_of_the_source_can_be_asked_for),
+        cmocka_unit_test(invalid_bytes_are_found_at_any_offset),
+        cmocka_unit_test(an_unclosed_bracket_is_reported),
+        cmocka_unit_test(lines_of_the_source_can_be_read),
         cmocka_unit_test(a_message_without_a_location_shows_no_line),
         cmocka_unit_test(a_message_underlines_the_first_line_of_a_longer_span),
     };

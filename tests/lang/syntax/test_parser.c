@@ -217,13 +217,13 @@ static void message_of(const char *source, size_t len, char *out, size_t out_siz
     (void)snprintf(out, out_size, "%s", err.text);
 }
 
-static void what_is_outside_the_language_is_refused_with_a_way_out(void **state)
+static void unsupported_syntax_is_refused_with_an_alternative(void **state)
 {
     (void)state;
     case_file_check(GOLDEN "refused.txt", message_of);
 }
 
-static void what_is_not_python_is_refused_where_it_stands(void **state)
+static void invalid_python_is_refused_at_its_position(void **state)
 {
     (void)state;
     case_file_check(GOLDEN "wrong.txt", message_of);
@@ -240,7 +240,7 @@ static void columns_count_characters(void **state)
                                   "       |         ^");
 }
 
-static void text_that_is_no_utf8_or_holds_nul_is_refused(void **state)
+static void invalid_utf8_and_nul_bytes_are_refused(void **state)
 {
     static const char *const bad[] = {"x = '\xff'",         "x = '\xc0\x80'",
                                       "x = '\xed\xa0\x80'", "x = '\xf4\x90\x80\x80'",
@@ -320,7 +320,7 @@ static void a_decimal_comma_of_the_locale_changes_nothing(void **state)
 
 /* ---- spans ---- */
 
-static void spans_cover_what_they_name(void **state)
+static void spans_cover_their_expressions(void **state)
 {
     static const char source[] = "x = foo(a,\n  b) + c.d[1] # y\n";
     struct vs_arena *arena = vs_arena_new();
@@ -378,7 +378,7 @@ static void assert_too_deep(char *text, const char *message)
     free(text);
 }
 
-static void long_chains_cost_no_depth(void **state)
+static void long_operator_chains_need_no_recursion(void **state)
 {
     (void)state;
     assert_parses(repeated("a", " + b", 100000, "\n"));
@@ -390,7 +390,7 @@ static void long_chains_cost_no_depth(void **state)
     assert_parses(repeated("", "x; ", 50000, "\n"));
 }
 
-static void nesting_is_bounded(void **state)
+static void the_nesting_of_expressions_is_bounded(void **state)
 {
     (void)state;
     for (size_t n = 190; n <= 210; n += 20) {
@@ -418,7 +418,7 @@ static void nesting_is_bounded(void **state)
     assert_too_deep(repeated("x = ", "f'{", 100000, ""), "too many expressions inside each other");
 }
 
-static void blocks_inside_each_other_are_bounded(void **state)
+static void the_nesting_of_blocks_is_bounded(void **state)
 {
     char text[110 * 120];
     size_t len = 0;
@@ -441,18 +441,18 @@ int main(void)
         cmocka_unit_test(precedence_is_that_of_python),
         cmocka_unit_test(equal_operators_go_from_left_to_right_but_powers_do_not),
         cmocka_unit_test(every_sample_net_and_the_prelude_parse),
-        cmocka_unit_test(what_is_outside_the_language_is_refused_with_a_way_out),
-        cmocka_unit_test(what_is_not_python_is_refused_where_it_stands),
+        cmocka_unit_test(unsupported_syntax_is_refused_with_an_alternative),
+        cmocka_unit_test(invalid_python_is_refused_at_its_position),
         cmocka_unit_test(columns_count_characters),
-        cmocka_unit_test(text_that_is_no_utf8_or_holds_nul_is_refused),
+        cmocka_unit_test(invalid_utf8_and_nul_bytes_are_refused),
         cmocka_unit_test(control_characters_do_not_reach_the_terminal),
         cmocka_unit_test(a_long_line_is_cut_around_the_location),
         cmocka_unit_test(line_endings_and_byte_order_marks_do_not_matter),
         cmocka_unit_test(a_decimal_comma_of_the_locale_changes_nothing),
-        cmocka_unit_test(spans_cover_what_they_name),
-        cmocka_unit_test(long_chains_cost_no_depth),
-        cmocka_unit_test(nesting_is_bounded),
-        cmocka_unit_test(blocks_inside_each_other_are_bounded),
+        cmocka_unit_test(spans_cover_their_expressions),
+        cmocka_unit_test(long_operator_chains_need_no_recursion),
+        cmocka_unit_test(the_nesting_of_expressions_is_bounded),
+        cmocka_unit_test(the_nesting_of_blocks_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static void locals_and_parameters_point_to_their_slots(void **state)
     unparse(&x);
 }
 
-static void a_captured_variable_is_a_cell_on_both_sides(void **state)
+static void a_captured_variable_is_a_cell_in_both_functions(void **state)
 {
     struct parsed x;
     const struct lang_code *f;
@@ -191,7 +191,7 @@ static void names_of_a_class_body_are_looked_up_in_its_dict(void **state)
     unparse(&x);
 }
 
-static void super_needs_the_cell_of_the_class(void **state)
+static void super_uses_the_class_cell(void **state)
 {
     struct parsed x;
     const struct lang_code *c;
@@ -244,7 +244,7 @@ static void variables_of_a_comprehension_are_hidden_slots_of_the_frame(void **st
     unparse(&x);
 }
 
-static void a_comprehension_may_use_a_name_of_the_function_for_itself(void **state)
+static void a_comprehension_variable_may_shadow_a_local(void **state)
 {
     struct parsed x;
     const struct lang_code *f;
@@ -260,7 +260,7 @@ static void a_comprehension_may_use_a_name_of_the_function_for_itself(void **sta
     unparse(&x);
 }
 
-static void a_captured_variable_of_a_comprehension_gets_a_new_cell(void **state)
+static void a_captured_comprehension_variable_gets_a_new_cell_per_iteration(void **state)
 {
     struct parsed x;
     const struct lang_code *f;
@@ -279,7 +279,7 @@ static void a_captured_variable_of_a_comprehension_gets_a_new_cell(void **state)
 }
 
 /* In CPython 3.12.1 this reads the emptied slot of the first comprehension; the language says that x is the global. */
-static void a_name_of_one_comprehension_is_not_seen_by_the_next(void **state)
+static void comprehension_variables_are_not_visible_to_the_next_comprehension(void **state)
 {
     struct parsed x;
     const struct lang_code *f;
@@ -302,7 +302,7 @@ static void a_name_of_one_comprehension_is_not_seen_by_the_next(void **state)
     unparse(&x);
 }
 
-static void a_generator_expression_is_a_code_of_its_own(void **state)
+static void a_generator_expression_has_its_own_code_object(void **state)
 {
     struct parsed x;
     const struct lang_code *f;
@@ -322,7 +322,7 @@ static void a_generator_expression_is_a_code_of_its_own(void **state)
     unparse(&x);
 }
 
-static void comprehensions_of_a_class_body_do_not_see_its_names(void **state)
+static void comprehensions_in_a_class_body_do_not_see_its_names(void **state)
 {
     struct parsed x;
     const struct lang_code *c;
@@ -339,7 +339,7 @@ static void comprehensions_of_a_class_body_do_not_see_its_names(void **state)
     unparse(&x);
 }
 
-static void global_and_nonlocal_go_where_they_say(void **state)
+static void global_and_nonlocal_bind_in_the_named_scope(void **state)
 {
     struct parsed x;
 
@@ -362,7 +362,7 @@ static void global_and_nonlocal_go_where_they_say(void **state)
     unparse(&x);
 }
 
-static void private_names_carry_their_class(void **state)
+static void private_names_are_mangled_with_their_class(void **state)
 {
     struct parsed x;
     const struct lang_stmt *assign;
@@ -404,7 +404,7 @@ static void qualified_names_are_those_of_cpython(void **state)
     unparse(&x);
 }
 
-static void docstrings_are_kept_out_of_the_code(void **state)
+static void docstrings_are_not_part_of_the_code(void **state)
 {
     struct parsed x;
 
@@ -441,19 +441,19 @@ int main(void)
         cmocka_unit_test(slots_are_those_of_cpython),
         cmocka_unit_test(module_level_names_are_global),
         cmocka_unit_test(locals_and_parameters_point_to_their_slots),
-        cmocka_unit_test(a_captured_variable_is_a_cell_on_both_sides),
+        cmocka_unit_test(a_captured_variable_is_a_cell_in_both_functions),
         cmocka_unit_test(names_of_a_class_body_are_looked_up_in_its_dict),
-        cmocka_unit_test(super_needs_the_cell_of_the_class),
+        cmocka_unit_test(super_uses_the_class_cell),
         cmocka_unit_test(variables_of_a_comprehension_are_hidden_slots_of_the_frame),
-        cmocka_unit_test(a_comprehension_may_use_a_name_of_the_function_for_itself),
-        cmocka_unit_test(a_captured_variable_of_a_comprehension_gets_a_new_cell),
-        cmocka_unit_test(a_name_of_one_comprehension_is_not_seen_by_the_next),
-        cmocka_unit_test(a_generator_expression_is_a_code_of_its_own),
-        cmocka_unit_test(comprehensions_of_a_class_body_do_not_see_its_names),
-        cmocka_unit_test(global_and_nonlocal_go_where_they_say),
-        cmocka_unit_test(private_names_carry_their_class),
+        cmocka_unit_test(a_comprehension_variable_may_shadow_a_local),
+        cmocka_unit_test(a_captured_comprehension_variable_gets_a_new_cell_per_iteration),
+        cmocka_unit_test(comprehension_variables_are_not_visible_to_the_next_comprehension),
+        cmocka_unit_test(a_generator_expression_has_its_own_code_object),
+        cmocka_unit_test(comprehensions_in_a_class_body_do_not_see_its_names),
+        cmocka_unit_test(global_and_nonlocal_bind_in_the_named_scope),
+        cmocka_unit_test(private_names_are_mangled_with_their_class),
         cmocka_unit_test(qualified_names_are_those_of_cpython),
-        cmocka_unit_test(docstrings_are_kept_out_of_the_code),
+        cmocka_unit_test(docstrings_are_not_part_of_the_code),
         cmocka_unit_test(ids_of_strings_are_dense),
     };
 

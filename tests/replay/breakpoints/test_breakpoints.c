@@ -337,7 +337,7 @@ static void assert_all(struct rpl_index *index, struct rpl_trace *trace)
     vs_free(all);
 }
 
-static void hits_are_where_the_condition_says_in_both_directions(void **state)
+static void breakpoints_hit_where_their_condition_holds_in_both_directions(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -353,7 +353,7 @@ static void hits_are_where_the_condition_says_in_both_directions(void **state)
     }
 }
 
-static void so_they_are_on_what_was_stored(void **state)
+static void breakpoints_hit_the_same_events_with_a_stored_index(void **state)
 {
     struct rpl_trace *memory = random_trace(EVENTS, 62);
     struct vs_error err = VS_ERROR_INIT;
@@ -375,7 +375,7 @@ static void so_they_are_on_what_was_stored(void **state)
     rpl_trace_free(memory);
 }
 
-static void several_breaks_hit_together_and_can_be_switched(void **state)
+static void several_breakpoints_hit_together_and_can_be_disabled(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_breakpoints *set;
@@ -428,7 +428,7 @@ static bool stop(void *user, uint64_t done, uint64_t total)
     return false;
 }
 
-static void what_is_no_condition_is_refused_with_a_column(void **state)
+static void a_malformed_condition_is_refused_with_its_column(void **state)
 {
     static const struct {
         const char *text;
@@ -481,10 +481,10 @@ static void what_is_no_condition_is_refused_with_a_column(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hits_are_where_the_condition_says_in_both_directions),
-        cmocka_unit_test(so_they_are_on_what_was_stored),
-        cmocka_unit_test(several_breaks_hit_together_and_can_be_switched),
-        cmocka_unit_test(what_is_no_condition_is_refused_with_a_column),
+        cmocka_unit_test(breakpoints_hit_where_their_condition_holds_in_both_directions),
+        cmocka_unit_test(breakpoints_hit_the_same_events_with_a_stored_index),
+        cmocka_unit_test(several_breakpoints_hit_together_and_can_be_disabled),
+        cmocka_unit_test(a_malformed_condition_is_refused_with_its_column),
     };
 
     return cmocka_run_group_tests_name("replay/breaks", tests, trace_folder_setup,

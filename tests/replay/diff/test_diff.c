@@ -162,7 +162,7 @@ static void rows_add_up_to_the_difference_at_every_pair_of_events(void **state)
 }
 
 /* Traces without a net, at their peaks and at any event. */
-static void rows_add_up_for_traces_of_anything(void **state)
+static void rows_add_up_for_random_traces(void **state)
 {
     (void)state;
     for (uint32_t seed = 1; seed <= 24; seed++) {
@@ -189,7 +189,7 @@ static void rows_add_up_for_traces_of_anything(void **state)
 }
 
 /* An allocation and its counterpart name each other and are of the same place. */
-static void counterparts_are_mutual_and_of_one_location(void **state)
+static void counterparts_are_mutual_and_share_their_location(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT; i++) {
@@ -227,7 +227,7 @@ static void counterparts_are_mutual_and_of_one_location(void **state)
     }
 }
 
-static void a_run_does_not_differ_from_its_repetition(void **state)
+static void two_recordings_of_the_same_run_are_equal(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT; i++) {
@@ -288,7 +288,7 @@ static void the_largest_change_comes_first_with_its_line_and_category(void **sta
     pair_release(&pair);
 }
 
-static void the_text_shows_a_rest_so_that_it_adds_up_too(void **state)
+static void the_rows_of_a_shortened_text_add_up(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
     struct pair pair;
@@ -332,7 +332,7 @@ static struct rpl_trace *edited(bool is_b)
     return m.trace;
 }
 
-static void lines_that_were_put_in_move_nothing(void **state)
+static void inserted_lines_do_not_move_unchanged_ones(void **state)
 {
     struct pair pair;
 
@@ -361,7 +361,7 @@ static void lines_that_were_put_in_move_nothing(void **state)
     pair_release(&pair);
 }
 
-static void a_tensor_says_why_it_is_counted_on_one_side_only(void **state)
+static void a_tensor_of_one_side_has_the_reason(void **state)
 {
     const struct rpl_diff_row *rows;
     struct vs_text text = {NULL, 0, 0};
@@ -392,7 +392,7 @@ static void a_tensor_says_why_it_is_counted_on_one_side_only(void **state)
 }
 
 /* Every line of the forward is another one, and yet every tensor is found: what differs is how long it is held. */
-static void an_edited_line_is_still_the_same_one(void **state)
+static void an_edited_line_is_matched_with_its_original(void **state)
 {
     const struct rpl_diff_part *live;
     struct pair pair;
@@ -435,7 +435,7 @@ static struct rpl_trace *ordered(const char *first, const char *second)
     return m.trace;
 }
 
-static void what_comes_in_another_order_has_moved(void **state)
+static void reordered_allocations_are_reported_as_moved(void **state)
 {
     struct pair pair;
 
@@ -469,7 +469,7 @@ static struct rpl_trace *stepped(const uint64_t *bytes, size_t steps)
     return m.trace;
 }
 
-static void peaks_in_different_steps_are_held_against_each_other(void **state)
+static void peaks_in_different_steps_are_compared(void **state)
 {
     static const uint64_t A[] = {1024, 4096, 1024};
     static const uint64_t B[] = {2048, 1024, 1024};
@@ -496,7 +496,7 @@ static void peaks_in_different_steps_are_held_against_each_other(void **state)
     pair_release(&pair);
 }
 
-static void an_event_of_a_is_found_in_b(void **state)
+static void an_event_of_the_first_trace_is_found_in_the_second(void **state)
 {
     struct rpl_diff_options options = {
         .at = RPL_DIFF_AT_EVENT, .step = RPL_DIFF_STEP_LAST, .event_a = 4};
@@ -513,7 +513,7 @@ static void an_event_of_a_is_found_in_b(void **state)
     pair_release(&pair);
 }
 
-static void an_event_that_is_not_there_is_named(void **state)
+static void an_event_beyond_the_trace_is_reported(void **state)
 {
     struct rpl_diff_options step = {.at = RPL_DIFF_AT_STEP, .step = 7};
     struct rpl_diff_options event = {
@@ -537,18 +537,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_add_up_to_the_difference_at_every_pair_of_events),
-        cmocka_unit_test(rows_add_up_for_traces_of_anything),
-        cmocka_unit_test(counterparts_are_mutual_and_of_one_location),
-        cmocka_unit_test(a_run_does_not_differ_from_its_repetition),
+        cmocka_unit_test(rows_add_up_for_random_traces),
+        cmocka_unit_test(counterparts_are_mutual_and_share_their_location),
+        cmocka_unit_test(two_recordings_of_the_same_run_are_equal),
         cmocka_unit_test(the_largest_change_comes_first_with_its_line_and_category),
-        cmocka_unit_test(the_text_shows_a_rest_so_that_it_adds_up_too),
-        cmocka_unit_test(lines_that_were_put_in_move_nothing),
-        cmocka_unit_test(an_edited_line_is_still_the_same_one),
-        cmocka_unit_test(a_tensor_says_why_it_is_counted_on_one_side_only),
-        cmocka_unit_test(what_comes_in_another_order_has_moved),
-        cmocka_unit_test(peaks_in_different_steps_are_held_against_each_other),
-        cmocka_unit_test(an_event_of_a_is_found_in_b),
-        cmocka_unit_test(an_event_that_is_not_there_is_named),
+        cmocka_unit_test(the_rows_of_a_shortened_text_add_up),
+        cmocka_unit_test(inserted_lines_do_not_move_unchanged_ones),
+        cmocka_unit_test(an_edited_line_is_matched_with_its_original),
+        cmocka_unit_test(a_tensor_of_one_side_has_the_reason),
+        cmocka_unit_test(reordered_allocations_are_reported_as_moved),
+        cmocka_unit_test(peaks_in_different_steps_are_compared),
+        cmocka_unit_test(an_event_of_the_first_trace_is_found_in_the_second),
+        cmocka_unit_test(an_event_beyond_the_trace_is_reported),
     };
 
     return cmocka_run_group_tests_name("replay/diff", tests, NULL, NULL);

@@ -57,7 +57,7 @@ static size_t longest(const uint64_t *a, size_t na, const uint64_t *b, size_t nb
     return row[nb];
 }
 
-static void short_sequences_have_the_longest(void **state)
+static void short_sequences_get_a_longest_common_subsequence(void **state)
 {
     uint64_t seed = 7;
 
@@ -80,7 +80,7 @@ static void short_sequences_have_the_longest(void **state)
 }
 
 /* Every tenth key of b is new and every seventh of a is left out: all that remains is paired. */
-static void long_sequences_are_cut_where_keys_are_unique(void **state)
+static void long_sequences_are_divided_at_unique_keys(void **state)
 {
     uint64_t *a = calloc(LONG, sizeof(*a));
     uint64_t *b = calloc(2 * LONG, sizeof(*b));
@@ -109,7 +109,7 @@ static void long_sequences_are_cut_where_keys_are_unique(void **state)
 }
 
 /* What b does four times over a does once: every key is there more than once, and all of a is found. */
-static void long_sequences_without_unique_keys_are_cut_by_occurrence(void **state)
+static void long_sequences_without_unique_keys_are_divided_by_occurrence(void **state)
 {
     uint64_t *b = calloc((size_t)4 * LONG, sizeof(*b));
     uint32_t *mate = calloc(LONG, sizeof(*mate));
@@ -147,9 +147,9 @@ static void long_sequences_without_order_still_give_valid_pairs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_sequences_have_the_longest),
-        cmocka_unit_test(long_sequences_are_cut_where_keys_are_unique),
-        cmocka_unit_test(long_sequences_without_unique_keys_are_cut_by_occurrence),
+        cmocka_unit_test(short_sequences_get_a_longest_common_subsequence),
+        cmocka_unit_test(long_sequences_are_divided_at_unique_keys),
+        cmocka_unit_test(long_sequences_without_unique_keys_are_divided_by_occurrence),
         cmocka_unit_test(long_sequences_without_order_still_give_valid_pairs),
     };
 

@@ -82,7 +82,7 @@ static const struct rpl_align_side *side_of(const struct pair *pair, int is_b)
 }
 
 /* The rows have the allocations and frees of each trace, all of them, in its order, with its totals. */
-static void each_event_of_the_allocator_is_in_one_row(void **state)
+static void each_allocator_event_is_in_exactly_one_row(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
@@ -127,7 +127,7 @@ static void each_event_of_the_allocator_is_in_one_row(void **state)
     }
 }
 
-static void a_row_of_both_is_of_a_pair_and_a_row_of_one_says_why(void **state)
+static void rows_pair_counterparts_or_give_the_reason_for_one_side(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
@@ -155,7 +155,7 @@ static void a_row_of_both_is_of_a_pair_and_a_row_of_one_says_why(void **state)
     }
 }
 
-static void nothing_differs_from_itself(void **state)
+static void a_trace_does_not_differ_from_itself(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT; i++) {
@@ -173,7 +173,7 @@ static void nothing_differs_from_itself(void **state)
 }
 
 /* The stretches are the rows that differ, each once; their changes add up to what the two differ by in the end. */
-static void stretches_are_what_differs(void **state)
+static void stretches_cover_exactly_the_rows_that_differ(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
@@ -206,7 +206,7 @@ static void stretches_are_what_differs(void **state)
 }
 
 /* An event of both leads to its counterpart and back; every event leads between its neighbours. */
-static void an_event_leads_to_the_other_trace_and_back(void **state)
+static void mapping_an_event_to_the_other_trace_and_back_is_the_identity(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
@@ -239,7 +239,7 @@ static void an_event_leads_to_the_other_trace_and_back(void **state)
 }
 
 /* The rows up to an event are all those that say nothing later of its trace. */
-static void rows_up_to_an_event_end_before_the_next_of_its_trace(void **state)
+static void rows_up_to_an_event_exclude_later_events(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RUN_COUNT + SEEDS; i++) {
@@ -262,7 +262,7 @@ static void rows_up_to_an_event_end_before_the_next_of_its_trace(void **state)
     }
 }
 
-static void the_highest_of_any_rows_is_found(void **state)
+static void the_highest_total_of_any_range_of_rows_is_found(void **state)
 {
     struct pair pair;
 
@@ -290,7 +290,7 @@ static void the_highest_of_any_rows_is_found(void **state)
 }
 
 /* What is in a row, by a finer grouping, adds up to the row. */
-static void what_is_inside_a_row_adds_up_to_it(void **state)
+static void a_finer_grouping_of_a_row_adds_up_to_the_row(void **state)
 {
     static const enum rpl_diff_what WHATS[] = {RPL_DIFF_LIVE, RPL_DIFF_STEP, RPL_DIFF_SAVED};
 
@@ -364,7 +364,7 @@ static struct rpl_trace *with_state(uint64_t first, uint64_t second)
 }
 
 /* Also where the peaks are in different steps, what stays from an earlier step is the same one in both. */
-static void what_only_one_step_makes_is_paired_though_the_peaks_are_in_different_steps(void **state)
+static void allocations_of_one_step_are_paired_when_peaks_are_in_different_steps(void **state)
 {
     struct rpl_diff_options options = {.by = RPL_DIFF_TENSOR, .step = RPL_DIFF_STEP_LAST};
     struct rpl_diff_part part = {.rows = NULL};
@@ -415,7 +415,7 @@ static struct rpl_trace *sized(uint64_t bytes)
  * The same program with another batch: what an import knows of an allocation is its place, and its size is what one
  * asks about.
  */
-static void imported_traces_are_paired_though_the_sizes_differ(void **state)
+static void imported_traces_are_paired_although_the_sizes_differ(void **state)
 {
     struct pair pair;
     size_t sizes = 0;
@@ -464,17 +464,16 @@ static void a_long_alignment_can_be_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_event_of_the_allocator_is_in_one_row),
-        cmocka_unit_test(a_row_of_both_is_of_a_pair_and_a_row_of_one_says_why),
-        cmocka_unit_test(nothing_differs_from_itself),
-        cmocka_unit_test(stretches_are_what_differs),
-        cmocka_unit_test(an_event_leads_to_the_other_trace_and_back),
-        cmocka_unit_test(rows_up_to_an_event_end_before_the_next_of_its_trace),
-        cmocka_unit_test(the_highest_of_any_rows_is_found),
-        cmocka_unit_test(what_is_inside_a_row_adds_up_to_it),
-        cmocka_unit_test(
-            what_only_one_step_makes_is_paired_though_the_peaks_are_in_different_steps),
-        cmocka_unit_test(imported_traces_are_paired_though_the_sizes_differ),
+        cmocka_unit_test(each_allocator_event_is_in_exactly_one_row),
+        cmocka_unit_test(rows_pair_counterparts_or_give_the_reason_for_one_side),
+        cmocka_unit_test(a_trace_does_not_differ_from_itself),
+        cmocka_unit_test(stretches_cover_exactly_the_rows_that_differ),
+        cmocka_unit_test(mapping_an_event_to_the_other_trace_and_back_is_the_identity),
+        cmocka_unit_test(rows_up_to_an_event_exclude_later_events),
+        cmocka_unit_test(the_highest_total_of_any_range_of_rows_is_found),
+        cmocka_unit_test(a_finer_grouping_of_a_row_adds_up_to_the_row),
+        cmocka_unit_test(allocations_of_one_step_are_paired_when_peaks_are_in_different_steps),
+        cmocka_unit_test(imported_traces_are_paired_although_the_sizes_differ),
         cmocka_unit_test(a_long_alignment_can_be_stopped),
     };
 

@@ -211,7 +211,7 @@ static int open_and_seek(const char *path, struct rpl_trace *model)
     return calls;
 }
 
-static void frames_of_a_long_trace_in_memory_serve_the_next_seeks(void **state)
+static void keyframes_of_a_long_trace_in_memory_are_reused(void **state)
 {
     static const uint64_t PARTS[] = {40, 39, 3,
                                      20, 19, 36}; /* of 40: forwards, back, from a frame */
@@ -241,7 +241,7 @@ static void sql(const char *path, const char *text)
     sqlite3_close(db);
 }
 
-static void what_was_stored_gives_the_same_and_is_made_again_where_it_is_lost(void **state)
+static void a_stored_index_gives_the_same_results_and_is_rebuilt_if_missing(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 5);
     char path[4096];
@@ -269,7 +269,7 @@ static void what_was_stored_gives_the_same_and_is_made_again_where_it_is_lost(vo
     rpl_trace_free(model);
 }
 
-static void the_index_of_a_recording_is_made_when_it_is_done(void **state)
+static void the_index_of_a_recording_is_stored_when_it_is_finished(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 9);
     struct vs_error err = VS_ERROR_INIT;
@@ -286,7 +286,7 @@ static void the_index_of_a_recording_is_made_when_it_is_done(void **state)
     rpl_trace_free(model);
 }
 
-static void a_file_that_cannot_be_written_is_kept_in_memory(void **state)
+static void the_index_of_an_unwritable_file_is_kept_in_memory(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 6);
     struct vs_error err = VS_ERROR_INIT;
@@ -318,7 +318,7 @@ static bool stop(void *user, uint64_t done, uint64_t total)
     return done < 2 * RPL_CHUNK_EVENTS;
 }
 
-static void making_it_can_be_stopped(void **state)
+static void building_an_index_can_be_stopped(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 7);
     struct vs_error err = VS_ERROR_INIT;
@@ -330,7 +330,7 @@ static void making_it_can_be_stopped(void **state)
     rpl_trace_free(model);
 }
 
-static void events_that_cannot_follow_each_other_are_damage(void **state)
+static void impossible_sequences_of_events_are_reported_as_damage(void **state)
 {
     const struct {
         struct vs_event event;
@@ -369,7 +369,7 @@ static void events_that_cannot_follow_each_other_are_damage(void **state)
     }
 }
 
-static void an_empty_trace_and_one_of_one_event_can_be_looked_at(void **state)
+static void traces_of_no_event_and_of_one_event_can_be_opened(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -450,13 +450,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seeking_in_memory_equals_reading_from_the_start),
-        cmocka_unit_test(frames_of_a_long_trace_in_memory_serve_the_next_seeks),
-        cmocka_unit_test(what_was_stored_gives_the_same_and_is_made_again_where_it_is_lost),
-        cmocka_unit_test(the_index_of_a_recording_is_made_when_it_is_done),
-        cmocka_unit_test(a_file_that_cannot_be_written_is_kept_in_memory),
-        cmocka_unit_test(making_it_can_be_stopped),
-        cmocka_unit_test(events_that_cannot_follow_each_other_are_damage),
-        cmocka_unit_test(an_empty_trace_and_one_of_one_event_can_be_looked_at),
+        cmocka_unit_test(keyframes_of_a_long_trace_in_memory_are_reused),
+        cmocka_unit_test(a_stored_index_gives_the_same_results_and_is_rebuilt_if_missing),
+        cmocka_unit_test(the_index_of_a_recording_is_stored_when_it_is_finished),
+        cmocka_unit_test(the_index_of_an_unwritable_file_is_kept_in_memory),
+        cmocka_unit_test(building_an_index_can_be_stopped),
+        cmocka_unit_test(impossible_sequences_of_events_are_reported_as_damage),
+        cmocka_unit_test(traces_of_no_event_and_of_one_event_can_be_opened),
         cmocka_unit_test(a_growing_file_is_followed),
     };
 

@@ -194,7 +194,7 @@ static void every_column_has_the_true_extremes_of_its_events(void **state)
     }
 }
 
-static void so_have_those_of_what_was_stored(void **state)
+static void columns_of_a_stored_index_have_the_true_extremes(void **state)
 {
     struct rpl_trace *memory = random_trace(EVENTS, 31);
     struct model model = model_make(memory);
@@ -263,7 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_column_has_the_true_extremes_of_its_events),
-        cmocka_unit_test(so_have_those_of_what_was_stored),
+        cmocka_unit_test(columns_of_a_stored_index_have_the_true_extremes),
         cmocka_unit_test(time_in_which_nothing_happens_has_columns_without_events),
     };
 

@@ -157,7 +157,7 @@ static void assert_results(struct rpl_index *index, struct rpl_trace *trace, int
     assert_leak(index, trace);
 }
 
-static void results_on_random_traces_are_those_of_a_full_scan(void **state)
+static void results_on_random_traces_equal_a_full_scan(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -173,7 +173,7 @@ static void results_on_random_traces_are_those_of_a_full_scan(void **state)
     }
 }
 
-static void results_on_nets_are_those_of_a_full_scan(void **state)
+static void results_on_nets_equal_a_full_scan(void **state)
 {
     static const char *const nets[] = {"tests/nets/mlp.py", "tests/nets/resnet_small.py",
                                        "tests/nets/gpt_tiny_ckpt.py", "tests/nets/lifetimes.py"};
@@ -335,8 +335,8 @@ static void a_changed_index_with_valid_checksums_never_leads_outside_the_trace(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_on_random_traces_are_those_of_a_full_scan),
-        cmocka_unit_test(results_on_nets_are_those_of_a_full_scan),
+        cmocka_unit_test(results_on_random_traces_equal_a_full_scan),
+        cmocka_unit_test(results_on_nets_equal_a_full_scan),
         cmocka_unit_test(results_from_a_stored_index_are_the_same),
         cmocka_unit_test(a_changed_index_with_valid_checksums_never_leads_outside_the_trace),
     };

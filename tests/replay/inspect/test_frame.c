@@ -24,7 +24,7 @@ static const char *word(const struct make *m, uint32_t id)
     return rpl_trace_string(m->trace, id);
 }
 
-static void names_stand_in_their_frame_the_current_first(void **state)
+static void names_are_listed_by_frame_the_current_frame_first(void **state)
 {
     struct rpl_frames frames = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -83,7 +83,7 @@ static void names_stand_in_their_frame_the_current_first(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void at_the_end_of_a_net_nothing_but_the_loop_holds(void **state)
+static void after_the_last_step_only_the_training_loop_holds_tensors(void **state)
 {
     struct rpl_trace *trace = net_trace("tests/nets/mlp.py", NULL);
     struct rpl_frames frames = {NULL, 0, 0};
@@ -108,8 +108,8 @@ static void at_the_end_of_a_net_nothing_but_the_loop_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_stand_in_their_frame_the_current_first),
-        cmocka_unit_test(at_the_end_of_a_net_nothing_but_the_loop_holds),
+        cmocka_unit_test(names_are_listed_by_frame_the_current_frame_first),
+        cmocka_unit_test(after_the_last_step_only_the_training_loop_holds_tensors),
     };
 
     return cmocka_run_group_tests_name("replay/frame", tests, NULL, NULL);

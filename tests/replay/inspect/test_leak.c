@@ -51,7 +51,7 @@ static struct rpl_leak leak_of(struct rpl_trace *trace)
     return leak;
 }
 
-static void a_loop_that_ends_where_it_began_leaks_nothing(void **state)
+static void a_loop_with_constant_memory_has_no_leak(void **state)
 {
     struct rpl_trace *trace = loop(5, false);
     struct rpl_leak leak = leak_of(trace);
@@ -63,7 +63,7 @@ static void a_loop_that_ends_where_it_began_leaks_nothing(void **state)
     rpl_trace_free(trace);
 }
 
-static void what_every_step_leaves_is_a_leak_with_its_line(void **state)
+static void memory_that_every_step_keeps_is_a_leak_with_its_line(void **state)
 {
     struct rpl_trace *trace = loop(5, true);
     struct rpl_leak leak = leak_of(trace);
@@ -91,8 +91,8 @@ static void two_steps_are_too_few_to_find_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_that_ends_where_it_began_leaks_nothing),
-        cmocka_unit_test(what_every_step_leaves_is_a_leak_with_its_line),
+        cmocka_unit_test(a_loop_with_constant_memory_has_no_leak),
+        cmocka_unit_test(memory_that_every_step_keeps_is_a_leak_with_its_line),
         cmocka_unit_test(two_steps_are_too_few_to_find_leaks),
     };
 

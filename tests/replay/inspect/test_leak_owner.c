@@ -126,7 +126,7 @@ static void the_name_behind_the_graph_owns_the_leak(void **state)
     }
 }
 
-static void without_a_leak_there_is_no_owner(void **state)
+static void a_trace_without_a_leak_has_no_owner(void **state)
 {
     struct loop l = {.keeps = NOTHING};
     struct rpl_leak leak;
@@ -161,7 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_name_behind_the_graph_owns_the_leak),
-        cmocka_unit_test(without_a_leak_there_is_no_owner),
+        cmocka_unit_test(a_trace_without_a_leak_has_no_owner),
         cmocka_unit_test(the_sum_of_the_losses_owns_the_graphs_of_all_steps),
     };
 

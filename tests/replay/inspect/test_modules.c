@@ -76,7 +76,7 @@ static void name_the_tensor(struct make *m, const char *name)
     rpl_trace_add_tensor(m->trace, &desc);
 }
 
-static void a_block_belongs_to_its_parameters_module_or_to_where_it_was_made(void **state)
+static void a_block_belongs_to_its_parameters_module_or_its_allocating_module(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_modules *modules;
@@ -118,7 +118,7 @@ static void a_block_belongs_to_its_parameters_module_or_to_where_it_was_made(voi
     rpl_trace_free(m.trace);
 }
 
-static void the_tree_of_a_net_is_sound_at_every_event(void **state)
+static void the_module_tree_is_consistent_at_every_event(void **state)
 {
     static const char *const nets[] = {"tests/nets/resnet_small.py", "tests/nets/gpt_tiny.py"};
 
@@ -149,8 +149,8 @@ static void the_tree_of_a_net_is_sound_at_every_event(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_belongs_to_its_parameters_module_or_to_where_it_was_made),
-        cmocka_unit_test(the_tree_of_a_net_is_sound_at_every_event),
+        cmocka_unit_test(a_block_belongs_to_its_parameters_module_or_its_allocating_module),
+        cmocka_unit_test(the_module_tree_is_consistent_at_every_event),
     };
 
     return cmocka_run_group_tests_name("replay/modules", tests, NULL, NULL);

@@ -96,7 +96,7 @@ static void make_two_segments(struct make *m)
     block(m, 50 * MB, 400, 512);
 }
 
-static void parts_lie_end_to_end(void **state)
+static void parts_of_the_address_space_are_contiguous(void **state)
 {
     struct rpl_space space = {.parts = NULL};
     struct rpl_cursor *cursor;
@@ -125,7 +125,7 @@ static void parts_lie_end_to_end(void **state)
     release(&m, index, cursor, &space);
 }
 
-static void what_fits_goes_to_the_smallest_hole_of_its_pool(void **state)
+static void a_request_is_placed_in_the_smallest_hole_that_fits(void **state)
 {
     struct rpl_space space = {.parts = NULL};
     struct rpl_cursor *cursor;
@@ -260,7 +260,7 @@ static void memory_of_another_stream_or_pool_does_not_fit(void **state)
     }
 }
 
-static void expandable_segments_grow_and_are_cut(void **state)
+static void expandable_segments_grow_and_are_split(void **state)
 {
     struct rpl_space space = {.parts = NULL};
     struct rpl_cursor *cursor;
@@ -333,12 +333,12 @@ static void in_a_net_every_byte_is_accounted_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_lie_end_to_end),
-        cmocka_unit_test(what_fits_goes_to_the_smallest_hole_of_its_pool),
+        cmocka_unit_test(parts_of_the_address_space_are_contiguous),
+        cmocka_unit_test(a_request_is_placed_in_the_smallest_hole_that_fits),
         cmocka_unit_test(the_settings_of_the_run_decide_what_fits),
         cmocka_unit_test(a_request_that_fits_nowhere_needs_a_segment),
         cmocka_unit_test(memory_of_another_stream_or_pool_does_not_fit),
-        cmocka_unit_test(expandable_segments_grow_and_are_cut),
+        cmocka_unit_test(expandable_segments_grow_and_are_split),
         cmocka_unit_test(in_a_net_every_byte_is_accounted_for),
     };
 

@@ -324,7 +324,7 @@ static void assert_index(struct rpl_index *index, const struct model *m)
     assert_lives(index, m);
 }
 
-static void each_verb_goes_where_a_plain_walk_goes(void **state)
+static void every_stepping_command_agrees_with_a_linear_scan(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
 
@@ -347,7 +347,7 @@ static void each_verb_goes_where_a_plain_walk_goes(void **state)
     }
 }
 
-static void so_it_does_with_what_was_stored(void **state)
+static void every_stepping_command_agrees_with_a_stored_index(void **state)
 {
     struct rpl_trace *memory = random_trace(EVENTS, 43);
     struct model m = model_make(memory);
@@ -427,7 +427,7 @@ static void ops_are_listed_with_what_they_change(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void an_empty_trace_leads_nowhere(void **state)
+static void stepping_in_an_empty_trace_stays_at_its_start(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
     struct vs_error err = VS_ERROR_INIT;
@@ -452,10 +452,10 @@ static void an_empty_trace_leads_nowhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_verb_goes_where_a_plain_walk_goes),
-        cmocka_unit_test(so_it_does_with_what_was_stored),
+        cmocka_unit_test(every_stepping_command_agrees_with_a_linear_scan),
+        cmocka_unit_test(every_stepping_command_agrees_with_a_stored_index),
         cmocka_unit_test(ops_are_listed_with_what_they_change),
-        cmocka_unit_test(an_empty_trace_leads_nowhere),
+        cmocka_unit_test(stepping_in_an_empty_trace_stays_at_its_start),
     };
 
     return cmocka_run_group_tests_name("replay/step", tests, trace_folder_setup,

@@ -62,7 +62,7 @@ static const char *holders(struct rpl_trace *trace, uint64_t at, uint64_t id, st
     return vs_text_get(text);
 }
 
-static void every_kind_of_holder_has_its_sentence(void **state)
+static void every_kind_of_holder_is_described(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -108,7 +108,7 @@ static void a_node_that_never_ran_is_named_by_its_op(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void a_grad_of_a_tensor_that_is_no_parameter_is_named_so(void **state)
+static void the_grad_of_a_non_parameter_is_named_so(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -124,7 +124,7 @@ static void a_grad_of_a_tensor_that_is_no_parameter_is_named_so(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void released_references_and_later_ones_are_no_holders(void **state)
+static void only_references_held_now_are_holders(void **state)
 {
     struct make m;
     struct vs_text text = {NULL, 0, 0};
@@ -264,7 +264,7 @@ static void blocks_without_a_later_use_are_listed(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_gain_ends_where_the_next_peak_begins(void **state)
+static void the_gain_of_a_free_is_limited_by_the_next_peak(void **state)
 {
     struct rpl_kept_list list;
     uint64_t peak;
@@ -280,7 +280,7 @@ static void a_gain_ends_where_the_next_peak_begins(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_gain_counts_the_same_block_of_every_step(void **state)
+static void a_gain_includes_the_same_block_of_every_step(void **state)
 {
     struct rpl_kept_list list;
     struct make m;
@@ -316,15 +316,15 @@ static void a_gain_counts_the_same_block_of_every_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_holder_has_its_sentence),
+        cmocka_unit_test(every_kind_of_holder_is_described),
         cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
-        cmocka_unit_test(a_grad_of_a_tensor_that_is_no_parameter_is_named_so),
-        cmocka_unit_test(released_references_and_later_ones_are_no_holders),
+        cmocka_unit_test(the_grad_of_a_non_parameter_is_named_so),
+        cmocka_unit_test(only_references_held_now_are_holders),
         cmocka_unit_test(the_next_use_and_free_of_a_block_are_found),
         cmocka_unit_test(a_block_is_named_by_its_parameter_or_its_allocation_site),
         cmocka_unit_test(blocks_without_a_later_use_are_listed),
-        cmocka_unit_test(a_gain_ends_where_the_next_peak_begins),
-        cmocka_unit_test(a_gain_counts_the_same_block_of_every_step),
+        cmocka_unit_test(the_gain_of_a_free_is_limited_by_the_next_peak),
+        cmocka_unit_test(a_gain_includes_the_same_block_of_every_step),
     };
 
     return cmocka_run_group_tests_name("replay/why", tests, NULL, NULL);

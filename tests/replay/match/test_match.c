@@ -109,7 +109,7 @@ static const struct ev OURS[] = {
     {VS_MEM_FREE_REQUESTED, 3, 100, 0x700200, 0},
 };
 
-static void equal_runs_match_whatever_their_addresses(void **state)
+static void equal_runs_match_despite_different_addresses(void **state)
 {
     struct result r = match_lists(REAL, COUNT(REAL), OURS, COUNT(OURS), RPL_MATCH_ALL);
 
@@ -139,7 +139,7 @@ static void check_spoiled(size_t at, struct ev ev, uint64_t same, enum rpl_match
     assert_int_equal(r.why, why);
 }
 
-static void each_difference_is_found_and_named(void **state)
+static void every_kind_of_difference_is_found_and_named(void **state)
 {
     (void)state;
     check_spoiled(0, (struct ev){VS_MEM_SEGMENT_ALLOC, 0, 20971520, 0x700000, 0}, 0,
@@ -150,7 +150,7 @@ static void each_difference_is_found_and_named(void **state)
     check_spoiled(5, (struct ev){VS_MEM_FREE_REQUESTED, 3, 100, 0x700200, 0}, 6, RPL_MATCH_WHICH);
 }
 
-static void ours_may_only_free_after_the_end(void **state)
+static void only_frees_may_follow_the_end_of_the_recording(void **state)
 {
     struct ev ours[COUNT(OURS) + 1];
     struct result r;
@@ -168,7 +168,7 @@ static void ours_may_only_free_after_the_end(void **state)
 }
 
 /* A window of a run frees what was made before it: recognized by what the two sides free together. */
-static void a_block_from_before_the_recording_is_known_by_its_free(void **state)
+static void a_pre_existing_block_is_recognized_by_its_free(void **state)
 {
     static const struct ev real[] = {
         {VS_MEM_FREE_REQUESTED, 0, 100, 0x1000, 0},
@@ -254,10 +254,10 @@ static void a_list_without_addresses_has_no_segments_to_compare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_runs_match_whatever_their_addresses),
-        cmocka_unit_test(each_difference_is_found_and_named),
-        cmocka_unit_test(ours_may_only_free_after_the_end),
-        cmocka_unit_test(a_block_from_before_the_recording_is_known_by_its_free),
+        cmocka_unit_test(equal_runs_match_despite_different_addresses),
+        cmocka_unit_test(every_kind_of_difference_is_found_and_named),
+        cmocka_unit_test(only_frees_may_follow_the_end_of_the_recording),
+        cmocka_unit_test(a_pre_existing_block_is_recognized_by_its_free),
         cmocka_unit_test(the_order_of_frees_can_be_ignored),
         cmocka_unit_test(a_list_without_addresses_has_no_segments_to_compare),
     };

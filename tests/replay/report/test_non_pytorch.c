@@ -70,7 +70,7 @@ static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uin
  * Two segments of PyTorch's, 20 and 2 MiB, the second gone before the driver's highest: 20 + 8 + 4 of a library's two
  * blocks, 32 in all, 20 of them PyTorch's. A block of another size at a segment's address is no segment.
  */
-static void what_is_no_segment_is_outside(void **state)
+static void driver_memory_outside_segments_is_not_from_pytorch(void **state)
 {
     struct make pytorch;
     struct make driver;
@@ -92,7 +92,7 @@ static void what_is_no_segment_is_outside(void **state)
 }
 
 /* 40 MiB of physical memory, of which PyTorch mapped 38 at most (30, 38, then 18); 1 MiB beside them. */
-static void physical_memory_is_pytorchs_as_far_as_it_mapped_it(void **state)
+static void physical_memory_mapped_by_pytorch_is_pytorchs(void **state)
 {
     struct make pytorch;
     struct make driver;
@@ -110,7 +110,7 @@ static void physical_memory_is_pytorchs_as_far_as_it_mapped_it(void **state)
 }
 
 /* If PyTorch maps nothing, physical memory is not PyTorch's. */
-static void physical_memory_of_others_is_theirs(void **state)
+static void physical_memory_of_other_libraries_is_not_pytorchs(void **state)
 {
     struct make pytorch;
     struct make driver;
@@ -124,7 +124,7 @@ static void physical_memory_of_others_is_theirs(void **state)
     expect(&pytorch, &driver, 23 * MIB, 20 * MIB, "libnccl!register", 3 * MIB);
 }
 
-static void nothing_given_is_nothing_outside(void **state)
+static void without_driver_memory_nothing_is_outside_pytorch(void **state)
 {
     struct make pytorch;
     struct make driver;
@@ -138,10 +138,10 @@ static void nothing_given_is_nothing_outside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_segment_is_outside),
-        cmocka_unit_test(physical_memory_is_pytorchs_as_far_as_it_mapped_it),
-        cmocka_unit_test(physical_memory_of_others_is_theirs),
-        cmocka_unit_test(nothing_given_is_nothing_outside),
+        cmocka_unit_test(driver_memory_outside_segments_is_not_from_pytorch),
+        cmocka_unit_test(physical_memory_mapped_by_pytorch_is_pytorchs),
+        cmocka_unit_test(physical_memory_of_other_libraries_is_not_pytorchs),
+        cmocka_unit_test(without_driver_memory_nothing_is_outside_pytorch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

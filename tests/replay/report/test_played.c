@@ -58,14 +58,14 @@ static void the_gpu_and_the_first_read_are_named(void **state)
     check("A100", "1 4", NULL, "the host read some 1 time (4 B);", "\"host_read_bytes\": 4");
 }
 
-static void without_a_read_none_is_claimed(void **state)
+static void a_run_without_host_reads_reports_none(void **state)
 {
     (void)state;
     check("A100", "0 0", NULL, "values: the host read none\n", "\"host_reads\": 0");
     check("A100", "damaged", NULL, "values: the host read none\n", "\"host_reads\": 0");
 }
 
-static void a_trace_of_a_real_gpu_says_nothing(void **state)
+static void a_trace_of_a_real_gpu_has_no_note_on_simulation(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
     struct vs_text json = {NULL, 0, 0};
@@ -82,8 +82,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gpu_and_the_first_read_are_named),
-        cmocka_unit_test(without_a_read_none_is_claimed),
-        cmocka_unit_test(a_trace_of_a_real_gpu_says_nothing),
+        cmocka_unit_test(a_run_without_host_reads_reports_none),
+        cmocka_unit_test(a_trace_of_a_real_gpu_has_no_note_on_simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void assert_line(const struct vs_text *text, const char *part)
         fail_msg("\"%s\" is not in:\n%s", part, vs_text_get(text));
 }
 
-static void the_text_says_where_and_what(void **state)
+static void the_report_names_location_and_tensor_of_the_peak(void **state)
 {
     struct rpl_trace *trace = example(false);
     struct rpl_report report = {.trace = NULL};
@@ -159,7 +159,7 @@ static void a_trace_without_allocations_is_no_failure(void **state)
     rpl_trace_free(trace);
 }
 
-static void damage_inside_is_reported(void **state)
+static void a_double_free_inside_a_trace_is_reported_as_damage(void **state)
 {
     struct rpl_report report = {.trace = NULL};
     struct vs_error err = VS_ERROR_INIT;
@@ -176,7 +176,7 @@ static void damage_inside_is_reported(void **state)
 }
 
 /* Only runs whose figures may differ from PyTorch's say so. */
-static void what_goes_by_values_is_said_by_op_and_toggle(void **state)
+static void dependence_on_values_is_reported_by_op_and_toggle(void **state)
 {
     static const struct {
         const char *toggle, *refused, *op;
@@ -216,12 +216,12 @@ static void what_goes_by_values_is_said_by_op_and_toggle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_says_where_and_what),
+        cmocka_unit_test(the_report_names_location_and_tensor_of_the_peak),
         cmocka_unit_test(after_an_out_of_memory_the_text_describes_that_event),
         cmocka_unit_test(the_same_trace_gives_the_same_text),
         cmocka_unit_test(a_trace_without_allocations_is_no_failure),
-        cmocka_unit_test(damage_inside_is_reported),
-        cmocka_unit_test(what_goes_by_values_is_said_by_op_and_toggle),
+        cmocka_unit_test(a_double_free_inside_a_trace_is_reported_as_damage),
+        cmocka_unit_test(dependence_on_values_is_reported_by_op_and_toggle),
     };
 
     return cmocka_run_group_tests_name("replay/report", tests, NULL, NULL);

@@ -148,7 +148,7 @@ static void phases_have_their_ends_and_peaks(void **state)
     rpl_trace_free(trace);
 }
 
-static void saved_counts_each_storage_once_and_parameters_apart(void **state)
+static void saved_memory_counts_each_storage_once_and_parameters_separately(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -169,7 +169,7 @@ static void saved_counts_each_storage_once_and_parameters_apart(void **state)
     rpl_trace_free(trace);
 }
 
-static void saved_is_what_autograd_held_when_the_last_loss_ended(void **state)
+static void saved_memory_is_taken_at_the_end_of_the_last_loss(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -214,7 +214,7 @@ static void recomputed_ops_and_flops_are_counted_without_detach(void **state)
     rpl_trace_free(trace);
 }
 
-static void the_end_of_the_trace_is_the_state_of_the_device(void **state)
+static void the_end_of_the_trace_has_the_final_totals(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -232,7 +232,7 @@ static void the_end_of_the_trace_is_the_state_of_the_device(void **state)
     rpl_trace_free(trace);
 }
 
-static void parts_of_one_phase_are_one(void **state)
+static void repeated_parts_of_a_phase_are_summarized_as_one(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -258,7 +258,7 @@ static void parts_of_one_phase_are_one(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void the_first_refused_allocation_is_kept(void **state)
+static void the_first_out_of_memory_is_kept(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -301,7 +301,7 @@ static void an_empty_trace_has_no_peak(void **state)
     rpl_trace_free(trace);
 }
 
-static void damage_is_reported(void **state)
+static void an_impossible_event_is_reported_as_damage(void **state)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -321,14 +321,14 @@ int main(void)
         cmocka_unit_test(the_peak_is_the_first_highest_point_with_its_location),
         cmocka_unit_test(categories_add_up_to_the_peak),
         cmocka_unit_test(phases_have_their_ends_and_peaks),
-        cmocka_unit_test(saved_counts_each_storage_once_and_parameters_apart),
-        cmocka_unit_test(saved_is_what_autograd_held_when_the_last_loss_ended),
+        cmocka_unit_test(saved_memory_counts_each_storage_once_and_parameters_separately),
+        cmocka_unit_test(saved_memory_is_taken_at_the_end_of_the_last_loss),
         cmocka_unit_test(recomputed_ops_and_flops_are_counted_without_detach),
-        cmocka_unit_test(the_end_of_the_trace_is_the_state_of_the_device),
-        cmocka_unit_test(parts_of_one_phase_are_one),
-        cmocka_unit_test(the_first_refused_allocation_is_kept),
+        cmocka_unit_test(the_end_of_the_trace_has_the_final_totals),
+        cmocka_unit_test(repeated_parts_of_a_phase_are_summarized_as_one),
+        cmocka_unit_test(the_first_out_of_memory_is_kept),
         cmocka_unit_test(an_empty_trace_has_no_peak),
-        cmocka_unit_test(damage_is_reported),
+        cmocka_unit_test(an_impossible_event_is_reported_as_damage),
     };
 
     return cmocka_run_group_tests_name("replay/summary", tests, NULL, NULL);

@@ -23,7 +23,7 @@ static void fill(struct rpl_traffic *out, struct rpl_trace *trace)
 }
 
 /* hw(c1 + c2) + c1·c2 elements of four bytes, with h = w = 56 and c1 = c2 = 128; the ReLU reads and writes hw·c2. */
-static void a_convolution_moves_its_input_weights_and_output(void **state)
+static void a_convolution_transfers_its_input_weights_and_output(void **state)
 {
     struct rpl_trace *trace = net_trace("lessons/24_bytes_moved.py", "grad=no_grad");
     struct rpl_traffic t;
@@ -57,7 +57,7 @@ static void end(struct make *m, const char *name, uint64_t flops)
 }
 
 /* Block 1 has 1000 bytes, 2 has 600, 3 has 400. */
-static void an_op_counts_each_tensor_once_and_what_is_inside_it_apart(void **state)
+static void an_op_counts_each_tensor_once_and_nested_ops_separately(void **state)
 {
     struct rpl_traffic t;
     struct make m;
@@ -112,8 +112,8 @@ static void a_trace_without_ops_has_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_convolution_moves_its_input_weights_and_output),
-        cmocka_unit_test(an_op_counts_each_tensor_once_and_what_is_inside_it_apart),
+        cmocka_unit_test(a_convolution_transfers_its_input_weights_and_output),
+        cmocka_unit_test(an_op_counts_each_tensor_once_and_nested_ops_separately),
         cmocka_unit_test(a_trace_without_ops_has_no_rows),
     };
 

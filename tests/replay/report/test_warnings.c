@@ -33,7 +33,7 @@ static void report_of(const char *note, struct vs_text *text, struct vs_text *js
     rpl_trace_free(m.trace);
 }
 
-static void a_report_lists_them_with_line_and_advice(void **state)
+static void a_report_lists_warnings_with_line_and_advice(void **state)
 {
     struct vs_text text = {NULL, 0, 0}, json = {NULL, 0, 0};
 
@@ -52,7 +52,7 @@ static void a_report_lists_them_with_line_and_advice(void **state)
     vs_text_release(&json);
 }
 
-static void without_one_the_text_has_no_heading_and_the_json_an_empty_list(void **state)
+static void a_report_without_warnings_has_no_heading_and_an_empty_list(void **state)
 {
     struct vs_text text = {NULL, 0, 0}, json = {NULL, 0, 0};
 
@@ -65,7 +65,7 @@ static void without_one_the_text_has_no_heading_and_the_json_an_empty_list(void 
 }
 
 /* The note of a file may be anything. */
-static void lines_without_their_fields_are_read(void **state)
+static void incomplete_warning_lines_are_read(void **state)
 {
     static const char *const NOTES[] = {"\n",     "a",          "a\tb",
                                         "a\t1\t", "\t\t\t\t\t", "a\t1\tt\ta\textra\nb"};
@@ -89,9 +89,9 @@ static void lines_without_their_fields_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_lists_them_with_line_and_advice),
-        cmocka_unit_test(without_one_the_text_has_no_heading_and_the_json_an_empty_list),
-        cmocka_unit_test(lines_without_their_fields_are_read),
+        cmocka_unit_test(a_report_lists_warnings_with_line_and_advice),
+        cmocka_unit_test(a_report_without_warnings_has_no_heading_and_an_empty_list),
+        cmocka_unit_test(incomplete_warning_lines_are_read),
     };
 
     return cmocka_run_group_tests_name("replay/warnings", tests, NULL, NULL);

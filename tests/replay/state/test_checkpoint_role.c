@@ -60,7 +60,7 @@ static struct found found_with(const char *toggles)
     return found;
 }
 
-static void inputs_of_checkpoints_are_checkpoint(void **state)
+static void inputs_of_checkpointed_segments_have_the_role_checkpoint(void **state)
 {
     static const char *const KINDS[] = {
         "batch=2 steps=2 checkpoint=blocks checkpoint-impl=non-reentrant",
@@ -78,7 +78,7 @@ static void inputs_of_checkpoints_are_checkpoint(void **state)
     }
 }
 
-static void without_a_checkpoint_nothing_is(void **state)
+static void without_checkpointing_no_tensor_has_the_role_checkpoint(void **state)
 {
     struct found found = found_with("batch=2 steps=1");
 
@@ -90,8 +90,8 @@ static void without_a_checkpoint_nothing_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_of_checkpoints_are_checkpoint),
-        cmocka_unit_test(without_a_checkpoint_nothing_is),
+        cmocka_unit_test(inputs_of_checkpointed_segments_have_the_role_checkpoint),
+        cmocka_unit_test(without_checkpointing_no_tensor_has_the_role_checkpoint),
     };
 
     return cmocka_run_group_tests_name("replay/checkpoint_role", tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void assert_equals_model(const struct rpl_live *live, const struct model 
     assert_memory_equal(live->by_category, by_category, sizeof(by_category));
 }
 
-static void random_events_give_what_a_plain_table_gives(void **state)
+static void live_blocks_of_random_events_agree_with_a_plain_table(void **state)
 {
     static struct model model;
     struct rpl_live live;
@@ -131,7 +131,7 @@ static void reading_to_an_event_equals_applying_up_to_it(void **state)
     rpl_trace_free(m.trace);
 }
 
-static void inside_a_re_run_the_work_is_the_re_runs_op(void **state)
+static void work_inside_a_recomputation_belongs_to_the_recomputed_op(void **state)
 {
     struct make m;
     struct rpl_live live;
@@ -172,7 +172,7 @@ static void assert_damaged(struct vs_event event, const char *text)
     rpl_live_release(&live);
 }
 
-static void events_that_cannot_follow_each_other_are_damage(void **state)
+static void impossible_sequences_of_events_are_reported_as_damage(void **state)
 {
     (void)state;
     assert_damaged((struct vs_event){.kind = VS_EV_FREE, .free = {.block = 2}},
@@ -199,10 +199,10 @@ static void events_that_cannot_follow_each_other_are_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_events_give_what_a_plain_table_gives),
+        cmocka_unit_test(live_blocks_of_random_events_agree_with_a_plain_table),
         cmocka_unit_test(reading_to_an_event_equals_applying_up_to_it),
-        cmocka_unit_test(inside_a_re_run_the_work_is_the_re_runs_op),
-        cmocka_unit_test(events_that_cannot_follow_each_other_are_damage),
+        cmocka_unit_test(work_inside_a_recomputation_belongs_to_the_recomputed_op),
+        cmocka_unit_test(impossible_sequences_of_events_are_reported_as_damage),
     };
 
     return cmocka_run_group_tests_name("replay/live", tests, NULL, NULL);

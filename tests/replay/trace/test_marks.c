@@ -53,7 +53,7 @@ static void set_marks(struct rpl_trace *trace)
     rpl_marks_free(marks);
 }
 
-static void marks_of_a_file_are_there_for_who_opens_it_next(void **state)
+static void marks_of_a_file_persist_until_the_next_open(void **state)
 {
     struct rpl_trace *memory = random_trace(200, 3);
     struct vs_error err = VS_ERROR_INIT;
@@ -83,7 +83,7 @@ static void marks_of_a_file_are_there_for_who_opens_it_next(void **state)
     rpl_trace_free(memory);
 }
 
-static void marks_of_a_trace_in_memory_last_as_long_as_they_are_open(void **state)
+static void marks_of_a_trace_in_memory_last_until_it_is_closed(void **state)
 {
     struct rpl_trace *memory = random_trace(200, 3);
 
@@ -96,8 +96,8 @@ static void marks_of_a_trace_in_memory_last_as_long_as_they_are_open(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_of_a_file_are_there_for_who_opens_it_next),
-        cmocka_unit_test(marks_of_a_trace_in_memory_last_as_long_as_they_are_open),
+        cmocka_unit_test(marks_of_a_file_persist_until_the_next_open),
+        cmocka_unit_test(marks_of_a_trace_in_memory_last_until_it_is_closed),
     };
 
     return cmocka_run_group_tests_name("replay/marks", tests, trace_folder_setup,

@@ -42,7 +42,7 @@ static uint64_t any(uint64_t *seed)
     }
 }
 
-static void events_come_out_as_they_went_in(void **state)
+static void compressed_events_are_read_back_unchanged(void **state)
 {
     static struct vs_event events[4000];
     static struct vs_event back[4000];
@@ -187,7 +187,7 @@ static void a_trace_gives_the_same_answers_during_compression_and_after(void **s
 }
 
 /* Where they are when the first is read they are when the last is read, of this run and of the next. */
-static void a_run_with_spare_capacity_is_not_moved(void **state)
+static void events_within_the_reserved_capacity_are_not_moved(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
     struct rpl_mem *mem = rpl_trace_memory(trace);
@@ -225,9 +225,9 @@ static void a_run_with_spare_capacity_is_not_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_come_out_as_they_went_in),
+        cmocka_unit_test(compressed_events_are_read_back_unchanged),
         cmocka_unit_test(a_trace_gives_the_same_answers_during_compression_and_after),
-        cmocka_unit_test(a_run_with_spare_capacity_is_not_moved),
+        cmocka_unit_test(events_within_the_reserved_capacity_are_not_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

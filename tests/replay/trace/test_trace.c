@@ -41,7 +41,7 @@ static void equal_texts_and_locations_get_equal_ids(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_cleared_trace_starts_anew(void **state)
+static void a_cleared_trace_is_empty_and_can_be_filled_again(void **state)
 {
     struct make m;
 
@@ -77,7 +77,7 @@ static void lines_of_the_source_come_without_indentation(void **state)
     rpl_trace_free(trace);
 }
 
-static void numbers_in_meta_are_read_whole_or_not_at_all(void **state)
+static void malformed_numbers_in_meta_are_not_read(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
     uint64_t n = 0;
@@ -245,7 +245,7 @@ static void a_file_reads_as_the_memory_it_was_written_from(void **state)
     unlink(path);
 }
 
-static void a_tensor_of_no_known_dtype_or_rank_is_not_given(void **state)
+static void a_tensor_of_unknown_dtype_or_rank_is_not_returned(void **state)
 {
     struct rpl_trace *trace = rpl_trace_new();
     struct vs_tensor_desc desc = {.id = 1, .dtype = 152};
@@ -260,7 +260,7 @@ static void a_tensor_of_no_known_dtype_or_rank_is_not_given(void **state)
     rpl_trace_free(trace);
 }
 
-static void a_file_that_is_not_there_is_named(void **state)
+static void a_missing_file_is_named(void **state)
 {
     struct rpl_trace *file = NULL;
     struct vs_error err = VS_ERROR_INIT;
@@ -275,12 +275,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_and_locations_get_equal_ids),
-        cmocka_unit_test(a_cleared_trace_starts_anew),
+        cmocka_unit_test(a_cleared_trace_is_empty_and_can_be_filled_again),
         cmocka_unit_test(lines_of_the_source_come_without_indentation),
-        cmocka_unit_test(numbers_in_meta_are_read_whole_or_not_at_all),
+        cmocka_unit_test(malformed_numbers_in_meta_are_not_read),
         cmocka_unit_test(a_file_reads_as_the_memory_it_was_written_from),
-        cmocka_unit_test(a_tensor_of_no_known_dtype_or_rank_is_not_given),
-        cmocka_unit_test(a_file_that_is_not_there_is_named),
+        cmocka_unit_test(a_tensor_of_unknown_dtype_or_rank_is_not_returned),
+        cmocka_unit_test(a_missing_file_is_named),
     };
 
     return cmocka_run_group_tests_name("replay/trace", tests, NULL, NULL);

@@ -120,7 +120,7 @@ static void a_run_without_gpu_times_gives_the_reason(void **state)
 }
 
 /* A run on meta says nothing of it. */
-static void a_run_on_no_gpu_has_no_such_part(void **state)
+static void a_run_without_a_gpu_has_no_section_on_gpu_times(void **state)
 {
     struct rpl_trace *trace = open_trace(state, "meta.db", "DELETE FROM work");
     struct vs_error err = VS_ERROR_INIT;
@@ -138,7 +138,7 @@ static void a_run_on_no_gpu_has_no_such_part(void **state)
     rpl_trace_free(trace);
 }
 
-static void what_is_missing_stands_beside_the_sums(void **state)
+static void missing_records_are_reported_with_the_sums(void **state)
 {
     struct rpl_trace *trace = open_trace(state, "beside.db", WATCHED);
     struct vs_error err = VS_ERROR_INIT;
@@ -156,7 +156,7 @@ static void what_is_missing_stands_beside_the_sums(void **state)
     rpl_trace_free(trace);
 }
 
-static void work_without_its_task_is_damage(void **state)
+static void work_without_its_task_is_reported_as_damage(void **state)
 {
     struct rpl_trace *trace =
         open_trace(state, "damage.db", WATCHED "; DELETE FROM task WHERE id = 2");
@@ -168,7 +168,7 @@ static void work_without_its_task_is_damage(void **state)
     rpl_trace_free(trace);
 }
 
-static void kernels_have_short_names(void **state)
+static void kernel_names_are_shortened(void **state)
 {
     static const char *const NAMES[][2] = {
         {"ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"},
@@ -197,10 +197,10 @@ int main(void)
         cmocka_unit_test(times_add_up_by_op_by_task_and_by_phase),
         cmocka_unit_test(each_op_has_its_own_time),
         cmocka_unit_test(a_run_without_gpu_times_gives_the_reason),
-        cmocka_unit_test(a_run_on_no_gpu_has_no_such_part),
-        cmocka_unit_test(what_is_missing_stands_beside_the_sums),
-        cmocka_unit_test(work_without_its_task_is_damage),
-        cmocka_unit_test(kernels_have_short_names),
+        cmocka_unit_test(a_run_without_a_gpu_has_no_section_on_gpu_times),
+        cmocka_unit_test(missing_records_are_reported_with_the_sums),
+        cmocka_unit_test(work_without_its_task_is_reported_as_damage),
+        cmocka_unit_test(kernel_names_are_shortened),
     };
 
     return cmocka_run_group_tests_name("replay/work", tests, trace_folder_setup,

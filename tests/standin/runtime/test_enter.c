@@ -58,7 +58,7 @@ static void a_library_finds_cuda_s_functions_by_name_and_version(void **state)
     assert_int_equal(((int (*)(void))(uintptr_t)function("fake_plain"))(), 1);
 }
 
-static void an_unplayed_function_fails_and_is_named_once(void **state)
+static void a_function_without_a_simulation_fails_and_is_named_once(void **state)
 {
     int (*unforeseen)(int) = (int (*)(int))(uintptr_t)function("fake_unforeseen");
     const char *line;
@@ -71,7 +71,7 @@ static void an_unplayed_function_fails_and_is_named_once(void **state)
     assert_null(strstr(strchr(line, '\n'), "cudaFoo"));
 }
 
-static void libraries_that_are_played_are_known_by_name(void **state)
+static void simulated_libraries_are_recognized_by_name(void **state)
 {
     (void)state;
     assert_true(played_open()->plays("libcudart.so.13"));
@@ -82,7 +82,7 @@ static void libraries_that_are_played_are_known_by_name(void **state)
 }
 
 /* It needs a function of a library that is loaded without it, and a library that PyTorch does not need at all. */
-static void an_extension_s_further_needs_are_met(void **state)
+static void further_symbols_of_an_extension_are_resolved(void **state)
 {
     char text[1024];
     void *extension;
@@ -149,9 +149,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_finds_cuda_s_functions_by_name_and_version),
-        cmocka_unit_test(an_unplayed_function_fails_and_is_named_once),
-        cmocka_unit_test(libraries_that_are_played_are_known_by_name),
-        cmocka_unit_test(an_extension_s_further_needs_are_met),
+        cmocka_unit_test(a_function_without_a_simulation_fails_and_is_named_once),
+        cmocka_unit_test(simulated_libraries_are_recognized_by_name),
+        cmocka_unit_test(further_symbols_of_an_extension_are_resolved),
         cmocka_unit_test(a_machine_without_pytorch_s_libraries_is_refused),
     };
 

@@ -45,7 +45,7 @@ static void give(void *address)
     assert_int_equal(PLAYED(free_fn *, "cudaFree")(address), 0);
 }
 
-static void memory_is_used_in_units_of_two_mib_until_it_is_full(void **state)
+static void memory_is_allocated_in_units_of_two_mib_until_the_device_is_full(void **state)
 {
     const size_t before = available();
     void *small = take(1);
@@ -67,7 +67,7 @@ static void memory_is_used_in_units_of_two_mib_until_it_is_full(void **state)
     assert_int_equal(PLAYED(free_fn *, "cudaFree")(small), 1);
 }
 
-static void an_address_is_not_given_out_twice(void **state)
+static void addresses_are_unique(void **state)
 {
     void *first = take(5 * MIB);
     void *second;
@@ -94,7 +94,7 @@ static int kind_of(const void *address, int *device)
     return a.type;
 }
 
-static void kinds_of_addresses_are_known(void **state)
+static void pointer_attributes_distinguish_device_pinned_and_managed_memory(void **state)
 {
     char *memory = take(MIB);
     char *pinned = NULL;
@@ -124,7 +124,7 @@ static void kinds_of_addresses_are_known(void **state)
     assert_int_equal(kind_of(ordinary, &device), 0);
 }
 
-static void devices_have_memory_of_their_own(void **state)
+static void each_device_has_its_own_memory(void **state)
 {
     const size_t before = available();
     int device = -1;
@@ -172,7 +172,7 @@ static void virtual_memory_is_used_while_it_is_held_or_mapped(void **state)
         2);
 }
 
-static void a_pool_says_what_is_used(void **state)
+static void a_memory_pool_reports_its_used_bytes(void **state)
 {
     void *pool = NULL;
     void *memory = NULL;
@@ -225,7 +225,7 @@ static void the_host_reads_zeros_and_each_read_is_counted(void **state)
     give(memory);
 }
 
-static void copies_within_the_host_are_copies(void **state)
+static void copies_from_host_to_host_are_performed(void **state)
 {
     char from[8] = "1234567";
     char to[8] = "";
@@ -240,7 +240,7 @@ static void copies_within_the_host_are_copies(void **state)
 }
 
 /* What another rank gives is what this one gives; what is copied to the device meanwhile comes back. */
-static void processes_receive_from_each_other_what_this_one_sends(void **state)
+static void collectives_receive_the_data_this_process_sends(void **state)
 {
     struct {
         char bytes[128];
@@ -283,15 +283,15 @@ static void processes_receive_from_each_other_what_this_one_sends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_used_in_units_of_two_mib_until_it_is_full),
-        cmocka_unit_test(an_address_is_not_given_out_twice),
-        cmocka_unit_test(kinds_of_addresses_are_known),
-        cmocka_unit_test(devices_have_memory_of_their_own),
+        cmocka_unit_test(memory_is_allocated_in_units_of_two_mib_until_the_device_is_full),
+        cmocka_unit_test(addresses_are_unique),
+        cmocka_unit_test(pointer_attributes_distinguish_device_pinned_and_managed_memory),
+        cmocka_unit_test(each_device_has_its_own_memory),
         cmocka_unit_test(virtual_memory_is_used_while_it_is_held_or_mapped),
-        cmocka_unit_test(a_pool_says_what_is_used),
+        cmocka_unit_test(a_memory_pool_reports_its_used_bytes),
         cmocka_unit_test(the_host_reads_zeros_and_each_read_is_counted),
-        cmocka_unit_test(copies_within_the_host_are_copies),
-        cmocka_unit_test(processes_receive_from_each_other_what_this_one_sends),
+        cmocka_unit_test(copies_from_host_to_host_are_performed),
+        cmocka_unit_test(collectives_receive_the_data_this_process_sends),
     };
 
     return cmocka_run_group_tests(tests, played_setup, shared_cleanup);

@@ -17,7 +17,7 @@
 typedef int pointer_out_fn(void **out);
 typedef int int_out_fn(void *of, int *out);
 
-static void the_device_has_the_properties_of_the_gpu_that_is_played(void **state)
+static void the_device_has_the_properties_of_the_simulated_gpu(void **state)
 {
     char properties[1032];
     char name[256];
@@ -42,7 +42,7 @@ static void the_device_has_the_properties_of_the_gpu_that_is_played(void **state
     assert_string_equal(name, "NVIDIA Tesla T4");
 }
 
-static void occupancy_is_what_threads_and_shared_memory_allow(void **state)
+static void occupancy_is_limited_by_threads_and_shared_memory(void **state)
 {
     int (*blocks)(int *, const void *, int, size_t) = PLAYED(
         int (*)(int *, const void *, int, size_t), "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
@@ -112,7 +112,7 @@ static void on_call(void *user)
     called += *(int *)user;
 }
 
-static void functions_of_the_host_in_a_stream_are_called_at_once(void **state)
+static void host_functions_in_a_stream_are_called_at_once(void **state)
 {
     int one = 1;
 
@@ -124,7 +124,7 @@ static void functions_of_the_host_in_a_stream_are_called_at_once(void **state)
     assert_int_equal(called, 1);
 }
 
-static void an_object_lives_as_long_as_a_graph_or_an_instance_holds_it(void **state)
+static void a_user_object_is_destroyed_with_its_last_graph_or_instance(void **state)
 {
     int one = 1;
     void *object = NULL;
@@ -153,7 +153,7 @@ static void an_object_lives_as_long_as_a_graph_or_an_instance_holds_it(void **st
  * An LSTM: 4 gates, inputs 16, hidden 32, 2 layers: (16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 weights, 2 * 2 * 32 * 4
  * biases.
  */
-static void weights_of_an_lstm_lie_as_in_cudnn(void **state)
+static void the_weights_of_an_lstm_have_cudnns_layout(void **state)
 {
     void *rnn = NULL;
     void *matrix = NULL;
@@ -195,7 +195,7 @@ static void weights_of_an_lstm_lie_as_in_cudnn(void **state)
     PLAYED(int (*)(void *), "cudnnDestroyRNNDescriptor")(rnn);
 }
 
-static void versions_are_those_that_were_asked_for(void **state)
+static void library_versions_are_those_that_were_set(void **state)
 {
     int value = 0;
 
@@ -233,7 +233,7 @@ static void functions_of_the_driver_are_found_by_name(void **state)
     assert_null(function);
 }
 
-static void nvml_knows_the_devices(void **state)
+static void nvml_lists_the_simulated_devices(void **state)
 {
     unsigned count = 0;
     void *device = NULL;
@@ -260,15 +260,15 @@ static void nvml_knows_the_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_device_has_the_properties_of_the_gpu_that_is_played),
-        cmocka_unit_test(occupancy_is_what_threads_and_shared_memory_allow),
+        cmocka_unit_test(the_device_has_the_properties_of_the_simulated_gpu),
+        cmocka_unit_test(occupancy_is_limited_by_threads_and_shared_memory),
         cmocka_unit_test(streams_that_wait_for_a_captured_one_join_its_capture),
-        cmocka_unit_test(functions_of_the_host_in_a_stream_are_called_at_once),
-        cmocka_unit_test(an_object_lives_as_long_as_a_graph_or_an_instance_holds_it),
-        cmocka_unit_test(weights_of_an_lstm_lie_as_in_cudnn),
-        cmocka_unit_test(versions_are_those_that_were_asked_for),
+        cmocka_unit_test(host_functions_in_a_stream_are_called_at_once),
+        cmocka_unit_test(a_user_object_is_destroyed_with_its_last_graph_or_instance),
+        cmocka_unit_test(the_weights_of_an_lstm_have_cudnns_layout),
+        cmocka_unit_test(library_versions_are_those_that_were_set),
         cmocka_unit_test(functions_of_the_driver_are_found_by_name),
-        cmocka_unit_test(nvml_knows_the_devices),
+        cmocka_unit_test(nvml_lists_the_simulated_devices),
     };
 
     return cmocka_run_group_tests(tests, played_setup, shared_cleanup);

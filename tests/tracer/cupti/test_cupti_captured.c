@@ -30,7 +30,7 @@
 
 #ifndef VS_CUPTI
 
-static void there_is_no_cupti_to_play(void **state)
+static void replaying_cupti_needs_its_headers(void **state)
 {
     (void)state;
     tests_skip("CUPTI's headers are not there");
@@ -38,7 +38,7 @@ static void there_is_no_cupti_to_play(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_is_no_cupti_to_play)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(replaying_cupti_needs_its_headers)};
 
     return cmocka_run_group_tests_name("tracer/cupti_captured", tests, NULL, NULL);
 }
@@ -81,7 +81,7 @@ static struct captured plays(void **state, const char *path)
     return captured;
 }
 
-static void records_of_a_gpu_give_the_kept_sums(void **state)
+static void recorded_cupti_activity_gives_the_stored_sums(void **state)
 {
     DIR *dir = opendir(GOLDEN);
     struct dirent *entry;
@@ -106,7 +106,7 @@ static void records_of_a_gpu_give_the_kept_sums(void **state)
         tests_skip("no records of a real GPU are kept in tests/golden yet");
 }
 
-static void synthetic_records_give_the_kept_sums(void **state)
+static void synthetic_cupti_activity_gives_the_stored_sums(void **state)
 {
     struct captured captured = plays(state, MADE_UP);
 
@@ -162,7 +162,7 @@ static void run_and_keep(void **state, const char *path)
     trc_cupti_close(c);
 }
 
-static void what_is_kept_can_be_played_again(void **state)
+static void kept_cupti_records_can_be_replayed(void **state)
 {
     char path[4096];
 
@@ -174,9 +174,9 @@ static void what_is_kept_can_be_played_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_of_a_gpu_give_the_kept_sums),
-        cmocka_unit_test(synthetic_records_give_the_kept_sums),
-        cmocka_unit_test(what_is_kept_can_be_played_again),
+        cmocka_unit_test(recorded_cupti_activity_gives_the_stored_sums),
+        cmocka_unit_test(synthetic_cupti_activity_gives_the_stored_sums),
+        cmocka_unit_test(kept_cupti_records_can_be_replayed),
     };
 
     return cmocka_run_group_tests_name("tracer/cupti_captured", tests, trace_folder_setup,

@@ -29,7 +29,7 @@ static void seen(struct cupti_memory *m, bool is_taken, uint64_t address, uint64
                                                 .name = library});
 }
 
-static void what_was_asked_for_is_not_foreign_in_either_order(void **state)
+static void requested_memory_is_not_foreign_in_either_order(void **state)
 {
     struct cupti_memory *m = cupti_memory_new();
     struct sto_foreign *rows;
@@ -86,7 +86,7 @@ static void unrequested_memory_is_listed_by_function_library_and_op(void **state
     cupti_memory_free(m);
 }
 
-static void other_bytes_at_the_address_are_foreign_and_ours_unseen(void **state)
+static void memory_of_another_size_at_the_same_address_is_foreign(void **state)
 {
     struct cupti_memory *m = cupti_memory_new();
     struct sto_foreign *rows;
@@ -104,7 +104,7 @@ static void other_bytes_at_the_address_are_foreign_and_ours_unseen(void **state)
     cupti_memory_free(m);
 }
 
-static void pools_are_counted(void **state)
+static void memory_of_pools_is_counted(void **state)
 {
     struct cupti_memory *m = cupti_memory_new();
 
@@ -118,10 +118,10 @@ static void pools_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_asked_for_is_not_foreign_in_either_order),
+        cmocka_unit_test(requested_memory_is_not_foreign_in_either_order),
         cmocka_unit_test(unrequested_memory_is_listed_by_function_library_and_op),
-        cmocka_unit_test(other_bytes_at_the_address_are_foreign_and_ours_unseen),
-        cmocka_unit_test(pools_are_counted),
+        cmocka_unit_test(memory_of_another_size_at_the_same_address_is_foreign),
+        cmocka_unit_test(memory_of_pools_is_counted),
     };
 
     return cmocka_run_group_tests_name("tracer/cupti_memory", tests, NULL, NULL);

@@ -21,7 +21,7 @@
 
 #ifndef VS_CUPTI
 
-static void a_program_without_cupti_says_so(void **state)
+static void a_build_without_cupti_is_reported(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct trc_cupti *c;
@@ -34,7 +34,7 @@ static void a_program_without_cupti_says_so(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_program_without_cupti_says_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_build_without_cupti_is_reported)};
 
     return cmocka_run_group_tests_name("tracer/cupti_session", tests, NULL, NULL);
 }
@@ -166,7 +166,7 @@ static void meta_is(const struct found *found, const char *key, const char *valu
         fail_msg("%s is %s, not %s", key, got ? got : "not there", value);
 }
 
-static void each_op_has_what_the_device_did_for_it(void **state)
+static void each_op_has_its_kernels_and_copies(void **state)
 {
     struct found *found;
     struct run run;
@@ -213,7 +213,7 @@ static void each_op_has_what_the_device_did_for_it(void **state)
 }
 
 /* Many buffers, delivered while the run goes on, newest first; against what was launched. */
-static void buffers_in_any_order_give_every_op_its_time(void **state)
+static void activity_buffers_in_any_order_give_each_op_its_time(void **state)
 {
     uint64_t *ns = vs_calloc(MOST_OPS, sizeof(*ns));
     uint64_t open[8];
@@ -252,7 +252,7 @@ static void buffers_in_any_order_give_every_op_its_time(void **state)
     vs_free(ns);
 }
 
-static void what_is_lost_is_counted(void **state)
+static void lost_cupti_records_are_counted(void **state)
 {
     const CUpti_ActivityKind odd[4] = {(CUpti_ActivityKind)240};
     struct found *found;
@@ -348,7 +348,7 @@ static void cannot_open(enum fake_cupti_call call, uint64_t nth)
     assert_int_equal(fake_cupti_left(), 0);
 }
 
-static void a_call_that_fails_at_the_opening_leaves_nothing_on(void **state)
+static void a_failed_start_of_cupti_leaves_nothing_enabled(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(OPENING) / sizeof(OPENING[0]); i++)
@@ -390,7 +390,7 @@ static void survives(void **state, enum fake_cupti_call call, uint64_t nth, bool
     found_free(found);
 }
 
-static void a_call_that_fails_later_is_reported_and_the_run_goes_on(void **state)
+static void a_later_failure_of_cupti_is_reported_and_the_run_goes_on(void **state)
 {
     survives(state, FAKE_cuptiActivityPushExternalCorrelationId, 1, true);
     survives(state, FAKE_cuptiActivityPushExternalCorrelationId, 2, true);
@@ -405,7 +405,7 @@ static void a_call_that_fails_later_is_reported_and_the_run_goes_on(void **state
     survives(state, FAKE_cuptiGetCallbackName, 1, false);
 }
 
-static void without_permission_or_beside_another_profiler_it_says_what_to_do(void **state)
+static void a_refusal_by_cupti_is_reported_with_advice(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct trc_cupti *c;
@@ -422,7 +422,7 @@ static void without_permission_or_beside_another_profiler_it_says_what_to_do(voi
     assert_int_equal(fake_cupti_calls(FAKE_cuptiActivityRegisterCallbacks), 0);
 }
 
-static void a_buffer_that_comes_after_the_end_is_only_given_back(void **state)
+static void a_buffer_completed_after_the_end_is_only_released(void **state)
 {
     struct found *found;
     struct run run;
@@ -440,14 +440,14 @@ static void a_buffer_that_comes_after_the_end_is_only_given_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_op_has_what_the_device_did_for_it),
-        cmocka_unit_test(buffers_in_any_order_give_every_op_its_time),
-        cmocka_unit_test(what_is_lost_is_counted),
+        cmocka_unit_test(each_op_has_its_kernels_and_copies),
+        cmocka_unit_test(activity_buffers_in_any_order_give_each_op_its_time),
+        cmocka_unit_test(lost_cupti_records_are_counted),
         cmocka_unit_test(memory_without_a_request_is_foreign),
-        cmocka_unit_test(a_call_that_fails_at_the_opening_leaves_nothing_on),
-        cmocka_unit_test(a_call_that_fails_later_is_reported_and_the_run_goes_on),
-        cmocka_unit_test(without_permission_or_beside_another_profiler_it_says_what_to_do),
-        cmocka_unit_test(a_buffer_that_comes_after_the_end_is_only_given_back),
+        cmocka_unit_test(a_failed_start_of_cupti_leaves_nothing_enabled),
+        cmocka_unit_test(a_later_failure_of_cupti_is_reported_and_the_run_goes_on),
+        cmocka_unit_test(a_refusal_by_cupti_is_reported_with_advice),
+        cmocka_unit_test(a_buffer_completed_after_the_end_is_only_released),
     };
 
     return cmocka_run_group_tests_name("tracer/cupti_session", tests, trace_folder_setup,

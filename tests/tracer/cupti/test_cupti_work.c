@@ -87,7 +87,7 @@ static struct sums *sums_new(void)
     return vs_calloc(1, sizeof(struct sums));
 }
 
-static void a_kernel_belongs_to_the_op_of_its_call_whatever_comes_first(void **state)
+static void a_kernel_belongs_to_the_op_of_its_launch_in_any_order(void **state)
 {
     struct sums *sums = sums_new();
     struct cupti_work *w = cupti_work_new(64, on_memory, sums);
@@ -114,7 +114,7 @@ static void a_kernel_belongs_to_the_op_of_its_call_whatever_comes_first(void **s
     vs_free(sums);
 }
 
-static void a_call_outside_of_ops_belongs_to_none_and_is_not_lost(void **state)
+static void a_launch_outside_ops_is_counted_without_an_op(void **state)
 {
     struct sums *sums = sums_new();
     struct cupti_work *w = cupti_work_new(64, on_memory, sums);
@@ -162,7 +162,7 @@ static void kernels_without_times_or_op_are_counted(void **state)
     vs_free(sums);
 }
 
-static void a_call_is_given_up_when_the_window_has_passed(void **state)
+static void an_unmatched_launch_is_dropped_after_the_window(void **state)
 {
     struct sums *sums = sums_new();
     struct cupti_work *w = cupti_work_new(64, on_memory, sums);
@@ -208,7 +208,7 @@ static void correlation_ids_wrap_around(void **state)
     vs_free(sums);
 }
 
-static void memory_has_the_runtimes_name_before_the_drivers(void **state)
+static void memory_is_attributed_to_the_runtime_call_before_the_driver_call(void **state)
 {
     struct sums *sums = sums_new();
     struct cupti_work *w = cupti_work_new(64, on_memory, sums);
@@ -236,7 +236,7 @@ static void memory_has_the_runtimes_name_before_the_drivers(void **state)
 }
 
 /* Kernels beyond the last number of a task are one. */
-static void more_kernels_than_numbers_are_others(void **state)
+static void kernels_beyond_the_limit_of_tasks_are_counted_as_others(void **state)
 {
     struct cupti_work *w = cupti_work_new(64, on_memory, NULL);
     struct sto_task *tasks;
@@ -287,7 +287,7 @@ static void shuffled(struct cupti_record *records, size_t count)
     }
 }
 
-static void any_order_gives_the_result_of_a_plain_model(void **state)
+static void records_in_any_order_agree_with_a_plain_model(void **state)
 {
     static const char *const NAMES[] = {"gemm", "relu", "copy_kernel"};
     struct cupti_record records[3 * 400];
@@ -337,14 +337,14 @@ static void any_order_gives_the_result_of_a_plain_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_belongs_to_the_op_of_its_call_whatever_comes_first),
-        cmocka_unit_test(a_call_outside_of_ops_belongs_to_none_and_is_not_lost),
+        cmocka_unit_test(a_kernel_belongs_to_the_op_of_its_launch_in_any_order),
+        cmocka_unit_test(a_launch_outside_ops_is_counted_without_an_op),
         cmocka_unit_test(kernels_without_times_or_op_are_counted),
-        cmocka_unit_test(a_call_is_given_up_when_the_window_has_passed),
+        cmocka_unit_test(an_unmatched_launch_is_dropped_after_the_window),
         cmocka_unit_test(correlation_ids_wrap_around),
-        cmocka_unit_test(memory_has_the_runtimes_name_before_the_drivers),
-        cmocka_unit_test(more_kernels_than_numbers_are_others),
-        cmocka_unit_test(any_order_gives_the_result_of_a_plain_model),
+        cmocka_unit_test(memory_is_attributed_to_the_runtime_call_before_the_driver_call),
+        cmocka_unit_test(kernels_beyond_the_limit_of_tasks_are_counted_as_others),
+        cmocka_unit_test(records_in_any_order_agree_with_a_plain_model),
     };
 
     return cmocka_run_group_tests_name("tracer/cupti_work", tests, NULL, NULL);

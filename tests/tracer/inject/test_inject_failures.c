@@ -39,7 +39,7 @@ static void without_cupti_the_program_runs_on(void **state)
 }
 
 /* Each function that only adds to what is known may fail: the bytes stay right. */
-static void the_bytes_are_right_where_a_function_of_cupti_fails(void **state)
+static void byte_counts_are_right_when_a_cupti_function_fails(void **state)
 {
     static const char *const FAILS[] = {
         "FAKE_CUPTI_FAIL=cuptiGetDeviceId:3",
@@ -82,7 +82,7 @@ static void a_call_that_fails_changes_nothing(void **state)
                         0); /* the host's */
 }
 
-static void a_free_of_what_is_not_there_is_no_event(void **state)
+static void a_free_of_an_unknown_address_is_no_event(void **state)
 {
     struct injected *run = injected_run("fails", NULL);
 
@@ -91,7 +91,7 @@ static void a_free_of_what_is_not_there_is_no_event(void **state)
     injected_assert_sql(run->trace, "SELECT count(*) FROM event WHERE kind = 'free'", 1);
 }
 
-static void a_lost_gpu_is_noted_once(void **state)
+static void a_lost_gpu_is_reported_once(void **state)
 {
     struct injected *run = injected_run("fails", "FAKE_CUDA_FAIL=cuStreamSynchronize:1:700");
 
@@ -105,7 +105,7 @@ static void a_lost_gpu_is_noted_once(void **state)
     injected_assert_complete(run->trace, 1);
 }
 
-static void with_a_path_that_cannot_be_written_the_program_runs_on(void **state)
+static void an_unwritable_trace_path_does_not_stop_the_program(void **state)
 {
     struct injected *run = injected_run("basic", "VRAMSCOPE_OUT=/proc/nowhere/t.db");
 
@@ -118,11 +118,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_cupti_the_program_runs_on),
-        cmocka_unit_test(the_bytes_are_right_where_a_function_of_cupti_fails),
+        cmocka_unit_test(byte_counts_are_right_when_a_cupti_function_fails),
         cmocka_unit_test(a_call_that_fails_changes_nothing),
-        cmocka_unit_test(a_free_of_what_is_not_there_is_no_event),
-        cmocka_unit_test(a_lost_gpu_is_noted_once),
-        cmocka_unit_test(with_a_path_that_cannot_be_written_the_program_runs_on),
+        cmocka_unit_test(a_free_of_an_unknown_address_is_no_event),
+        cmocka_unit_test(a_lost_gpu_is_reported_once),
+        cmocka_unit_test(an_unwritable_trace_path_does_not_stop_the_program),
     };
 
     injected_setup();

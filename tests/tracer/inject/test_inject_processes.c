@@ -17,7 +17,7 @@
 #include "tests/tracer/inject/injected.h"
 #include "tests/wait.h"
 
-static void a_forked_child_has_a_trace_of_its_own(void **state)
+static void a_forked_child_has_its_own_trace(void **state)
 {
     struct injected *run;
     const char *child;
@@ -62,7 +62,7 @@ static void children_may_be_forked_while_threads_allocate(void **state)
                             "SELECT sum(size) FROM event WHERE kind = 'alloc'", 100);
 }
 
-static void a_program_that_is_executed_has_a_trace_of_its_own(void **state)
+static void a_program_started_with_exec_has_its_own_trace(void **state)
 {
     struct injected *run = injected_run("executes", NULL);
 
@@ -123,7 +123,7 @@ static void a_program_that_never_calls_cuda_leaves_no_trace(void **state)
     assert_int_equal(access(run->trace, F_OK), -1);
 }
 
-static void without_a_path_the_library_does_nothing(void **state)
+static void without_a_trace_path_the_library_does_nothing(void **state)
 {
     struct injected *run = injected_run("basic", "VRAMSCOPE_OUT=");
 
@@ -135,13 +135,13 @@ static void without_a_path_the_library_does_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_forked_child_has_a_trace_of_its_own),
+        cmocka_unit_test(a_forked_child_has_its_own_trace),
         cmocka_unit_test(children_may_be_forked_while_threads_allocate),
-        cmocka_unit_test(a_program_that_is_executed_has_a_trace_of_its_own),
+        cmocka_unit_test(a_program_started_with_exec_has_its_own_trace),
         cmocka_unit_test(a_killed_program_leaves_a_trace_of_what_it_did),
         cmocka_unit_test(a_program_that_calls_underscore_exit_leaves_an_incomplete_trace),
         cmocka_unit_test(a_program_that_never_calls_cuda_leaves_no_trace),
-        cmocka_unit_test(without_a_path_the_library_does_nothing),
+        cmocka_unit_test(without_a_trace_path_the_library_does_nothing),
     };
 
     injected_setup();

@@ -33,7 +33,7 @@ static const char SCRIPT[] =
     "    Net().build()\n";
 
 /* ctypes.PyDLL keeps the interpreter's lock, ctypes.CDLL lets it go. */
-static void python_frames_are_there_where_the_lock_is_held(void **state)
+static void python_frames_are_recorded_where_the_gil_is_held(void **state)
 {
     const char *script = program_file("train.py", SCRIPT);
     const char *held[] = {"python3", script, "hold", NULL};
@@ -65,7 +65,7 @@ static void python_frames_are_there_where_the_lock_is_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(python_frames_are_there_where_the_lock_is_held),
+        cmocka_unit_test(python_frames_are_recorded_where_the_gil_is_held),
     };
 
     injected_setup();

@@ -119,7 +119,7 @@ static void physical_memory_lives_as_long_as_a_handle_or_a_mapping(void **state)
                          "cuMemUnmap");
 }
 
-static void out_of_memory_is_an_event_and_the_outcome(void **state)
+static void out_of_memory_is_recorded_as_an_event_and_as_the_outcome(void **state)
 {
     struct injected *run = injected_run("oom", "FAKE_CUDA_BYTES=1000");
 
@@ -144,7 +144,7 @@ static void a_program_that_exits_right_after_an_out_of_memory_has_it_in_its_trac
     injected_assert_complete(run->trace, 0);
 }
 
-static void what_several_threads_allocate_at_once_is_all_recorded(void **state)
+static void concurrent_allocations_of_several_threads_are_all_recorded(void **state)
 {
     struct injected *run = injected_run("threads", NULL);
 
@@ -164,7 +164,7 @@ static void what_several_threads_allocate_at_once_is_all_recorded(void **state)
         0);
 }
 
-static void a_reset_frees_what_was_in_the_context(void **state)
+static void a_device_reset_frees_the_blocks_of_its_context(void **state)
 {
     struct injected *run = injected_run("resets", NULL);
 
@@ -251,10 +251,10 @@ int main(void)
         cmocka_unit_test(calls_of_the_runtime_are_recorded_under_the_runtimes_names),
         cmocka_unit_test(every_kind_of_allocation_is_recorded),
         cmocka_unit_test(physical_memory_lives_as_long_as_a_handle_or_a_mapping),
-        cmocka_unit_test(out_of_memory_is_an_event_and_the_outcome),
+        cmocka_unit_test(out_of_memory_is_recorded_as_an_event_and_as_the_outcome),
         cmocka_unit_test(a_program_that_exits_right_after_an_out_of_memory_has_it_in_its_trace),
-        cmocka_unit_test(what_several_threads_allocate_at_once_is_all_recorded),
-        cmocka_unit_test(a_reset_frees_what_was_in_the_context),
+        cmocka_unit_test(concurrent_allocations_of_several_threads_are_all_recorded),
+        cmocka_unit_test(a_device_reset_frees_the_blocks_of_its_context),
         cmocka_unit_test(each_device_has_a_trace),
         cmocka_unit_test(ranges_are_steps_phases_and_modules),
         cmocka_unit_test(every_command_reads_the_trace_as_one_without_a_net),

@@ -185,7 +185,7 @@ static const char *story(void)
 
 /* ---- addresses ---- */
 
-static void a_block_is_a_segment_of_its_own(void **state)
+static void each_driver_block_is_its_own_segment(void **state)
 {
     (void)state;
     taken(INJ_DEVICE, 0x1000, 300);
@@ -232,7 +232,7 @@ static void a_free_that_fails_leaves_the_block(void **state)
     assert_string_equal(story(), "a1 f1");
 }
 
-static void of_two_frees_of_a_block_one_counts(void **state)
+static void concurrent_frees_of_a_block_count_once(void **state)
 {
     uint64_t first;
     uint64_t second;
@@ -255,7 +255,7 @@ static void a_free_that_was_not_reported_is_emitted_when_the_address_is_reused(v
     assert_string_equal(story(), "a1 f1 a2");
 }
 
-static void a_context_takes_its_blocks_with_it(void **state)
+static void destroying_a_context_frees_its_blocks(void **state)
 {
     struct inj_call call = call_in(INJ_DEVICE, 0, 1);
     const struct inj_call other = call_in(INJ_DEVICE, 0, 2);
@@ -275,7 +275,7 @@ static void a_context_takes_its_blocks_with_it(void **state)
     freed(INJ_DEVICE, 0x3000);
 }
 
-static void a_refusal_is_the_outcome_until_memory_is_had_again(void **state)
+static void an_out_of_memory_is_the_outcome_until_an_allocation_succeeds(void **state)
 {
     const struct inj_call call = call_in(INJ_DEVICE, 0, 1);
 
@@ -289,7 +289,7 @@ static void a_refusal_is_the_outcome_until_memory_is_had_again(void **state)
     assert_false(inj_memory_is_refused(memory, 0));
 }
 
-static void a_device_without_a_trace_is_passed_over(void **state)
+static void a_device_without_a_trace_is_ignored(void **state)
 {
     const struct inj_call call = call_in(INJ_DEVICE, DEVICES, 1);
 
@@ -300,7 +300,7 @@ static void a_device_without_a_trace_is_passed_over(void **state)
     assert_int_equal(heard[0].count + heard[1].count, 0);
 }
 
-static void pinned_memory_is_counted_apart(void **state)
+static void pinned_memory_is_counted_separately(void **state)
 {
     (void)state;
     taken(INJ_HOST, 0x1000, 100);
@@ -314,7 +314,7 @@ static void pinned_memory_is_counted_apart(void **state)
 
 /* ---- physical memory ---- */
 
-static void physical_memory_goes_with_its_last_handle_or_mapping(void **state)
+static void physical_memory_is_freed_with_its_last_handle_or_mapping(void **state)
 {
     (void)state;
     taken(INJ_PHYSICAL, 7, 100);
@@ -340,7 +340,7 @@ static void a_handle_may_be_used_again_while_its_memory_is_still_mapped(void **s
     assert_string_equal(story(), "a1 a2 f2 f1");
 }
 
-static void a_handle_that_was_asked_for_again_counts_twice(void **state)
+static void a_retained_handle_counts_twice(void **state)
 {
     (void)state;
     taken(INJ_PHYSICAL, 7, 100);
@@ -353,7 +353,7 @@ static void a_handle_that_was_asked_for_again_counts_twice(void **state)
     assert_string_equal(story(), "a1 f1");
 }
 
-static void a_handle_may_be_asked_of_what_is_only_mapped(void **state)
+static void a_handle_can_be_retained_from_a_mapping(void **state)
 {
     (void)state;
     taken(INJ_PHYSICAL, 7, 100);
@@ -366,7 +366,7 @@ static void a_handle_may_be_asked_of_what_is_only_mapped(void **state)
     assert_string_equal(story(), "a1 f1");
 }
 
-static void what_others_created_is_nobodys_here(void **state)
+static void physical_memory_created_elsewhere_is_not_counted(void **state)
 {
     (void)state;
     inj_memory_mapped(memory, 99, 0x10000, 100);
@@ -387,7 +387,7 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Bytes by key of each space; 0: not there. */
-static void any_calls_add_up_as_in_a_plain_model(void **state)
+static void random_calls_agree_with_a_plain_model(void **state)
 {
     uint64_t bytes[2][KEYS] = {{0}};
     uint64_t mapped[KEYS] = {0};
@@ -475,21 +475,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-        TEST(a_block_is_a_segment_of_its_own),
+        TEST(each_driver_block_is_its_own_segment),
         TEST(an_address_that_comes_back_before_its_free_ends_is_freed_first),
         TEST(a_free_that_fails_leaves_the_block),
-        TEST(of_two_frees_of_a_block_one_counts),
+        TEST(concurrent_frees_of_a_block_count_once),
         TEST(a_free_that_was_not_reported_is_emitted_when_the_address_is_reused),
-        TEST(a_context_takes_its_blocks_with_it),
-        TEST(a_refusal_is_the_outcome_until_memory_is_had_again),
-        TEST(a_device_without_a_trace_is_passed_over),
-        TEST(pinned_memory_is_counted_apart),
-        TEST(physical_memory_goes_with_its_last_handle_or_mapping),
+        TEST(destroying_a_context_frees_its_blocks),
+        TEST(an_out_of_memory_is_the_outcome_until_an_allocation_succeeds),
+        TEST(a_device_without_a_trace_is_ignored),
+        TEST(pinned_memory_is_counted_separately),
+        TEST(physical_memory_is_freed_with_its_last_handle_or_mapping),
         TEST(a_handle_may_be_used_again_while_its_memory_is_still_mapped),
-        TEST(a_handle_that_was_asked_for_again_counts_twice),
-        TEST(a_handle_may_be_asked_of_what_is_only_mapped),
-        TEST(what_others_created_is_nobodys_here),
-        TEST(any_calls_add_up_as_in_a_plain_model),
+        TEST(a_retained_handle_counts_twice),
+        TEST(a_handle_can_be_retained_from_a_mapping),
+        TEST(physical_memory_created_elsewhere_is_not_counted),
+        TEST(random_calls_agree_with_a_plain_model),
         TEST(an_allocation_has_its_call_stack_and_each_is_emitted_once),
         TEST(the_programs_own_frame_names_the_location_python_first),
 #undef TEST

@@ -82,7 +82,7 @@ static enum vs_status read_all(struct smi *out, struct vs_error *err)
     return smi_read(&api, out, err);
 }
 
-static void every_gpu_has_its_account_and_its_processes(void **state)
+static void every_gpu_has_its_memory_and_its_processes(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct smi smi;
@@ -113,7 +113,7 @@ static void every_gpu_has_its_account_and_its_processes(void **state)
     assert_int_equal(lines_of_log("nvmlShutdown"), 1);
 }
 
-static void more_processes_than_fit_are_read_again(void **state)
+static void the_process_list_grows_until_it_fits(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct smi smi;
@@ -129,7 +129,7 @@ static void more_processes_than_fit_are_read_again(void **state)
 }
 
 /* Every call in turn: no crash, no figure made up, and what was started is shut down. */
-static void each_call_may_fail(void **state)
+static void every_nvml_call_may_fail(void **state)
 {
     static const int RESULTS[] = {1,         NVML_NO_PERMISSION, NVML_NO_DRIVER,
                                   NVML_LOST, NVML_MISMATCH,      999};
@@ -176,7 +176,7 @@ static void each_call_may_fail(void **state)
     }
 }
 
-static void a_library_that_is_not_there_is_named(void **state)
+static void a_missing_library_is_named(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct nvml_api api;
@@ -196,7 +196,7 @@ static void a_library_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(err.text, "has no nvmlInit_v2"));
 }
 
-static void the_command_says_it_in_words_and_as_json(void **state)
+static void smi_prints_text_and_json(void **state)
 {
     struct program p;
     char *value;
@@ -228,11 +228,11 @@ static void the_command_says_it_in_words_and_as_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_gpu_has_its_account_and_its_processes, setup),
-        cmocka_unit_test_setup(more_processes_than_fit_are_read_again, setup),
-        cmocka_unit_test_setup(each_call_may_fail, setup),
-        cmocka_unit_test_setup(a_library_that_is_not_there_is_named, setup),
-        cmocka_unit_test_setup(the_command_says_it_in_words_and_as_json, setup),
+        cmocka_unit_test_setup(every_gpu_has_its_memory_and_its_processes, setup),
+        cmocka_unit_test_setup(the_process_list_grows_until_it_fits, setup),
+        cmocka_unit_test_setup(every_nvml_call_may_fail, setup),
+        cmocka_unit_test_setup(a_missing_library_is_named, setup),
+        cmocka_unit_test_setup(smi_prints_text_and_json, setup),
     };
 
     return cmocka_run_group_tests_name("tracer/smi", tests, NULL, cleanup);

@@ -102,7 +102,7 @@ static void letters_distinguish_the_categories(void **state)
     tui_surface_release(&surface);
 }
 
-static void the_other_run_is_a_line_where_it_differs(void **state)
+static void the_second_run_is_drawn_where_it_differs(void **state)
 {
     struct rpl_column columns[W];
     struct rpl_column other[W];
@@ -128,7 +128,7 @@ static void the_other_run_is_a_line_where_it_differs(void **state)
     tui_surface_release(&surface);
 }
 
-static void figures_never_take_more_cells_than_they_have(void **state)
+static void figures_fit_into_their_cells(void **state)
 {
     uint64_t n = 1;
     char buf[TUI_SHORT_MAX];
@@ -162,8 +162,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_is_as_high_as_its_peak),
         cmocka_unit_test(letters_distinguish_the_categories),
-        cmocka_unit_test(the_other_run_is_a_line_where_it_differs),
-        cmocka_unit_test(figures_never_take_more_cells_than_they_have),
+        cmocka_unit_test(the_second_run_is_drawn_where_it_differs),
+        cmocka_unit_test(figures_fit_into_their_cells),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void check_size(int w, int h, bool is_single)
     assert_int_equal(count, w * h);
 }
 
-static void panes_never_overlap_nor_leave_the_screen_and_fill_it(void **state)
+static void panes_cover_the_screen_without_overlap(void **state)
 {
     (void)state;
     for (int w = 1; w <= W_MAX; w++) {
@@ -79,7 +79,7 @@ static void a_larger_screen_has_more_panes(void **state)
     assert_int_equal(panes_at(160, 48), 6);
 }
 
-static void a_click_finds_the_pane_it_hit(void **state)
+static void a_click_selects_the_pane_under_it(void **state)
 {
     struct tui_layout layout;
 
@@ -98,9 +98,9 @@ static void a_click_finds_the_pane_it_hit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(panes_never_overlap_nor_leave_the_screen_and_fill_it),
+        cmocka_unit_test(panes_cover_the_screen_without_overlap),
         cmocka_unit_test(a_larger_screen_has_more_panes),
-        cmocka_unit_test(a_click_finds_the_pane_it_hit),
+        cmocka_unit_test(a_click_selects_the_pane_under_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

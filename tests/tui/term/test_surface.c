@@ -28,7 +28,7 @@ static void expect(const struct tui_surface *surface, const char *wanted)
     free(text);
 }
 
-static void text_is_cut_at_the_canvas(void **state)
+static void text_is_clipped_at_the_surface(void **state)
 {
     struct tui_surface s;
     struct tui_canvas c;
@@ -42,7 +42,7 @@ static void text_is_cut_at_the_canvas(void **state)
     tui_surface_release(&s);
 }
 
-static void a_wide_character_is_whole_or_not_there(void **state)
+static void a_wide_character_is_drawn_completely_or_not_at_all(void **state)
 {
     struct tui_surface s;
     struct tui_canvas c;
@@ -59,7 +59,7 @@ static void a_wide_character_is_whole_or_not_there(void **state)
     tui_surface_release(&s);
 }
 
-static void a_longer_text_ends_in_dots_and_a_tail_begins_with_them(void **state)
+static void shortened_text_has_an_ellipsis_at_the_omitted_end(void **state)
 {
     struct tui_surface s;
     struct tui_canvas c;
@@ -75,7 +75,7 @@ static void a_longer_text_ends_in_dots_and_a_tail_begins_with_them(void **state)
     tui_surface_release(&s);
 }
 
-static void nothing_but_ascii_comes_onto_an_ascii_surface(void **state)
+static void an_ascii_surface_has_only_ascii(void **state)
 {
     struct tui_surface s;
     struct tui_canvas c;
@@ -92,7 +92,7 @@ static void nothing_but_ascii_comes_onto_an_ascii_surface(void **state)
     tui_surface_release(&s);
 }
 
-static void bytes_that_are_no_utf8_are_taken_one_by_one(void **state)
+static void invalid_utf8_is_drawn_byte_by_byte(void **state)
 {
     const char *text = "\xC3(\xE2\x82\xF5\x80z";
     uint32_t wanted[] = {0xFFFD, '(', 0xFFFD, 0xFFFD, 0xFFFD, 0xFFFD, 'z', 0};
@@ -106,7 +106,7 @@ static void bytes_that_are_no_utf8_are_taken_one_by_one(void **state)
  * Random strokes, also far outside: under the sanitizers nothing may be touched but the cells; no half of a wide
  * character is left.
  */
-static void random_drawing_keeps_the_grid_whole(void **state)
+static void random_drawing_leaves_the_cells_consistent(void **state)
 {
     struct tui_surface s;
     unsigned seed = 7;
@@ -137,7 +137,7 @@ static void random_drawing_keeps_the_grid_whole(void **state)
     tui_surface_release(&s);
 }
 
-static void without_colours_every_style_is_one_of_marks(void **state)
+static void without_colours_every_style_uses_attributes_only(void **state)
 {
     (void)state;
     for (int role = 0; role < TUI_ROLE_COUNT; role++) {
@@ -168,13 +168,13 @@ static void without_colours_every_style_is_one_of_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_cut_at_the_canvas),
-        cmocka_unit_test(a_wide_character_is_whole_or_not_there),
-        cmocka_unit_test(a_longer_text_ends_in_dots_and_a_tail_begins_with_them),
-        cmocka_unit_test(nothing_but_ascii_comes_onto_an_ascii_surface),
-        cmocka_unit_test(bytes_that_are_no_utf8_are_taken_one_by_one),
-        cmocka_unit_test(random_drawing_keeps_the_grid_whole),
-        cmocka_unit_test(without_colours_every_style_is_one_of_marks),
+        cmocka_unit_test(text_is_clipped_at_the_surface),
+        cmocka_unit_test(a_wide_character_is_drawn_completely_or_not_at_all),
+        cmocka_unit_test(shortened_text_has_an_ellipsis_at_the_omitted_end),
+        cmocka_unit_test(an_ascii_surface_has_only_ascii),
+        cmocka_unit_test(invalid_utf8_is_drawn_byte_by_byte),
+        cmocka_unit_test(random_drawing_leaves_the_cells_consistent),
+        cmocka_unit_test(without_colours_every_style_uses_attributes_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

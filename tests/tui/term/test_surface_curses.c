@@ -233,7 +233,7 @@ static void terminal_describe(const char *folder, const char *type, const char *
     vs_text_release(&line);
 }
 
-static void any_number_of_colours_will_do(void **unused)
+static void any_number_of_colours_is_supported(void **unused)
 {
     /* 16 on 220, and 245, of the 256 colours; what the 8 have for the same roles */
     static const struct {
@@ -288,7 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_terminal_shows_the_surface),
         cmocka_unit_test(unchanged_cells_are_not_sent),
-        cmocka_unit_test(any_number_of_colours_will_do),
+        cmocka_unit_test(any_number_of_colours_is_supported),
     };
     char number[8];
     int failed;

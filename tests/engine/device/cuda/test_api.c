@@ -132,7 +132,7 @@ static void weights_made_on_the_host_are_copied_to_the_device(void **state)
     assert_int_equal(fake_left(), 0);
 }
 
-static void a_run_gives_everything_back(void **state)
+static void a_run_releases_all_device_memory(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct eng_device device;
@@ -186,7 +186,7 @@ static void on_memory(void *user, enum eng_device_memory what, uint64_t address,
     calls->created += what == ENG_DEVICE_CREATED;
 }
 
-static void a_watcher_sees_all_memory_while_it_watches(void **state)
+static void a_memory_watcher_sees_every_call_that_allocates_or_frees(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct memory_calls calls = {0, 0, 0, 0};
@@ -259,7 +259,7 @@ static enum vs_status with_failure(enum fake_call call, uint64_t nth, const char
     return st;
 }
 
-static void every_call_may_fail_once(void **state)
+static void every_cuda_call_may_fail(void **state)
 {
     static const char *const TOGGLES[] = {"steps=1", "steps=1 alloc-conf=expandable_segments:True"};
     int tried = 0;
@@ -315,7 +315,7 @@ static void lose(const char *toggles, uint64_t after)
         fail_msg("lost after %d calls: %d things are not given back", (int)after, (int)fake_left());
 }
 
-static void a_gpu_that_is_lost_is_no_want_of_memory(void **state)
+static void a_lost_gpu_is_not_reported_as_out_of_memory(void **state)
 {
     static const char *const TOGGLES[] = {"steps=1", "steps=1 alloc-conf=expandable_segments:True"};
     struct vs_error err = VS_ERROR_INIT;
@@ -361,7 +361,7 @@ static cudaError_t no_devices(int *count)
     return cudaSuccess;
 }
 
-static void an_old_driver_and_no_gpu_are_reported(void **state)
+static void an_old_driver_or_a_missing_gpu_is_reported(void **state)
 {
     struct cuda_api api = *fake_api();
     struct vs_error err = VS_ERROR_INIT;
@@ -383,7 +383,7 @@ static void an_old_driver_and_no_gpu_are_reported(void **state)
     assert_int_equal(fake_left(), 0);
 }
 
-static void a_device_that_does_not_open_says_which_part(void **state)
+static void a_device_that_fails_to_open_names_the_failing_part(void **state)
 {
     struct cuda_api api = *fake_api();
     struct vs_error err = VS_ERROR_INIT;
@@ -404,14 +404,14 @@ static void a_device_that_does_not_open_says_which_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_gives_everything_back),
+        cmocka_unit_test(a_run_releases_all_device_memory),
         cmocka_unit_test(weights_made_on_the_host_are_copied_to_the_device),
         cmocka_unit_test(expandable_segments_are_mapped_and_unmapped),
-        cmocka_unit_test(a_watcher_sees_all_memory_while_it_watches),
-        cmocka_unit_test(every_call_may_fail_once),
-        cmocka_unit_test(a_gpu_that_is_lost_is_no_want_of_memory),
-        cmocka_unit_test(an_old_driver_and_no_gpu_are_reported),
-        cmocka_unit_test(a_device_that_does_not_open_says_which_part),
+        cmocka_unit_test(a_memory_watcher_sees_every_call_that_allocates_or_frees),
+        cmocka_unit_test(every_cuda_call_may_fail),
+        cmocka_unit_test(a_lost_gpu_is_not_reported_as_out_of_memory),
+        cmocka_unit_test(an_old_driver_or_a_missing_gpu_is_reported),
+        cmocka_unit_test(a_device_that_fails_to_open_names_the_failing_part),
     };
 
     return cmocka_run_group_tests_name("engine/device/cuda/api", tests, NULL, NULL);
