@@ -12,9 +12,8 @@
 
 #include "base/log.h"
 #include "cli/cmds.h"
+#include "cli/version.h"
 #include "engine/device/cpu/cpu_level.h"
-
-#define VERSION "0.1.0"
 
 static void usage_add(struct vs_text *out)
 {
@@ -117,7 +116,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "help") == 0)
         exit(help(argv[2]));
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("vramscope " VERSION);
+        puts("vramscope " CLI_VERSION);
         exit(0);
     }
     cmd = cli_cmd_find(argv[1]);

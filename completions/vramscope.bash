@@ -65,6 +65,7 @@ _vramscope_options()
     smi) echo "--json --help" ;;
     lesson) echo "--all --page --tui --dump --size --keys --code --from --json --help" ;;
     advise) echo "--curve --points --capacity --json --help" ;;
+    doctor) echo "--json --help" ;;
     esac
 }
 
@@ -80,7 +81,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui whatif diff check export match sql toggles ops smi lesson advise --help --version"
+        words="record import report tui whatif diff check export match sql toggles ops smi lesson advise doctor --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

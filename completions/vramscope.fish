@@ -45,6 +45,7 @@ complete -c vramscope -n __fish_use_subcommand -f -a ops -d 'List the ops a net 
 complete -c vramscope -n __fish_use_subcommand -f -a smi -d 'Show the memory of each GPU by process, as the driver counts it'
 complete -c vramscope -n __fish_use_subcommand -f -a lesson -d 'Run what articles advise for saving GPU memory, and say whether it helps'
 complete -c vramscope -n __fish_use_subcommand -f -a advise -d 'Say what would help the run of a trace: checkpoints, by what they save and cost'
+complete -c vramscope -n __fish_use_subcommand -f -a doctor -d 'Show what is installed here, and what will therefore work'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s o -l out -r -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s f -l force -d 'replace the trace if it exists'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; auto: cuda if a GPU is available, else cpu (default)'
@@ -168,4 +169,5 @@ complete -c vramscope -n '__fish_seen_subcommand_from advise' -l curve -d 'peak 
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l points -x -d 'points of the curve, 2 to 200 (default 16)'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l capacity -x -d 'memory of the device, such as 24G: also the cheapest placement whose peak is within it'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l json -d 'print JSON; docs/formats/json.md lists the fields'
+complete -c vramscope -n '__fish_seen_subcommand_from doctor' -l json -d 'print JSON; docs/formats/json.md lists the fields'
 complete -c vramscope -s h -l help -d 'what it does and takes'

@@ -16,6 +16,12 @@
 #include "standin/needs.h"
 
 /*
+ * The oldest version of CUDA, as CUDA writes them, whose builds are played. Older ones have other layouts of structures
+ * and other parameters.
+ */
+#define STI_CUDA_OLDEST 12000
+
+/*
  * Check that the libraries in `folder` (torch/lib) are a build of PyTorch for CUDA and x86-64. VS_E_NOT_FOUND: there
  * are no libraries of PyTorch. VS_E_UNSUPPORTED: it is built for the CPU alone, for ROCm, or for another architecture;
  * the text says which, and what to install.

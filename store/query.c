@@ -106,3 +106,8 @@ enum vs_status sto_query(const char *path, const char *sql, const struct sto_que
     vs_free(file);
     return st;
 }
+
+const char *sto_sqlite_version(void)
+{
+    return sqlite3_libversion();
+}

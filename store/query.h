@@ -50,4 +50,7 @@ struct sto_query_sink {
 VS_MUST_USE enum vs_status sto_query(const char *path, const char *sql,
                                      const struct sto_query_sink *sink, struct vs_error *err);
 
+/* The version of SQLite, "3.40.1". */
+const char *sto_sqlite_version(void);
+
 #endif

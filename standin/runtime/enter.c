@@ -23,8 +23,6 @@
 /* Where PyTorch does not say: what its build of 2.15 has. */
 #define CUDNN_DEFAULT 92600
 #define NCCL_DEFAULT 23007
-/* Older ones have other layouts of structures and other parameters. */
-#define CUDA_OLDEST 12000
 
 static struct {
     pthread_mutex_t lock;
@@ -154,7 +152,7 @@ static int enter(const struct sti_request *request, char *text, size_t size)
     if (!target)
         return answer(STI_FAILED, text, size, "there is no GPU of this name in vramscope");
     st = sti_torch_check(given(request->torch), &err);
-    if (!st && request->cuda && request->cuda < CUDA_OLDEST)
+    if (!st && request->cuda && request->cuda < STI_CUDA_OLDEST)
         st = vs_fail(&err, VS_E_UNSUPPORTED,
                      "%s: this PyTorch is built for CUDA %d.%d; what is played is CUDA 12 and 13: "
                      "install a build for one of them",

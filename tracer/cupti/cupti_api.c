@@ -16,6 +16,11 @@ enum vs_status cupti_api_load(struct cupti_api *out, struct vs_error *err)
                    "toolkit is");
 }
 
+enum vs_status cupti_check(struct vs_error *err)
+{
+    return cupti_api_load(NULL, err);
+}
+
 #else
 
 #include <dlfcn.h>
@@ -105,6 +110,13 @@ const char *cupti_result_text(const struct cupti_api *api, CUptiResult result)
     if (api->cuptiGetResultString(result, &text) != CUPTI_SUCCESS || !text)
         return "an error without a name";
     return text;
+}
+
+enum vs_status cupti_check(struct vs_error *err)
+{
+    struct cupti_api api;
+
+    return cupti_api_load(&api, err);
 }
 
 #endif

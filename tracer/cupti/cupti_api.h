@@ -40,4 +40,7 @@ const char *cupti_result_text(const struct cupti_api *api, CUptiResult result);
  */
 VS_MUST_USE enum vs_status cupti_api_load(struct cupti_api *out, struct vs_error *err);
 
+/* Whether cupti_api_load would succeed, for callers that are built without CUPTI's headers. Errors are the same. */
+VS_MUST_USE enum vs_status cupti_check(struct vs_error *err);
+
 #endif

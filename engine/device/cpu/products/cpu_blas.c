@@ -7,13 +7,12 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/error.h"
-
 #define LIBRARY "libopenblas.so.0"
 
 static struct {
     pthread_once_t once;
     struct cpu_blas calls;
+    struct vs_error err;
 } blas = {.once = PTHREAD_ONCE_INIT};
 
 /* *call: the address of a pointer to a function, which C does not let us say. */
@@ -22,7 +21,8 @@ static void find(void *library, const char *name, void *call)
     void *found = dlsym(library, name);
 
     if (!found)
-        vs_die("%s has no %s; the package libopenblas0 has one that does", LIBRARY, name);
+        vs_fail(&blas.err, VS_E_UNSUPPORTED,
+                "%s has no %s; the package libopenblas0 has one that does", LIBRARY, name);
     memcpy(call, &found, sizeof(found));
 }
 
@@ -31,17 +31,29 @@ static void load(void)
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     __typeof__(openblas_set_num_threads) *threads_set;
 
-    if (!library)
-        vs_die("products on the CPU need OpenBLAS (the package libopenblas0): %s", dlerror());
+    if (!library) {
+        vs_fail(&blas.err, VS_E_UNSUPPORTED,
+                "products on the CPU need OpenBLAS (the package libopenblas0): %s", dlerror());
+        return;
+    }
     find(library, "cblas_dgemm", &blas.calls.dgemm);
     find(library, "cblas_sgemm", &blas.calls.sgemm);
     find(library, "openblas_set_num_threads", &threads_set);
     /* cpu_matmul.c splits products over threads: two thread pools would compete for the processors */
-    threads_set(1);
+    if (threads_set)
+        threads_set(1);
 }
 
 const struct cpu_blas *cpu_blas_get(void)
 {
     pthread_once(&blas.once, load);
+    if (blas.err.status)
+        vs_die("%s", blas.err.text);
     return &blas.calls;
+}
+
+enum vs_status cpu_blas_check(struct vs_error *err)
+{
+    pthread_once(&blas.once, load);
+    return blas.err.status ? vs_fail(err, blas.err.status, "%s", blas.err.text) : VS_OK;
 }

@@ -11,6 +11,9 @@
 
 #include <cblas.h>
 
+#include "base/attr.h"
+#include "base/error.h"
+
 /* As in cblas.h. */
 struct cpu_blas {
     __typeof__(cblas_dgemm) *dgemm;
@@ -22,5 +25,8 @@ struct cpu_blas {
  * ask.
  */
 const struct cpu_blas *cpu_blas_get(void);
+
+/* VS_E_UNSUPPORTED: cpu_blas_get() would end the program with this text. Loads the library. */
+VS_MUST_USE enum vs_status cpu_blas_check(struct vs_error *err);
 
 #endif
