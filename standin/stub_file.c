@@ -7,6 +7,7 @@
 #include "standin/stub_internal.h"
 
 #include <elf.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const char SECTION_NAMES[] = "\0.dynsym\0.dynstr\0.gnu.hash\0.gnu.version\0.gnu.version_d\0."
@@ -84,17 +85,19 @@ static void section_headers_write(const struct sti_builder *m, struct vs_text *o
     const char *name = SECTION_NAMES;
 
     for (int i = 0; i <= SECTION_COUNT; i++, name += strlen(name) + 1) {
+        /* tables of versions that are empty are none: the link editor refuses them */
+        const bool is_absent = (i == VERSIONS || i == DEFINITIONS) && !m->version_count;
         Elf64_Shdr header = {
             .sh_name = (uint32_t)(name - SECTION_NAMES),
-            .sh_type = KINDS[i].type,
-            .sh_flags = KINDS[i].flags,
+            .sh_type = is_absent ? SHT_NULL : KINDS[i].type,
+            .sh_flags = is_absent ? 0 : KINDS[i].flags,
             .sh_link = KINDS[i].link,
             .sh_info = i == DEFINITIONS && m->version_count ? (uint32_t)m->version_count + 1
                                                             : KINDS[i].info,
             .sh_entsize = KINDS[i].entry,
         };
 
-        if (i != NONE) {
+        if (i != NONE && !is_absent) {
             header.sh_offset = i == SECTION_COUNT ? names_at(m) : m->at[i];
             header.sh_size = i == SECTION_COUNT ? sizeof(SECTION_NAMES) : m->parts[i].len;
             header.sh_addr = header.sh_flags & SHF_ALLOC ? m->at[i] : 0;

@@ -16,7 +16,7 @@
 #include "standin/elf.h"
 
 /* Changes with what a stub library is. */
-#define STUBS_VERSION 1
+#define STUBS_VERSION 2
 
 /* The library that looks functions of the driver and of NVML up by name (c10/cuda/driver_api.cpp). */
 #define DRIVER_API "libc10_cuda.so"

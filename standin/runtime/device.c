@@ -316,6 +316,7 @@ const struct sti_call sti_calls_device[] = {
     STI_CALL(cudaDeviceGetStreamPriorityRange),
     STI_CALL(cudaGetDeviceFlags),
     STI_CALL(cudaDeviceGetLimit),
+    {"cuCtxGetLimit", (sti_function *)cudaDeviceGetLimit},
     STI_CALL(cudaDriverGetVersion),
     STI_CALL(cudaRuntimeGetVersion),
     STI_CALL(cudaGetErrorString),

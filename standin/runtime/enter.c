@@ -28,6 +28,7 @@ static struct {
     pthread_mutex_t lock;
     bool is_played;
     int supplements;
+    char folder[PATH_MAX];
 } entered = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *given(const char *text)
@@ -88,6 +89,8 @@ static enum vs_status cache_load(const struct sti_cache *cache, struct vs_error 
         if (snprintf(path, sizeof(path), "%s/%s", cache->folder, cache->names[i]) <
             (int)sizeof(path))
             st = sti_loader_file(path, err);
+    if (!st)
+        snprintf(entered.folder, sizeof(entered.folder), "%s", cache->folder);
     return st;
 }
 
@@ -246,6 +249,11 @@ int sti_admit(const char *path, char *text, size_t size)
 int sti_plays(const char *soname)
 {
     return sti_loader_has(soname);
+}
+
+void sti_stub_folder(char *out, size_t size)
+{
+    snprintf(out, size, "%s", entered.folder);
 }
 
 void sti_set_versions(int cudnn, int nccl)

@@ -57,6 +57,12 @@ STI_EXPORT int sti_admit(const char *path, char *text, size_t size);
 /* Is a library of this name played? It is then loaded, and can be opened by its name. */
 STI_EXPORT int sti_plays(const char *soname);
 
+/*
+ * The folder that has the stub libraries as files, for compilers that link with them, as Triton does; "": they are in
+ * memory only.
+ */
+STI_EXPORT void sti_stub_folder(char *out, size_t size);
+
 /* The versions of cuDNN and NCCL that PyTorch was built with, which it compares; 0: as it was. */
 STI_EXPORT void sti_set_versions(int cudnn, int nccl);
 

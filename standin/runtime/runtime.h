@@ -97,6 +97,13 @@ int sti_error_last(bool clear);
 int sti_device(void);
 int sti_device_set(int device);
 
+/*
+ * Time on the device: it passes only by work that is put there, 1 ms for each kernel and each call of a library that
+ * computes. So programs that measure, as Inductor does to choose a kernel, choose the same each time.
+ */
+void sti_work(void);
+uint64_t sti_work_count(void);
+
 /* A property of the device by its number in enum cudaDeviceAttr, which the driver shares. */
 int sti_attribute(int attribute);
 

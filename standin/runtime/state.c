@@ -12,6 +12,7 @@ static struct {
     struct sti_gpu gpu;
     struct sti_versions versions;
     uint64_t handle;
+    uint64_t work;
 } state;
 
 static _Thread_local struct {
@@ -49,6 +50,16 @@ void *sti_handle(void)
     const uint64_t number = __atomic_add_fetch(&state.handle, 16, __ATOMIC_RELAXED);
 
     return (void *)(uintptr_t)(UINT64_C(0x1000) + number);
+}
+
+void sti_work(void)
+{
+    __atomic_add_fetch(&state.work, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t sti_work_count(void)
+{
+    return __atomic_load_n(&state.work, __ATOMIC_RELAXED);
 }
 
 int sti_error(int status)

@@ -199,6 +199,22 @@ static void other_libraries_have_their_known_peaks(void **state)
     program_check("libraries", "a100-80");
 }
 
+/* Triton lies beside PyTorch, and compiles a module with the C compiler. */
+static void a_compiled_network_has_its_known_peaks(void **state)
+{
+    char command[1024];
+
+    (void)state;
+    snprintf(
+        command, sizeof(command),
+        "'%s' -c 'import importlib.util as u, shutil, sys; sys.exit(not (u.find_spec(\"triton\")"
+        " and (shutil.which(\"gcc\") or shutil.which(\"clang\"))))'",
+        python());
+    if (system(command) != 0)
+        tests_skip("torch.compile needs Triton and a C compiler");
+    program_check("compiled", "a100-80");
+}
+
 static void two_ranks_have_a_trace_each(void **state)
 {
     const char *interpreter = python();
@@ -243,6 +259,7 @@ int main(void)
         cmocka_unit_test(memory_runs_out_at_the_capacity_of_the_gpu),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
         cmocka_unit_test(other_libraries_have_their_known_peaks),
+        cmocka_unit_test(a_compiled_network_has_its_known_peaks),
         cmocka_unit_test(two_ranks_have_a_trace_each),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),
     };

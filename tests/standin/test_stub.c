@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +71,42 @@ static void a_function_of_a_stub_jumps_to_its_target(void **state)
     assert_string_equal(sti_table_name(table, table->entries[1].name), "second");
     assert_string_equal(sti_table_name(table, table->soname), "libstub_plain.so.1");
     dlclose(handle);
+}
+
+/* How many sections of a type a stub library has. */
+static int sections_of(const struct sti_stub *stub, uint32_t type)
+{
+    struct vs_text bytes = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    Elf64_Ehdr header;
+    int count = 0;
+
+    assert_int_equal(sti_stub_make(stub, &bytes, &err), VS_OK);
+    memcpy(&header, bytes.data, sizeof(header));
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+
+        memcpy(&section, bytes.data + header.e_shoff + i * sizeof(section), sizeof(section));
+        count += section.sh_type == type;
+    }
+    vs_text_release(&bytes);
+    return count;
+}
+
+/* Compilers link with stub libraries, and refuse a table of versions that is empty. */
+static void a_library_without_versions_has_no_tables_of_them(void **state)
+{
+    static const struct sti_stub_symbol PLAIN[] = {{"f", NULL}};
+    static const struct sti_stub_symbol VERSIONED[] = {{"f", "VERSION_1"}};
+    const struct sti_stub plain = {"libplain.so.1", PLAIN, 1};
+    const struct sti_stub versioned = {"libversioned.so.1", VERSIONED, 1};
+
+    (void)state;
+    assert_int_equal(sections_of(&plain, SHT_GNU_versym), 0);
+    assert_int_equal(sections_of(&plain, SHT_GNU_verdef), 0);
+    assert_int_equal(sections_of(&plain, SHT_DYNSYM), 1);
+    assert_int_equal(sections_of(&versioned, SHT_GNU_versym), 1);
+    assert_int_equal(sections_of(&versioned, SHT_GNU_verdef), 1);
 }
 
 static void versions_of_a_function_are_distinguished(void **state)
@@ -171,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_function_of_a_stub_jumps_to_its_target),
         cmocka_unit_test(versions_of_a_function_are_distinguished),
         cmocka_unit_test(each_of_many_functions_is_found),
+        cmocka_unit_test(a_library_without_versions_has_no_tables_of_them),
         cmocka_unit_test(a_library_without_functions_can_be_loaded),
         cmocka_unit_test(a_stub_is_loaded_in_place_of_the_library_of_its_name),
         cmocka_unit_test(the_elf_reader_reads_a_stub),

@@ -8,6 +8,7 @@ Nothing here may raise: where no GPU can be played the program runs as it would 
 once for all processes of the program.
 """
 import ctypes
+import functools
 import os
 import sys
 
@@ -102,6 +103,40 @@ class StandIn:
         except Exception:
             pass
 
+    def watch_processes(self):
+        """Inductor compiles in processes that get sys.path as their PYTHONPATH, without the folder that leads here."""
+        import subprocess
+
+        init = subprocess.Popen.__init__
+        folder = self.folder
+
+        @functools.wraps(init)
+        def __init__(process, *args, **named):
+            env = named.get("env")
+            path = env.get("PYTHONPATH") if isinstance(env, dict) else None
+            if isinstance(path, str) and folder not in path.split(os.pathsep):
+                named["env"] = dict(env, PYTHONPATH=folder + os.pathsep + path)
+            init(process, *args, **named)
+
+        subprocess.Popen.__init__ = __init__
+
+    def point_compilers(self):
+        """Say to Triton and Inductor, here and in processes that are started here, where the driver is that they link
+        with, and keep what they compile and choose apart from what they chose by measuring on a real GPU."""
+        folder = ctypes.create_string_buffer(TEXT_BYTES)
+        self.library.sti_stub_folder(folder, TEXT_BYTES)
+        stubs = os.fsdecode(folder.value)
+        if not stubs:
+            return  # in memory: there is no place for compiled files either
+        os.environ["TRITON_LIBCUDA_PATH"] = stubs
+        kept = os.path.join(os.path.dirname(os.path.dirname(stubs)), "compiled")
+        for name, part in ("TORCHINDUCTOR_CACHE_DIR", "inductor"), ("TRITON_CACHE_DIR", "triton"):
+            given = os.environ.get(name)
+            if given is None:
+                os.environ[name] = os.path.join(kept, part)
+            elif os.path.basename(given) != "vramscope" and not given.startswith(kept):
+                os.environ[name] = os.path.join(given, "vramscope")
+
     # ---- values ----
 
     def watch_reads(self):
@@ -142,6 +177,8 @@ def library_open(path):
     library.sti_enter.argtypes = [ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_size_t]
     library.sti_admit.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     library.sti_plays.argtypes = [ctypes.c_char_p]
+    library.sti_stub_folder.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.sti_stub_folder.restype = None
     library.sti_set_versions.argtypes = [ctypes.c_int, ctypes.c_int]
     library.sti_watch_reads.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
     library.sti_watch_reads.restype = None
@@ -178,6 +215,8 @@ def play(folder, torch_file):
     if how == PLAYED:
         stand_in = StandIn(folder, library, said)
         stand_in.watch_libraries()
+        stand_in.watch_processes()
+        stand_in.point_compilers()
         stand_in.watch_reads()
         note(folder, "played", said)
         say_once(folder, "played", "%s: PyTorch runs over a stand-in that plays %s; --gpu says which"

@@ -209,6 +209,8 @@ class History:
 def attach(folder, torch, stand_in):
     if stand_in:
         stand_in.loaded(torch)
+        if os.path.join("torch", "_inductor", "compile_worker") in (getattr(sys, "argv", None) or [""])[0]:
+            return  # torch.compile's compiler asks the device for its properties, and allocates nothing
     history = History(folder, torch, stand_in)
     atexit.register(history.dump, "exit")
     torch.cuda._lazy_call(history.begin)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "standin/torch.h"
 #include "tests/standin/runtime/played.h"
@@ -79,6 +80,19 @@ static void simulated_libraries_are_recognized_by_name(void **state)
     assert_true(played_open()->plays("libnvidia-ml.so.1"));
     assert_false(played_open()->plays("libplain.so.1"));
     assert_non_null(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
+}
+
+static void the_stub_libraries_lie_in_a_folder_for_compilers(void **state)
+{
+    char path[700];
+    size_t len;
+
+    (void)state;
+    played_open()->stub_folder(path, sizeof(path) - 20);
+    len = strlen(path);
+    assert_int_equal(strncmp(path, shared_path("cache"), strlen(shared_path("cache"))), 0);
+    snprintf(path + len, sizeof(path) - len, "/libcuda.so.1");
+    assert_int_equal(access(path, R_OK), 0);
 }
 
 /* It needs a function of a library that is loaded without it, and a library that PyTorch does not need at all. */
@@ -152,6 +166,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_function_without_a_simulation_fails_and_is_named_once),
         cmocka_unit_test(simulated_libraries_are_recognized_by_name),
         cmocka_unit_test(further_symbols_of_an_extension_are_resolved),
+        cmocka_unit_test(the_stub_libraries_lie_in_a_folder_for_compilers),
         cmocka_unit_test(a_machine_without_pytorch_s_libraries_is_refused),
     };
 

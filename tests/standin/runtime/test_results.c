@@ -208,6 +208,29 @@ static void library_versions_are_those_that_were_set(void **state)
     assert_int_equal(value, 13020);
 }
 
+static void simulated_time_passes_by_work_alone(void **state)
+{
+    void *first = NULL;
+    void *second = NULL;
+    float ms = -1;
+    int (*elapsed)(float *, void *, void *) =
+        PLAYED(int (*)(float *, void *, void *), "cudaEventElapsedTime");
+    int (*record)(void *, void *) = PLAYED(int (*)(void *, void *), "cudaEventRecord");
+
+    (void)state;
+    PLAYED(pointer_out_fn *, "cudaEventCreate")(&first);
+    PLAYED(pointer_out_fn *, "cudaEventCreate")(&second);
+    record(first, NULL);
+    record(second, NULL);
+    assert_int_equal(elapsed(&ms, first, second), 0);
+    assert_true(ms > 0.0f && ms < 0.01f); /* nothing between, but nobody divides by 0 */
+    for (int i = 0; i < 3; i++)
+        PLAYED(int (*)(void), "cudaLaunchKernel")();
+    record(second, NULL);
+    assert_int_equal(elapsed(&ms, first, second), 0);
+    assert_true(ms > 3.0f && ms < 3.01f);
+}
+
 static void functions_of_the_driver_are_found_by_name(void **state)
 {
     int (*find)(const char *, void **, unsigned, unsigned long long, int *) =
@@ -267,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_user_object_is_destroyed_with_its_last_graph_or_instance),
         cmocka_unit_test(the_weights_of_an_lstm_have_cudnns_layout),
         cmocka_unit_test(library_versions_are_those_that_were_set),
+        cmocka_unit_test(simulated_time_passes_by_work_alone),
         cmocka_unit_test(functions_of_the_driver_are_found_by_name),
         cmocka_unit_test(nvml_lists_the_simulated_devices),
     };
