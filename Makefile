@@ -32,7 +32,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOME)/bin /usr/local/cuda/bin)))
 CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
 INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.so)
-# A GPU is played on x86-64 alone.
+# A GPU is simulated on x86-64 alone.
 STANDIN_SO := $(if $(filter x86_64,$(shell uname -m)),$(B)/vramscope_standin.so)
 # What knows NVIDIA's headers is in the injection library alone.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
@@ -311,7 +311,7 @@ $(TWIN_TESTS): %: %.o $(filter-out %/twin_plugin.o,$(TWIN_OBJ)) $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(TWIN_TESTS)
-# The GPU's text of launches and teams on threads that are played. They change stacks, of which sanitizers know nothing.
+# cuda_launch.cuh of the GPU, compiled for simulated threads. They switch stacks, which sanitizers cannot follow.
 $(B)/tests/engine/device/twin/test_launch: tests/engine/device/twin/test_launch.cc engine/device/cuda/cuda_launch.cuh
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
@@ -359,14 +359,14 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(B)/pic/tests/eng
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(TEST_LIBS) -lcmocka $(LDLIBS)
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
-# CUPTI played, as a library that a whole run on the twin finds in its place.
+# A simulated CUPTI, as a library that a whole run on the twin finds in place of the real one.
 PLAYED_SRC := tests/tracer/cupti/fake_cupti.c tests/tracer/cupti/twin/cupti_library.c
-PLAYED     := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/twin/libcupti.so.13)
+FAKE_CUPTI := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/twin/libcupti.so.13)
 $(B)/twin/libcupti.so.13: $(PLAYED_SRC:%.c=$(B)/pic/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^
-TWIN_SO += $(PLAYED)
+TWIN_SO += $(FAKE_CUPTI)
 
 -include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(PLAYED_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(TWIN_TESTS:%=%.d) $(CUDA_TEST_OBJ:.o=.d)

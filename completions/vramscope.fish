@@ -53,7 +53,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l capacity -x -d 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l seed -x -d 'seed of all random numbers (default 0)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l stacks -x -d 'frames to record of a PyTorch program: python, or all, which includes C++ frames, names ops and costs more (default python)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l history -x -d 'how many events of a PyTorch program are kept, the last ones (default 1000000)'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpu -x -d 'the GPU that is played for a PyTorch program: a name as of --target; none; auto: a100-80, where there is no driver (default)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpu -x -d 'the GPU to simulate for a PyTorch program: none, a name as of --target, or auto: a100-80, where there is no driver (default)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpus -x -d 'how many of them (default: as many as torchrun starts processes, or 1)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l cupti -x -d 'on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), on: fail without it, off'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'

@@ -42,7 +42,7 @@ enum vs_status sti_torch_check(const char *folder, struct vs_error *err)
     if (is_in(folder, "libtorch_hip.so"))
         return vs_fail(
             err, VS_E_UNSUPPORTED,
-            "%s: this PyTorch is built for ROCm, and a GPU is played for CUDA alone: " INSTALL,
+            "%s: this PyTorch is built for ROCm, and a GPU is simulated for CUDA alone: " INSTALL,
             folder);
     if (is_in(folder, "libtorch_cpu.so") && !is_in(folder, "libtorch_cuda.so"))
         return vs_fail(err, VS_E_UNSUPPORTED,

@@ -16,8 +16,8 @@
 #include "standin/needs.h"
 
 /*
- * The oldest version of CUDA, as CUDA writes them, whose builds are played. Older ones have other layouts of structures
- * and other parameters.
+ * The oldest version of CUDA that is simulated, in CUDA's notation (12000 is 12.0). Older versions have other layouts
+ * of structures and other parameters.
  */
 #define STI_CUDA_OLDEST 12000
 

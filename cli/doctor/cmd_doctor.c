@@ -50,8 +50,8 @@ const struct cli_cmd cli_cmd_doctor = {
             "would import, at GPUs,\nthe driver, CUPTI and the terminal, and at what belongs to "
             "vramscope. For each command it says whether it\nworks here, and if not what to "
             "install. PyTorch is not imported, and nothing is changed.\n\n"
-            "The exit status is 0 if programs that use PyTorch can be recorded here, on a GPU or "
-            "on one that is\nplayed, and 1 if not.\n\n"
+            "The exit status is 0 if programs that use PyTorch can be recorded here, on a real "
+            "or on a\nsimulated GPU, and 1 if not.\n\n"
             "    vramscope doctor ~/venv/bin/python3\n",
     .options = OPTIONS,
     .positionals_min = 0,

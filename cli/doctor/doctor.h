@@ -69,7 +69,7 @@ struct doc_cache {
  * nvml         the driver's library of management; smi: what it says, zero where it says nothing
  * nvidia_smi   path of the program; "": not in PATH
  * blas         OpenBLAS, for arithmetic of nets on the CPU
- * inject, standin, cuda  vramscope's own libraries: calls of the driver, the GPU that is played, nets on a GPU
+ * inject, standin, cuda  vramscope's own libraries: calls of the driver, the simulated GPU, nets on a GPU
  * lessons_why  why the lessons are not found; "": they are
  */
 struct doc_machine {

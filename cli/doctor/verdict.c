@@ -10,7 +10,7 @@
 #include "base/attr.h"
 #include "standin/torch.h"
 
-#define INSTALL_TORCH "`pip install --no-deps torch` is enough where a GPU is played"
+#define INSTALL_TORCH "`pip install --no-deps torch` is enough where a GPU is simulated"
 
 #define NO_DRIVER "there is no driver of NVIDIA's on this machine"
 
@@ -72,7 +72,7 @@ static bool lacks_torch(const struct doc_python *p, struct doc_verdict *out)
     return true;
 }
 
-static void judge_played(const struct doc_findings *f, struct doc_verdict *out)
+static void judge_simulated(const struct doc_findings *f, struct doc_verdict *out)
 {
     const struct doc_python *p = &f->python;
     const int cuda = cuda_number(p->cuda);
@@ -86,12 +86,12 @@ static void judge_played(const struct doc_findings *f, struct doc_verdict *out)
     else if (strncmp(p->libc, "glibc", 5) != 0)
         say(out, false, "%s does not use glibc, as PyTorch's builds for CUDA do", p->path);
     else if (strcmp(p->machine, "x86_64") != 0)
-        say(out, false, "%s runs on %s, and a GPU is played on x86_64 alone", p->path, p->machine);
+        say(out, false, "%s runs on %s, and a GPU is simulated on x86_64 alone", p->path,
+            p->machine);
     else if (cuda && cuda < STI_CUDA_OLDEST)
-        say(out, false, "this PyTorch is built for CUDA %s; what is played is CUDA 12 and 13",
-            p->cuda);
+        say(out, false, "this PyTorch is built for CUDA %s; supported are CUDA 12 and 13", p->cuda);
     else
-        say(out, true, "PyTorch %s runs over a GPU that is played%s%s", p->torch_version,
+        say(out, true, "PyTorch %s runs over a simulated GPU%s%s", p->torch_version,
             *f->machine.cache.why ? "; stub libraries are made anew at each start: " : "",
             f->machine.cache.why);
 }
@@ -101,7 +101,7 @@ static void judge_program(const struct doc_findings *f, struct doc_verdict *out)
     const struct doc_machine *m = &f->machine;
 
     if (!is_gpu_here(m)) {
-        judge_played(f, out);
+        judge_simulated(f, out);
         return;
     }
     if (lacks_torch(&f->python, out))
@@ -198,7 +198,7 @@ static const struct {
     void (*judge)(const struct doc_findings *f, struct doc_verdict *out);
 } ROWS[] = {
     {"record -- python3 …", judge_program},
-    {"record --gpu NAME -- python3 …", judge_played},
+    {"record --gpu NAME -- python3 …", judge_simulated},
     {"record -- PROGRAM …, which is not PyTorch's", judge_driver_calls},
     {"record NET --device meta", judge_meta},
     {"record NET --device cpu", judge_cpu},

@@ -26,7 +26,7 @@ struct doc_verdict {
 /* Row number `i` (from 0), in the order of the output; false past the end. */
 bool doc_verdict_at(const struct doc_findings *f, size_t i, struct doc_verdict *out);
 
-/* Can programs of this Python be recorded, on a GPU or on one that is played? */
+/* Can programs of this Python be recorded, on a real or on a simulated GPU? */
 bool doc_records_programs(const struct doc_findings *f);
 
 #endif

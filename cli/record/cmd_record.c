@@ -48,7 +48,7 @@ static const struct cli_option OPTIONS[] = {
     {"history", 0, "N", false,
      "how many events of a PyTorch program are kept, the last ones (default 1000000)"},
     {"gpu", 0, "NAME", false,
-     "the GPU that is played for a PyTorch program: a name as of --target; none; auto: a100-80, "
+     "the GPU to simulate for a PyTorch program: none, a name as of --target, or auto: a100-80, "
      "where there is no driver (default)"},
     {"gpus", 0, "N", false,
      "how many of them (default: as many as torchrun starts processes, or 1)"},

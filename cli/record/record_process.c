@@ -32,7 +32,7 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
     const struct {
         const char *fact;
         char **out;
-    } TEXTS[] = {{"program", &p->program}, {"torch", &p->torch}, {"played", &p->played},
+    } TEXTS[] = {{"program", &p->program}, {"torch", &p->torch}, {"played", &p->simulated},
                  {"reads", &p->reads},     {"read", &p->read},   {"dump", &p->dumped}};
 
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
@@ -153,7 +153,7 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->name);
         vs_free(p->program);
         vs_free(p->torch);
-        vs_free(p->played);
+        vs_free(p->simulated);
         vs_free(p->reads);
         vs_free(p->read);
         vs_free(p->dumped);
@@ -265,7 +265,7 @@ enum vs_status cli_process_import(const struct cli_process *process, const char 
     enum vs_status st;
 
     fact_add(facts, &count, "driver_trace", driver_trace);
-    fact_add(facts, &count, "gpu_played", process->played);
+    fact_add(facts, &count, "gpu_played", process->simulated);
     fact_add(facts, &count, "host_reads", process->reads);
     fact_add(facts, &count, "host_read_first", process->read);
     snprintf(pid, sizeof(pid), "%ld", (long)process->pid);

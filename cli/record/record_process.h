@@ -28,8 +28,8 @@
  * rank      its rank in a distributed run, or CLI_NO_RANK
  * program   its arguments; "": not known
  * torch     its version of PyTorch; "": not known
- * played    the GPU that was played for it; NULL: none was
- * reads     how often it read values of a played GPU, and how many bytes, as text: "12 48"; read: where it did so
+ * simulated  the GPU that was simulated for it; NULL: none
+ * reads     how often it read values of a simulated GPU, and how many bytes, as text: "12 48"; read: where it did so
  *           first: "train.py:12 main"; NULL: not known
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
@@ -41,7 +41,7 @@ struct cli_process {
     int64_t rank;
     char *program;
     char *torch;
-    char *played;
+    char *simulated;
     char *reads;
     char *read;
     char *dumped;

@@ -47,10 +47,11 @@ enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text 
         return st;
     if (!eng_plugin_find("standin", library, sizeof(library)) || !realpath(library, path))
         return is_asked_for
-                   ? vs_fail(err, VS_E_UNSUPPORTED,
-                             "record: --gpu %s: vramscope_standin.so, which plays a GPU, is not "
-                             "beside the program; it is built on x86-64 alone",
-                             gpu)
+                   ? vs_fail(
+                         err, VS_E_UNSUPPORTED,
+                         "record: --gpu %s: vramscope_standin.so, which simulates a GPU, is not "
+                         "beside the program; it is built on x86-64 alone",
+                         gpu)
                    : VS_OK;
     vs_text_addf(out, "gpu %s\ngpus %zu\nstandin %s\n", gpu, count, path);
     return VS_OK;
@@ -66,9 +67,9 @@ struct fact {
 };
 
 static const struct fact FACTS[] = {
-    {"unknown", "asked of the GPU that is played, and not known: ",
-     "; what follows from it may differ from a GPU"},
-    {"refused", "no GPU was played: ", ""},
+    {"unknown",
+     "unknown to the simulated GPU: ", "; from there on memory may differ from that of a real GPU"},
+    {"refused", "no GPU was simulated: ", ""},
 };
 
 /* Did an earlier line say the same? seen: the lines so far, with a newline each. */

@@ -1,8 +1,8 @@
 /*
- * cli/record/record_standin.h - the GPU that is played for a recorded program: which one, and what it could not do.
+ * cli/record/record_standin.h - the simulated GPU of a recorded program: which one, and what it could not do.
  *
  * For:            `vramscope record` of a program.
- * Must not know:  how a GPU is played (docs/internals/standin.md).
+ * Must not know:  how a GPU is simulated (docs/internals/standin.md).
  * Invariant:      only this file writes what tracer/python/vramscope_standin.py reads, and parses the file `standin` of
  *                 the recorder's folder.
  */
@@ -15,7 +15,7 @@
 #include "cli/args.h"
 
 /*
- * Check --gpu and --gpus, and append the settings for the program's processes to `out`. Where the library that plays is
+ * Check --gpu and --gpus, and append the settings for the program's processes to `out`. Where the simulating library is
  * missing nothing is appended, unless a GPU was asked for by name.
  *
  * VS_E_USAGE: there is no such GPU, or no such number of them. VS_E_UNSUPPORTED: the library is missing.
@@ -24,7 +24,8 @@ VS_MUST_USE enum vs_status cli_standin_settings(const struct cli_args *args, str
                                                 struct vs_error *err);
 
 /*
- * Print what the program's processes asked the played GPU for in vain, and why none was played, each once, on stderr.
+ * Print on stderr, each once, what the simulated GPU could not do for the program's processes, and why none was
+ * simulated.
  * folder: the recorder's.
  */
 void cli_standin_say(const char *folder);

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/by_value.h"
-#include "replay/report/played.h"
+#include "replay/report/simulated.h"
 #include "replay/report/warnings.h"
 
 /* Module path, function, line, source line and op of a location. */
@@ -406,7 +406,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_string(json, "device", rpl_trace_meta(trace, "device"));
     if (rpl_trace_meta(trace, "why_cpu"))
         vs_json_put_string(json, "why_cpu", rpl_trace_meta(trace, "why_cpu"));
-    rpl_played_json(trace, json);
+    rpl_simulated_json(trace, json);
     derived_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));
     partial_json(trace, json);

@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "replay/report/by_value.h"
-#include "replay/report/played.h"
 #include "replay/report/report_internal.h"
+#include "replay/report/simulated.h"
 #include "replay/report/warnings.h"
 
 #define BAR_WIDTH 24
@@ -144,7 +144,7 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     }
     vs_text_add(out, given ? "\n" : " none set\n");
     add_derived(trace, out);
-    rpl_played_text(trace, out);
+    rpl_simulated_text(trace, out);
 }
 
 /* "  in `op` of module, line 24 of Net.forward" and the line itself. */

@@ -1,5 +1,5 @@
 /*
- * standin/runtime/attribute.c - see runtime.h: properties of the device that is played.
+ * standin/runtime/attribute.c - see runtime.h: properties of the simulated device.
  *
  * Those that NVIDIA's table of compute capabilities gives come from the capability; multiprocessors, threads and
  * capacity from base/target.def. Others, such as clocks and the limits of textures, are 0.

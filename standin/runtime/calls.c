@@ -1,5 +1,5 @@
 /*
- * standin/runtime/calls.c - see runtime.h and calls.h: the functions that are played, by name.
+ * standin/runtime/calls.c - see runtime.h and calls.h: the simulated functions, by name.
  */
 #include "standin/runtime/calls.h"
 

@@ -1,5 +1,5 @@
 /*
- * standin/runtime/calls.h - the tables of functions that are played, one a file, and what those files share.
+ * standin/runtime/calls.h - the tables of simulated functions, one a file, and what those files share.
  *
  * For:            standin/runtime/calls.c, which searches them.
  * Must not know:  who calls.
@@ -32,7 +32,7 @@ const char *sti_error_text(int error, bool is_name);
 void sti_pool_count(int device, int64_t bytes);
 /*
  * The function of the driver that `name` asks for: itself, or its later version: cuMemAlloc is cuMemAlloc_v2. NULL:
- * not played.
+ * not simulated.
  */
 sti_function *sti_driver_find(const char *name);
 /* Call `function` now, or, while `stream` is captured, at each launch of its graph: as never, because nothing runs. */

@@ -215,7 +215,8 @@ sti_function *sti_driver_find(const char *name)
 
 /*
  * status: 0 found, 1 no such symbol. The driver has every name that sounds like one of its functions: whoever looks
- * them up does so for many at once, and calls few. One that is not played names itself and refuses when it is called.
+ * them up does so for many at once, and calls few. One that is not simulated reports its name
+ * and fails when it is called.
  */
 static int function_get(const char *name, void *out, int *status)
 {

@@ -157,7 +157,7 @@ static int enter(const struct sti_request *request, char *text, size_t size)
     st = sti_torch_check(given(request->torch), &err);
     if (!st && request->cuda && request->cuda < STI_CUDA_OLDEST)
         st = vs_fail(&err, VS_E_UNSUPPORTED,
-                     "%s: this PyTorch is built for CUDA %d.%d; what is played is CUDA 12 and 13: "
+                     "%s: this PyTorch is built for CUDA %d.%d; supported are CUDA 12 and 13: "
                      "install a build for one of them",
                      request->torch, request->cuda / 1000, request->cuda % 1000 / 10);
     if (st)

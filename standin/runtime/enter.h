@@ -1,10 +1,10 @@
 /*
- * standin/runtime/enter.h - what the library vramscope_standin.so exports: a GPU is played in this process from here
+ * standin/runtime/enter.h - what the library vramscope_standin.so exports: a GPU is simulated in this process from here
  * on.
  *
  * For:            tracer/python/vramscope_standin.py, which calls it through ctypes, and tests.
  * Must not know:  Python.
- * Invariant:      nothing is loaded and no file is written unless a GPU is played.
+ * Invariant:      nothing is loaded and no file is written unless a GPU is simulated.
  *
  * Texts that come back are one or more lines for the user, cut to `size` bytes with their NUL.
  */
@@ -18,7 +18,7 @@
 
 /* How sti_enter ended. */
 enum {
-    STI_PLAYED = 0, /* the stub libraries are loaded; the text says what is played */
+    STI_PLAYED = 0, /* the stub libraries are loaded; the text says what is simulated */
     STI_HAS_DRIVER =
         1, /* this machine has a driver, and no GPU was asked for by name; the text names what shows it */
     STI_NO_CUDA =
@@ -27,7 +27,7 @@ enum {
 };
 
 /*
- * What to play. Strings are borrowed for the call; NULL is "".
+ * What to simulate. Strings are borrowed for the call; NULL is "".
  *
  * torch    the folder of PyTorch's libraries, torch/lib
  * gpu      a name of base/target.def; "": the default, and only where there is no driver
@@ -54,7 +54,7 @@ STI_EXPORT int sti_enter(const struct sti_request *request, char *text, size_t s
  */
 STI_EXPORT int sti_admit(const char *path, char *text, size_t size);
 
-/* Is a library of this name played? It is then loaded, and can be opened by its name. */
+/* Is a library of this name simulated? It is then loaded, and can be opened by its name. */
 STI_EXPORT int sti_plays(const char *soname);
 
 /*
@@ -71,7 +71,7 @@ STI_EXPORT void sti_watch_reads(void (*on_read)(uint64_t bytes), uint64_t most);
 /* How often the host read values of the device so far, and how many bytes. */
 STI_EXPORT void sti_count_reads(uint64_t *count, uint64_t *bytes);
 
-/* The function that is played under this name, or NULL; for tests. */
+/* The simulated function of this name, or NULL; for tests. */
 STI_EXPORT void *sti_function_named(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * standin/runtime/loader.h - stub libraries in this process: opened, with their targets filled in.
  *
- * For:            standin/runtime/enter.c, and the names of functions that are not played.
+ * For:            standin/runtime/enter.c, and the names of functions that are not simulated.
  * Must not know:  where stub libraries come from.
  * Invariant:      a library that others can find has all its targets; none is ever closed.
  */
@@ -18,7 +18,7 @@
 struct sti_entry;
 
 /*
- * Open the stub library of a file, and fill in its targets: functions that are played, functions that do nothing, and
+ * Open the stub library of a file, and fill in its targets: simulated functions, functions that do nothing, and
  * for all others sti_unknown_function. VS_E_IO: the dynamic linker does not take it; VS_E_DAMAGED: it is no stub.
  */
 VS_MUST_USE enum vs_status sti_loader_file(const char *path, struct vs_error *err);
@@ -34,7 +34,7 @@ bool sti_loader_has(const char *soname);
 bool sti_loader_has_function(const char *soname, const char *function);
 
 /*
- * A function of the driver that is not played, for whoever looks it up by name: the same for the same name. NULL: it
+ * A function of the driver that is not simulated, for whoever looks it up by name: the same for the same name. NULL: it
  * cannot be made.
  */
 void *sti_loader_unknown(const char *function);

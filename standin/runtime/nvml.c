@@ -1,5 +1,5 @@
 /*
- * standin/runtime/nvml.c - NVML: the devices that are played, and their memory.
+ * standin/runtime/nvml.c - NVML: the simulated devices, and their memory.
  *
  * A device's handle is one more than its number.
  */

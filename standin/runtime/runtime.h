@@ -1,12 +1,12 @@
 /*
- * standin/runtime/runtime.h - what the functions that are played share: the GPU, its memory, handles, the thread's
+ * standin/runtime/runtime.h - what the simulated functions share: the GPU, its memory, handles, the thread's
  * error.
  *
  * For:            the library vramscope_standin.so; nothing else includes it.
  * Must not know:  PyTorch and Python.
  * Invariant:      nothing here waits for anybody, and no address of the device is ever read or written.
  *
- * Functions that are played are static, have the names and the parameters of NVIDIA's headers (enums as int, handles as
+ * Simulated functions are static, have the names and the parameters of NVIDIA's headers (enums as int, handles as
  * pointers), and are listed at the end of their file. They are called through stub libraries (standin/stub.h), and so
  * have no symbols of their own.
  */
@@ -34,7 +34,7 @@ enum {
 
 #define STI_DEVICES_MAX 64
 
-/* The GPU that is played; each of `count` devices is one, at most STI_DEVICES_MAX. Columns of base/target.def. */
+/* The simulated GPU; each of `count` devices is one, at most STI_DEVICES_MAX. Columns of base/target.def. */
 struct sti_gpu {
     char name[64];
     char title[64];
@@ -54,7 +54,7 @@ struct sti_versions {
 
 const struct sti_gpu *sti_gpu(void);
 const struct sti_versions *sti_versions(void);
-/* Before the first call of a function that is played; `cudnn` and `nccl` also later, 0: as it was. */
+/* Before the first call of a simulated function; `cudnn` and `nccl` also later, 0: as it was. */
 void sti_gpu_set(const struct sti_gpu *gpu);
 void sti_versions_set(const struct sti_versions *versions);
 
@@ -62,7 +62,7 @@ void sti_versions_set(const struct sti_versions *versions);
 
 typedef void sti_function(void);
 
-/* A function that is played. A table of them ends with a NULL name. */
+/* A simulated function. A table of them ends with a NULL name. */
 struct sti_call {
     const char *name;
     sti_function *function;
@@ -76,7 +76,7 @@ struct sti_call {
         NULL, NULL                                                                                 \
     }
 
-/* The function with this name, of all tables; NULL: it is not played. */
+/* The function with this name, of all tables; NULL: it is not simulated. */
 sti_function *sti_call_find(const char *name);
 /* All names, NULL at the end; the caller frees the list, not the names. */
 const char **sti_call_names(void) VS_MUST_USE;

@@ -1,7 +1,7 @@
 /*
  * standin/runtime/state.c - see runtime.h: the GPU, versions, handles, errors.
  *
- * Invariant:      the GPU does not change once a function has been played.
+ * Invariant:      the GPU does not change once a simulated function has been called.
  */
 #include "standin/runtime/runtime.h"
 

@@ -1,5 +1,5 @@
 /*
- * standin/runtime/unknown.h - functions that are called and not played, and sizes that are asked for and not known.
+ * standin/runtime/unknown.h - calls of functions that are not simulated, and requests for sizes that are not known.
  *
  * For:            standin/runtime/; what a user must know about a run.
  * Must not know:  what the functions do.
@@ -16,7 +16,7 @@ void sti_log(const char *fact, const char *text);
 void sti_unknown_note(const char *library, const char *function);
 
 /*
- * The target of functions that are not played: a function without parameters that finds its entry in the register that
+ * The target of functions that are not simulated. It has no parameters; it finds its entry in the register that
  * a stub library sets (standin/stub.h), reports it once, and returns the status by which its library refuses.
  */
 void sti_unknown_function(void);

@@ -1,5 +1,5 @@
 /*
- * tests/e2e/test_cupti.c - whole runs on the device made of host memory (tests/engine/device/twin/) that a played
+ * tests/e2e/test_cupti.c - whole runs on the device made of host memory (tests/engine/device/twin/) that a simulated
  * CUPTI watches (tests/tracer/cupti/twin/): the kernel of the op with event number N takes 1000 + N ns.
  */
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static int cleanup(void **state)
     return 0;
 }
 
-/* Is there a CUPTI to play with? Without the toolkit's headers there is not, and the program says so. */
+/* Is the simulated CUPTI built? Without the toolkit's headers there is not, and the program says so. */
 static bool is_played(void)
 {
     char path[4200];

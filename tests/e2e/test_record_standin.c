@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_record_standin.c - `vramscope record --gpu NAME -- python3 …`: a GPU is played, or clear words say why
- * not.
+ * tests/e2e/test_record_standin.c - `vramscope record --gpu NAME -- python3 …`: a GPU is simulated, or a
+ * message says why not.
  *
  * PyTorch is a package of the test's own, whose libraries are those of tests/standin/fake.
  */
@@ -51,7 +51,7 @@ static void torch_make(const char *name, const char *library)
     char command[2048];
 
 #ifndef __x86_64__
-    tests_skip("a GPU is played on x86-64 alone");
+    tests_skip("a GPU is simulated on x86-64 alone");
 #endif
     if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
         tests_skip("there is no python3 of 3.8 or newer");
@@ -117,7 +117,7 @@ static void a_simulated_gpu_is_announced_in_one_line(void **state)
                "import os, subprocess, sys\nimport torch\nprint(torch.devices())\n"
                "sys.stdout.flush()\n"
                "subprocess.run([sys.executable, '-c', 'import torch; print(torch.devices())'])\n");
-    assert_int_equal(lines_with(p.err, "runs over a stand-in that plays H100 SXM, 79.19 GiB, "
+    assert_int_equal(lines_with(p.err, "runs over a stand-in that simulates H100 SXM, 79.19 GiB, "
                                        "compute capability 9.0"),
                      1);
     check(p, 0, "1\n1\n", "as asked for");
@@ -131,7 +131,8 @@ static void functions_without_a_simulation_are_named_at_the_end(void **state)
     torch_for_cuda();
     p = record("t4", PROGRAM);
     assert_int_equal(lines_with(p.err, "libcudart.so.13 cudaFoo"), 1);
-    check(p, 0, "1 801\n", "not known: libcudart.so.13 cudaFoo; what follows from it may differ");
+    check(p, 0, "1 801\n",
+          "unknown to the simulated GPU: libcudart.so.13 cudaFoo; from there on memory may differ");
 }
 
 static void several_gpus_are_simulated_on_request(void **state)
@@ -175,7 +176,7 @@ static void the_second_start_uses_the_cache_of_the_first(void **state)
 
     (void)state;
     torch_for_cuda();
-    check(record("t4", PROGRAM), 0, "1 801\n", "plays");
+    check(record("t4", PROGRAM), 0, "1 801\n", "simulates");
     /* newer files would be written anew: nothing below the cache may be newer than this */
     snprintf(command, sizeof(command), "touch '%s'", program_path("mark"));
     run(command);
@@ -192,7 +193,7 @@ static void an_unwritable_cache_does_not_prevent_recording(void **state)
     (void)state;
     torch_for_cuda();
     setenv("XDG_CACHE_HOME", program_file("file", "no folder"), 1);
-    check(record("t4", PROGRAM), 0, "1 801\n", "plays Tesla T4");
+    check(record("t4", PROGRAM), 0, "1 801\n", "simulates Tesla T4");
 }
 
 static void a_build_for_the_cpu_alone_is_refused_with_what_to_install(void **state)

@@ -313,7 +313,7 @@ static void inplace_abn_keeps_one_large_tensor_of_three(void **state)
 
 /*
  * Blocks of a stream are in segments of their own, workspaces too: what torch.cuda.memory_reserved() of PyTorch 2.15
- * says after the first optimizer step, on what plays an A100. On one stream the tensors would be in one segment.
+ * says after the first optimizer step, on what simulates an A100. On one stream the tensors would be in one segment.
  */
 static void each_stream_has_segments_of_its_own(void **state)
 {

@@ -25,7 +25,7 @@ done
 gzip -nf "$to/ops.jsonl" "$to/events_meta.jsonl" 2>/dev/null || true
 if [ -d "$out/cupti" ]; then
     mkdir -p tests/golden/cupti
-    for file in "$out"/cupti/*.txt; do # test_cupti_captured plays what lies there
+    for file in "$out"/cupti/*.txt; do # test_cupti_captured replays these files
         [ ! -s "$file" ] || cp "$file" "tests/golden/cupti/${gpu}_$(basename "$file")"
     done
 fi

@@ -24,7 +24,7 @@
 #
 # --parts     only these, in this order; + as above. --plan: how many seconds each group may take, and nothing is run.
 # --minutes   9.5 without it; a part that no time is left for is skipped and said so.
-# --few       a handful of cases a part. --stand-in: where no GPU is, a device made of host memory, a played CUPTI and driver, and
+# --few       a handful of cases a part. --stand-in: without a GPU, a device made of host memory, a simulated CUPTI and driver, and
 #             PyTorch on the stand-in of tests/oracle; for testing this script.
 #
 # Built files: in $BUILD (build/carry where tests/gpu/pack.sh left one, otherwise build): vramscope, vramscope_cuda.so and tests/gpu/*.

@@ -72,7 +72,7 @@ TARGET = re.compile(r'ROW\("([\w-]+)", "[^"]*", (\d+), (\d+), (\d+), (\d+)\)')
 
 
 def play(target):
-    """The stand-in plays this GPU of base/target.def in the next child; None: its own."""
+    """The stand-in simulates this GPU of base/target.def in the next child; None: its own."""
     names = ("NOGPU_CC", "NOGPU_SMS", "NOGPU_THREADS")
     for name in names:
         os.environ.pop(name, None)

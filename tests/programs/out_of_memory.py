@@ -1,4 +1,4 @@
-"""tests/programs/out_of_memory.py - runs out of the memory of the GPU that is played, catches it, and goes on."""
+"""tests/programs/out_of_memory.py - runs out of the memory of the simulated GPU, catches it, and goes on."""
 import torch
 from figures import figures
 

@@ -1,5 +1,5 @@
 /*
- * tests/programs/test_programs.c - programs that use PyTorch, recorded over a GPU that is played: the three peaks of
+ * tests/programs/test_programs.c - programs that use PyTorch, recorded over a simulated GPU: the three peaks of
  * the trace are those that PyTorch says of itself at the end, to the byte.
  *
  * PyTorch is that of $VRAMSCOPE_TORCH_PYTHON, or else of python3; without one that is built for CUDA the tests are
@@ -28,7 +28,7 @@ static const char *python(void)
     char command[1024];
 
 #ifndef __x86_64__
-    tests_skip("a GPU is played on x86-64 alone");
+    tests_skip("a GPU is simulated on x86-64 alone");
 #endif
     if (*found)
         return found;
@@ -80,8 +80,8 @@ static struct program record(const char *name, const char *gpu)
                     path, NULL);
     if (p.status != 0)
         fail_msg("%s: status %d: %s%s", name, p.status, p.out, p.err);
-    if (!strstr(p.err, "runs over a stand-in that plays"))
-        fail_msg("%s: no line says that a GPU is played: %s", name, p.err);
+    if (!strstr(p.err, "runs over a stand-in that simulates"))
+        fail_msg("%s: no line says that a GPU is simulated: %s", name, p.err);
     return p;
 }
 

@@ -66,7 +66,7 @@ def module_of(folder, name):
 
 
 def play(folder, origin):
-    """Play a GPU, if there is none and the recorder says so. Returns what plays it, or None."""
+    """Simulate a GPU, if there is none and the recorder says so. Returns what simulates it, or None."""
     try:
         with open(folder + "/settings") as f:
             if "\nstandin " not in f.read():

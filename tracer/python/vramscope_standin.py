@@ -1,10 +1,10 @@
-"""tracer/python/vramscope_standin.py - plays a GPU in a program that `vramscope record` runs where there is none,
+"""tracer/python/vramscope_standin.py - simulates a GPU in a program that `vramscope record` runs where there is none,
 before torch is loaded.
 
-All that is played is in the library vramscope_standin.so (standin/runtime/enter.h); this file calls it through ctypes:
+The simulation is the library vramscope_standin.so (standin/runtime/enter.h); this file calls it through ctypes:
 before torch's libraries are loaded, and before each library that is loaded later, which may need more of CUDA.
 
-Nothing here may raise: where no GPU can be played the program runs as it would have. What the user must know is printed
+Nothing here may raise: if no GPU can be simulated, the program runs as usual. What the user must know is printed
 once for all processes of the program.
 """
 import ctypes
@@ -56,7 +56,7 @@ def gpu_count(settings):
 
 
 class StandIn:
-    """A GPU that is played in this process. what: its name and figures."""
+    """A simulated GPU in this process. what: its name and figures."""
 
     def __init__(self, folder, library, what):
         self.folder = folder
@@ -203,8 +203,8 @@ def play(folder, torch_file):
         library = library_open(settings["standin"])
     except OSError as e:  # another C library, another architecture
         if gpu != "auto":
-            say_once(folder, "refused", "no GPU is played: %s; this Python must be of x86-64 and glibc, as PyTorch's "
-                     "build for CUDA is" % e)
+            say_once(folder, "refused", "no GPU is simulated: %s; as for PyTorch's CUDA builds, this Python must be of "
+                     "x86-64 and glibc" % e)
         return None
     text = ctypes.create_string_buffer(TEXT_BYTES)
     request = Request(os.fsencode(os.path.join(torch_folder, "lib")), b"" if gpu == "auto" else gpu.encode(), b"",
@@ -219,11 +219,11 @@ def play(folder, torch_file):
         stand_in.point_compilers()
         stand_in.watch_reads()
         note(folder, "played", said)
-        say_once(folder, "played", "%s: PyTorch runs over a stand-in that plays %s; --gpu says which"
+        say_once(folder, "played", "%s: PyTorch runs over a stand-in that simulates %s; --gpu selects another"
                  % ("no GPU here" if gpu == "auto" else "as asked for", said))
         return stand_in
     if gpu != "auto":
-        say_once(folder, "refused", "no GPU is played: %s" % said)
+        say_once(folder, "refused", "no GPU is simulated: %s" % said)
     elif how == NO_CUDA:
         note(folder, "refused", said)  # printed at the end: without it there may be no trace
     return None

@@ -29,7 +29,7 @@ def one_line(text):
 class History:
     """PyTorch's memory history of this process.
 
-    pid: the process in which it was enabled; None: not enabled yet. stand_in: what plays the GPU, or None.
+    pid: the process in which it was enabled; None: not enabled yet. stand_in: what simulates the GPU, or None.
     """
 
     def __init__(self, folder, torch, stand_in):

@@ -91,7 +91,7 @@ static void without_a_gpu_a_program_runs_over_a_played_one(void **state)
     struct doc_findings *f = laptop();
 
     (void)state;
-    expect(f, PROGRAM, true, "PyTorch 2.8.0 runs over a GPU that is played");
+    expect(f, PROGRAM, true, "PyTorch 2.8.0 runs over a simulated GPU");
     expect(f, DRIVER_CALLS, false, "no driver of NVIDIA's");
     expect(f, "record NET --device cuda", false, "no driver of NVIDIA's");
     expect(f, "smi", false, "libnvidia-ml");
@@ -109,7 +109,7 @@ static void with_a_driver_a_program_runs_on_the_gpu(void **state)
     f->machine.nvml.why[0] = '\0';
     f->machine.cuda.why[0] = '\0';
     expect(f, PROGRAM, true, "on this machine's GPU");
-    expect(f, PLAYED, true, "played");
+    expect(f, PLAYED, true, "simulated GPU");
     expect(f, DRIVER_CALLS, true, NULL);
     expect(f, "record NET --device cuda", true, NULL);
     strcpy(f->machine.standin.why, "vramscope_standin.so is not beside the program");

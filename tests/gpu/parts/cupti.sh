@@ -2,13 +2,13 @@
 # files, and what the report says of them.
 # seconds: 40
 #
-# On a stand-in CUPTI is the one that tests/tracer/cupti/twin plays.
+# On a stand-in CUPTI is the one that tests/tracer/cupti/twin simulates.
 folder=$OUT/cupti
 mkdir -p "$folder"
 : >"$OUT/cupti.jsonl"
 if [ -n "$STAND_IN" ]; then
     if [ ! -e "$BUILD/twin/libcupti.so.13" ]; then
-        echo "no CUPTI is played here: it was built without CUPTI's headers"
+        echo "no CUPTI is simulated here: it was built without CUPTI's headers"
         exit 3
     fi
     VRAMSCOPE_CUDA_LIBS=$BUILD/twin

@@ -32,7 +32,7 @@ const struct played *played_open(void)
     if (played.enter)
         return &played;
 #ifndef __x86_64__
-    tests_skip("a GPU is played on x86-64 alone");
+    tests_skip("a GPU is simulated on x86-64 alone");
 #endif
     snprintf(path, sizeof(path), "%s/vramscope_standin.so", shared_build());
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -97,6 +97,6 @@ void *played_function(const char *name)
     void *function = played_open()->function_named(name);
 
     if (!function)
-        fail_msg("%s is not played", name);
+        fail_msg("%s is not simulated", name);
     return function;
 }

@@ -1,5 +1,6 @@
 /*
- * tests/standin/runtime/played.h - the library that plays a GPU, opened in the test's process over the fake of PyTorch.
+ * tests/standin/runtime/played.h - opens the library that simulates a GPU in the test's process, over the fake
+ * of PyTorch.
  */
 #ifndef TESTS_STANDIN_RUNTIME_PLAYED_H
 #define TESTS_STANDIN_RUNTIME_PLAYED_H
@@ -20,13 +21,13 @@ struct played {
     void *(*function_named)(const char *name);
 };
 
-/* Open it. Skips the test where this machine cannot play a GPU. */
+/* Open it. Skips the test where this machine cannot simulate a GPU. */
 const struct played *played_open(void);
-/* A group setup of cmocka: open it, and play a t4 (15095 MiB), two of them, of CUDA 13.2. */
+/* A group setup of cmocka: open it, and simulate a t4 (15095 MiB), two of them, of CUDA 13.2. */
 int played_setup(void **state);
 /* What facts it wrote, in a buffer that the next call reuses. */
 const char *played_log(void);
-/* A function that is played; fails the test where it is not. The caller knows its type. */
+/* A simulated function; fails the test where it is not. The caller knows its type. */
 void *played_function(const char *name);
 
 /* Call `name`, of the given type: PLAYED(int (*)(void *), "cudaFree")(p). */

@@ -119,7 +119,7 @@ static void further_symbols_of_an_extension_are_resolved(void **state)
 
 static void a_machine_without_pytorch_s_libraries_is_refused(void **state)
 {
-    /* in a process that plays nothing yet */
+    /* in a process that simulates nothing yet */
     char command[2048];
 
     (void)state;

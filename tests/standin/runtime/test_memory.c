@@ -1,5 +1,5 @@
 /*
- * tests/standin/runtime/test_memory.c - the memory of the device that is played: capacity, kinds of addresses, virtual
+ * tests/standin/runtime/test_memory.c - the memory of the simulated device: capacity, kinds of addresses, virtual
  * memory, pools; and the values that the host reads.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/standin/runtime/test_results.c - what the functions that are played return: devices, streams, capture, graphs,
+ * tests/standin/runtime/test_results.c - what the simulated functions return: devices, streams, capture, graphs,
  * occupancy, cuDNN's recurrent networks, NVML, looking functions up.
  */
 #include <setjmp.h>
@@ -244,7 +244,7 @@ static void functions_of_the_driver_are_found_by_name(void **state)
     assert_int_equal(find("cuMemAlloc", &function, 13020, 0, &status), 0);
     assert_int_equal(status, 0);
     assert_ptr_equal(function, played_function("cuMemAlloc_v2"));
-    /* one that is not played is there, refuses, and is named */
+    /* one that is not simulated is there, refuses, and is named */
     assert_int_equal(find("cuBlowUp", &function, 13020, 0, &status), 0);
     assert_int_equal(status, 0);
     assert_int_equal(((int (*)(void))(uintptr_t)function)(), 801);

@@ -31,7 +31,7 @@ struct captured {
 };
 
 /*
- * Plays the file into a recording at `trace`, which then has what it came to. Fails the test where a line cannot be
+ * Replays the file into a recording at `trace`, which then has what it came to. Fails the test where a line cannot be
  * read.
  */
 void captured_play(const char *path, const char *trace, struct captured *out);

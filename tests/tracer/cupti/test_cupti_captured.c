@@ -3,7 +3,7 @@
  * recorded.
  *
  * Those of tests/golden/cupti/ were captured on a GPU, where there are any. made_up_records.txt was not: it is what
- * the played CUPTI gave, kept so that a change of the format is seen.
+ * the simulated CUPTI gave, kept so that a change of the format is seen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +117,7 @@ static void synthetic_cupti_activity_gives_the_stored_sums(void **state)
     assert_int_equal(total(&captured, "cupti_foreign"), 2);
 }
 
-/* A run that is watched by the played CUPTI, a little of everything. */
+/* A run that is watched by the simulated CUPTI, a little of everything. */
 static void run_and_keep(void **state, const char *path)
 {
     const CUpti_ActivityKind odd[4] = {(CUpti_ActivityKind)240};

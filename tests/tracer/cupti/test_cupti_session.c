@@ -1,5 +1,5 @@
 /*
- * tests/tracer/cupti/test_cupti_session.c - a recording that CUPTI watches, CUPTI being played: what is in the file,
+ * tests/tracer/cupti/test_cupti_session.c - a recording that CUPTI watches, CUPTI being simulated: what is in the file,
  * and what is said and left when a call fails.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, played by the host: memory is had, arithmetic
+ * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, simulated on the host: memory is had, arithmetic
  * of libraries is not done.
  *
  * For:            tests of what the device asks of CUDA: in which order, what it gives back, what it says when a call

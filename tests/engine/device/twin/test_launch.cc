@@ -1,8 +1,8 @@
 /*
- * tests/engine/device/twin/test_launch.cc - the GPU's own text of cuda_launch.cuh, on threads that are played: each has
+ * tests/engine/device/twin/test_launch.cc - the GPU's own cuda_launch.cuh, on simulated threads: each has
  * a stack of its own, and between two barriers they run in any order, blocks too.
  *
- * The twin plays launches as loops, so barriers, shuffles and what a team shares are in no other test. A thread that
+ * The twin runs launches as loops, so no other test covers barriers, shuffles and shared memory. A thread that
  * leaves while others wait, or waits for another thing than they do, ends the test. What a block leaves in shared
  * memory the next one finds there.
  */

@@ -30,7 +30,7 @@ static struct {
     uint64_t waits;
 } twin_driver;
 
-/* A played CUPTI, where the program has opened one (tests/tracer/cupti/twin/), sees what is taken and given back. */
+/* A simulated CUPTI, where the program has opened one (tests/tracer/cupti/twin/), sees what is taken and given back. */
 static void show(bool is_taken, uint64_t address, uint64_t bytes)
 {
     void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);

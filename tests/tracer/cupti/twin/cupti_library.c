@@ -1,6 +1,6 @@
 /*
  * tests/tracer/cupti/twin/cupti_library.c - libcupti.so.13 as a whole run finds it where VRAMSCOPE_CUDA_LIBS names its
- * folder: the played CUPTI of fake_cupti.h, with a device that runs one kernel for each op.
+ * folder: the simulated CUPTI of fake_cupti.h, with a device that runs one kernel for each op.
  *
  * For:            tests of whole runs on the device of tests/engine/device/twin/, which tells it of its memory.
  * Must not know:  the program.

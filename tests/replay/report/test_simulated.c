@@ -1,5 +1,5 @@
 /*
- * tests/replay/report/test_played.c - the report says which GPU was played, and where values were read first.
+ * tests/replay/report/test_simulated.c - the report says which GPU was simulated, and where values were read first.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "replay/report/played.h"
+#include "replay/report/simulated.h"
 #include "tests/replay/make_trace.h"
 
 /* Text and JSON of a trace with these rows of meta; NULL: without the row. */
@@ -26,10 +26,10 @@ static void texts_of(const char *gpu, const char *reads, const char *first, stru
         rpl_trace_set_meta(m.trace, "host_reads", reads);
     if (first)
         rpl_trace_set_meta(m.trace, "host_read_first", first);
-    rpl_played_text(m.trace, text);
+    rpl_simulated_text(m.trace, text);
     vs_json_init(&json, json_text);
     vs_json_object(&json);
-    rpl_played_json(m.trace, &json);
+    rpl_simulated_json(m.trace, &json);
     vs_json_end(&json);
     rpl_trace_free(m.trace);
 }
@@ -51,18 +51,18 @@ static void check(const char *gpu, const char *reads, const char *first, const c
 static void the_gpu_and_the_first_read_are_named(void **state)
 {
     (void)state;
-    check("A100", "3 12", "train.py:5 main", "a stand-in for A100", "\"gpu\": \"A100\"");
+    check("A100", "3 12", "train.py:5 main", "simulated GPU: A100;", "\"gpu\": \"A100\"");
     check("A100", "3 12", "train.py:5 main",
-          "the host read some 3 times (12 B), first at train.py:5 main;",
+          "host reads of device values: 3 (12 B), first at train.py:5 main;",
           "\"first_read\": \"train.py:5 main\"");
-    check("A100", "1 4", NULL, "the host read some 1 time (4 B);", "\"host_read_bytes\": 4");
+    check("A100", "1 4", NULL, "host reads of device values: 1 (4 B);", "\"host_read_bytes\": 4");
 }
 
 static void a_run_without_host_reads_reports_none(void **state)
 {
     (void)state;
-    check("A100", "0 0", NULL, "values: the host read none\n", "\"host_reads\": 0");
-    check("A100", "damaged", NULL, "values: the host read none\n", "\"host_reads\": 0");
+    check("A100", "0 0", NULL, "host reads of device values: none\n", "\"host_reads\": 0");
+    check("A100", "damaged", NULL, "host reads of device values: none\n", "\"host_reads\": 0");
 }
 
 static void a_trace_of_a_real_gpu_has_no_note_on_simulation(void **state)

@@ -1,0 +1,44 @@
+/*
+ * replay/report/simulated.h - the simulated GPU of a trace: which one, and where the program read its values.
+ *
+ * For:            the report.
+ * Must not know:  how a GPU is simulated.
+ * Invariant:      traces of real GPUs and of nets give no output.
+ */
+#ifndef RPL_SIMULATED_H
+#define RPL_SIMULATED_H
+
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "replay/trace/trace.h"
+
+/*
+ * name        name and figures of the simulated GPU; NULL: the trace is not of a simulated GPU
+ * reads       how often the host read values from its memory; all of them are zeros
+ * read_bytes  how many bytes it read
+ * first       file, line and function of the first read; NULL: there was none, or it is not known
+ */
+struct rpl_simulated {
+    const char *name;
+    uint64_t reads;
+    uint64_t read_bytes;
+    const char *first;
+};
+
+/* The strings are borrowed from the trace. */
+void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out);
+
+/*
+ * Appends two lines for the head of the report, "simulated GPU: …" and "host reads of device values: …". Appends
+ * nothing if no GPU was simulated.
+ */
+void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out);
+/*
+ * Writes the member `played` into the open object: {"gpu", "host_reads", "host_read_bytes", "first_read"}. Writes
+ * nothing if no GPU was simulated.
+ */
+void rpl_simulated_json(const struct rpl_trace *trace, struct vs_json *json);
+
+#endif
