@@ -31,6 +31,8 @@ enum vs_toggle_flag {
     VS_TOGGLE_PATHS = 1 << 0,
     VS_TOGGLE_TEXT = 1 << 1,
     VS_TOGGLE_SAME = 1 << 2,
+    VS_TOGGLE_ROUNDS = 1 << 3,
+    VS_TOGGLE_SLOW = 1 << 4,
 };
 
 /* One row; toggle.def explains the columns. */

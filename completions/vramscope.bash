@@ -64,7 +64,7 @@ _vramscope_options()
     ops) echo "--json --help" ;;
     smi) echo "--json --help" ;;
     lesson) echo "--all --page --tui --dump --size --keys --code --from --json --help" ;;
-    advise) echo "--curve --points --capacity --json --help" ;;
+    advise) echo "--capacity --curve --points --json --help" ;;
     doctor) echo "--json --help" ;;
     esac
 }

@@ -13,6 +13,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "whatif/batch.h"
+#include "whatif/price.h"
 #include "whatif/whatif.h"
 
 /* Toggles that do not change results are combined in the order of what they save alone, up to so many. */
@@ -90,17 +92,9 @@ static enum vs_status whole(struct session *s, const struct vs_toggles *set, str
 static uint64_t count_of(const struct rpl_trace *base, const struct vs_toggles *set,
                          enum vs_toggle which)
 {
-    const char *name = vs_toggle_info(which)->name;
-
     if (set && vs_toggles_is_set(set, which))
         return vs_toggles_count(set, which);
-    for (size_t i = 0; i < rpl_trace_toggle_count(base); i++) {
-        struct rpl_toggle toggle = rpl_trace_toggle(base, i);
-
-        if (strcmp(toggle.name, name) == 0)
-            return strtoull(toggle.value, NULL, 10);
-    }
-    return strtoull(vs_toggle_info(which)->initial, NULL, 10);
+    return strtoull(wif_recorded(base, which), NULL, 10);
 }
 
 /*
@@ -126,55 +120,27 @@ static bool fits(struct session *s, const struct vs_toggles *set, uint64_t batch
 
 /* ---- the largest batch ---- */
 
-/*
- * Binary search between a batch that fits (0 always does) and one that does not; all are multiples of `unit`, and
- * counted in units.
- */
-static uint64_t batch_between(struct session *s, const struct vs_toggles *set, uint64_t unit,
-                              uint64_t fit, uint64_t unfit)
-{
-    while (unfit - fit > 1) {
-        uint64_t middle = fit + (unfit - fit) / 2;
+/* A row and its session, for the callback. */
+struct batch_search {
+    struct session *session;
+    const struct vs_toggles *set;
+};
 
-        if (fits(s, set, middle * unit))
-            fit = middle;
-        else
-            unfit = middle;
-    }
-    return fit;
+static bool on_batch(void *user, uint64_t batch)
+{
+    const struct batch_search *search = user;
+
+    return fits(search->session, search->set, batch);
 }
 
-/*
- * Search the largest batch of a row. Parts of a batch are equal, so the unit is the number of parts. Beginning with
- * the batch in effect, of which the row says whether it fits, the batch is doubled or halved until the limit is
- * between two of them.
- */
+/* Search the largest batch of a row. Parts of a batch are equal, so the unit is the number of parts. */
 static void batch_find(struct session *s, struct wif_sweep_row *row)
 {
+    struct batch_search search = {s, &row->set};
     uint64_t unit = count_of(s->base, &row->set, VS_TOGGLE_ACCUMULATE);
-    uint64_t now = count_of(s->base, &row->set, VS_TOGGLE_BATCH) / unit;
-    uint64_t most = WIF_SWEEP_BATCH_MAX / unit;
-    uint64_t fit = row->fits ? now : 0;
-    uint64_t unfit = row->fits ? 0 : now;
 
-    if (!now || now > most)
-        return;
-    while (!unfit && fit < most) {
-        uint64_t at = fit * 2 < most ? fit * 2 : most;
-
-        if (fits(s, &row->set, at * unit))
-            fit = at;
-        else
-            unfit = at;
-    }
-    row->is_batch_max = !unfit;
-    while (!fit && unfit > 1) {
-        if (fits(s, &row->set, unfit / 2 * unit))
-            fit = unfit / 2;
-        else
-            unfit /= 2;
-    }
-    row->batch = (unfit ? batch_between(s, &row->set, unit, fit, unfit) : fit) * unit;
+    row->batch = wif_batch_largest(count_of(s->base, &row->set, VS_TOGGLE_BATCH), unit, row->fits,
+                                   on_batch, &search, &row->is_batch_max);
 }
 
 /* ---- rows ---- */
@@ -282,14 +248,9 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
 /* The value in effect without the sweep. */
 static const char *value_now(const struct session *s, enum vs_toggle toggle)
 {
-    const char *name = vs_toggle_info(toggle)->name;
-
     if (s->options->set && vs_toggles_is_set(s->options->set, toggle))
         return vs_toggles_get(s->options->set, toggle);
-    for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
-        if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
-            return rpl_trace_toggle(s->base, i).value;
-    return vs_toggle_info(toggle)->initial;
+    return wif_recorded(s->base, toggle);
 }
 
 /* Without a net only the settings of the allocator can be changed. */

@@ -32,7 +32,7 @@
  * no_effect     of a toggle alone: why it changes nothing in this net; NULL: it changes something, or the reason is
  *               unknown
  * batch         largest batch that fits; 0: not searched, or none fits
- * is_batch_max  the search ended at WIF_SWEEP_BATCH_MAX: more may fit
+ * is_batch_max  the search ended at WIF_BATCH_MAX: more may fit
  */
 struct wif_sweep_row {
     char *label;
@@ -47,7 +47,6 @@ struct wif_sweep_row {
     uint64_t batch;
     bool is_batch_max;
 };
-#define WIF_SWEEP_BATCH_MAX 65536
 
 struct wif_sweep {
     struct wif_sweep_row *items;

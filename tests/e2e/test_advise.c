@@ -112,13 +112,14 @@ static void the_curve_has_rows_for_off_and_auto(void **state)
 static void wrong_use_is_explained(void **state)
 {
     const char *trace = program_record(NET, "curve.db", NULL, NULL);
-    struct program nothing = program_run("advise", trace, NULL);
+    struct program few = program_run("advise", trace, "--points", "5", NULL);
     struct program size = program_run("advise", trace, "--curve", "--capacity", "much", NULL);
     struct program points = program_run("advise", trace, "--curve", "--points", "1", NULL);
     struct program budget = program_run("whatif", trace, "--set", "checkpoint=auto:1K", NULL);
 
     (void)state;
-    assert_int_equal(nothing.status, 2);
+    assert_int_equal(few.status, 2);
+    assert_non_null(strstr(few.err, "--points is for --curve"));
     assert_int_equal(size.status, 2);
     assert_non_null(strstr(size.err, "--capacity cannot be `much`"));
     assert_int_equal(points.status, 2);
@@ -127,7 +128,66 @@ static void wrong_use_is_explained(void **state)
     program_release(&budget);
     program_release(&points);
     program_release(&size);
-    program_release(&nothing);
+    program_release(&few);
+}
+
+/* ---- without --curve ---- */
+
+static void each_change_is_recorded_with_its_peak(void **state)
+{
+    const char *trace = program_record("sample_nets/variables.py", "advise.db", NULL, NULL);
+    struct program p = program_run("advise", trace, "--json", NULL);
+    struct program text = program_run("advise", trace, NULL);
+    const char *again;
+    struct program report;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_int_equal(json_int(p.out, "$.format"), 1);
+    assert_int_equal(json_int(p.out, "$.baseline.delta"), 0);
+    assert_non_null(strstr(text.out, "\n  `del x1` after line 20 "));
+    assert_non_null(strstr(text.out, "\n         20 | x2 = self.relu(x1)\n            + del x1\n"));
+    assert_null(strstr(text.out, "grad="));
+    again = program_record("sample_nets/variables.py", "again.db", "--inplace", "on");
+    report = program_run("report", again, "--json", NULL);
+    for (int i = 0;; i++) {
+        char path[64];
+        char *label;
+
+        snprintf(path, sizeof(path), "$.advice[%d].label", i);
+        label = json_text(p.out, path);
+        assert_non_null(label);
+        snprintf(path, sizeof(path), "$.advice[%d].peak", i);
+        if (strcmp(label, "inplace=on") == 0) {
+            assert_int_equal(json_int(p.out, path), json_int(report.out, "$.peak.allocated"));
+            vs_free(label);
+            break;
+        }
+        vs_free(label);
+    }
+    program_release(&report);
+    program_release(&text);
+    program_release(&p);
+    remove(again);
+}
+
+static void a_capacity_has_a_headline(void **state)
+{
+    const char *trace = program_record("sample_nets/variables.py", "fit.db", NULL, NULL);
+    struct program p = program_run("advise", trace, "--capacity", "104M", "--json", NULL);
+    struct program text = program_run("advise", trace, "--capacity", "104M", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_int_equal(json_int(p.out, "$.capacity"), 104 << 20);
+    assert_non_null(strstr(text.out, "it does not fit 104.0 MiB"));
+    assert_int_equal(json_int(p.out, "$.advice[0].headline"), 1);
+    assert_int_equal(json_int(p.out, "$.advice[0].fits"), 1);
+    assert_true(json_int(p.out, "$.advice[0].reserved") <= 104 << 20);
+    assert_true(json_int(p.out, "$.advice[0].max_batch") >= 16);
+    assert_non_null(strstr(text.out, "\nThe cheapest that fits 104.0 MiB:\n"));
+    program_release(&text);
+    program_release(&p);
 }
 
 int main(void)
@@ -137,6 +197,8 @@ int main(void)
         cmocka_unit_test_teardown(the_cheapest_placement_within_a_capacity_is_found, cleanup),
         cmocka_unit_test_teardown(the_curve_has_rows_for_off_and_auto, cleanup),
         cmocka_unit_test_teardown(wrong_use_is_explained, cleanup),
+        cmocka_unit_test_teardown(each_change_is_recorded_with_its_peak, cleanup),
+        cmocka_unit_test_teardown(a_capacity_has_a_headline, cleanup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

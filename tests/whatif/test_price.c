@@ -1,0 +1,113 @@
+/*
+ * tests/whatif/test_price.c - what a change costs, as a class; the search for the largest batch.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "whatif/batch.h"
+#include "whatif/price.h"
+
+static enum wif_price price(const char *recorded, const char *pairs, bool recomputes)
+{
+    struct rpl_trace *base = rpl_trace_new();
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    char *words = vs_strdup(pairs);
+    char *rest = words;
+    char *word;
+    enum wif_price got;
+
+    rpl_trace_set_toggle(base, "grad", recorded, false);
+    while ((word = strtok_r(rest, " ", &rest)) != NULL)
+        assert_int_equal(vs_toggles_set_pair(&set, word, &err), VS_OK);
+    got = wif_price(base, &set, recomputes);
+    vs_toggles_release(&set);
+    vs_free(words);
+    rpl_trace_free(base);
+    return got;
+}
+
+static void the_most_expensive_toggle_decides(void **state)
+{
+    (void)state;
+    assert_int_equal(price("train", "", false), WIF_PRICE_NONE);
+    assert_int_equal(price("train", "inplace=on", false), WIF_PRICE_NONE);
+    assert_int_equal(price("train", "checkpoint=blocks inplace=on", true), WIF_PRICE_TIME);
+    assert_int_equal(price("train", "empty-cache=step", false), WIF_PRICE_TIME);
+    assert_int_equal(price("train", "amp=bf16 checkpoint=blocks", true), WIF_PRICE_NUMBERS);
+    assert_int_equal(price("train", "amp=bf16 freeze=half", false), WIF_PRICE_TRAINING);
+    assert_int_equal(price("train", "grad=no_grad", false), WIF_PRICE_TRAINING);
+}
+
+static void a_value_that_was_recorded_costs_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(price("train", "optimizer=sgd amp=off", false), WIF_PRICE_NONE);
+}
+
+static void an_evaluation_records_no_gradients_for_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(price("eval", "grad=no_grad", false), WIF_PRICE_NONE);
+}
+
+/* What fits, and how often it was tried. */
+struct device {
+    uint64_t most;
+    size_t calls;
+};
+
+static bool fits(void *user, uint64_t batch)
+{
+    struct device *device = user;
+
+    device->calls++;
+    return batch <= device->most;
+}
+
+static void the_largest_batch_is_that_of_trying_each(void **state)
+{
+    (void)state;
+    for (uint64_t most = 0; most < 70; most++)
+        for (uint64_t now = 1; now < 40; now += 3)
+            for (uint64_t unit = 1; unit <= 3; unit++) {
+                struct device device = {most, 0};
+                bool is_max;
+                uint64_t got =
+                    wif_batch_largest(now, unit, now / unit * unit <= most, fits, &device, &is_max);
+
+                assert_false(is_max);
+                assert_int_equal(got, now < unit ? 0 : most / unit * unit);
+                assert_true(device.calls < 20);
+            }
+}
+
+static void the_search_ends_at_the_most(void **state)
+{
+    struct device device = {UINT64_MAX, 0};
+    bool is_max = false;
+
+    (void)state;
+    assert_int_equal(wif_batch_largest(8, 1, true, fits, &device, &is_max), WIF_BATCH_MAX);
+    assert_true(is_max);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_expensive_toggle_decides),
+        cmocka_unit_test(a_value_that_was_recorded_costs_nothing),
+        cmocka_unit_test(an_evaluation_records_no_gradients_for_nothing),
+        cmocka_unit_test(the_largest_batch_is_that_of_trying_each),
+        cmocka_unit_test(the_search_ends_at_the_most),
+    };
+
+    return cmocka_run_group_tests_name("whatif/price", tests, NULL, NULL);
+}

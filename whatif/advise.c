@@ -1,0 +1,319 @@
+/*
+ * whatif/advise.c - see advise.h: what is tried in which order, and the ranking.
+ *
+ * Must not know:  what a toggle or a line does.
+ */
+#include "whatif/advise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "replay/diff/compare.h"
+#include "replay/report/traffic.h"
+#include "replay/report/uncertainty.h"
+#include "whatif/advise_internal.h"
+#include "whatif/whatif.h"
+
+/* ---- changes ---- */
+
+void wif_change_release(struct wif_change *change)
+{
+    vs_toggles_release(&change->set);
+    wif_edits_release(&change->edits);
+}
+
+void wif_change_copy(struct wif_change *to, const struct wif_change *from)
+{
+    wif_edits_release(&to->edits);
+    vs_toggles_copy(&to->set, &from->set);
+    wif_edits_merge(&to->edits, &from->edits);
+}
+
+static void add_edit_label(const struct wif_edit *edit, struct vs_text *out)
+{
+    const char *text = edit->text + strspn(edit->text, " \t");
+
+    vs_text_addf(out, edit->replaces ? "`%s` as line %u" : "`%s` after line %u", text,
+                 (unsigned)edit->line);
+}
+
+char *wif_change_label(const struct wif_change *change)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(&change->set, (enum vs_toggle)i))
+            vs_text_addf(&text, "%s%s=%s", text.len ? " " : "",
+                         vs_toggle_info((enum vs_toggle)i)->name,
+                         vs_toggles_get(&change->set, (enum vs_toggle)i));
+    for (size_t i = 0; i < change->edits.count; i++) {
+        vs_text_add(&text, text.len ? ", " : "");
+        add_edit_label(&change->edits.items[i], &text);
+    }
+    vs_text_add(&text, "");
+    return vs_text_take(&text);
+}
+
+/* ---- a run ---- */
+
+static bool same_edits(const struct wif_edits *a, const struct wif_edits *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (!wif_edits_has(b, &a->items[i]))
+            return false;
+    return a->count == b->count;
+}
+
+enum vs_status wif_advising_base(struct wif_advising *s, const struct wif_change *change,
+                                 struct rpl_trace **out, struct vs_error *err)
+{
+    enum vs_status st;
+
+    *out = s->base;
+    if (!change->edits.count)
+        return VS_OK;
+    if (!s->edited || !same_edits(&s->edited_by, &change->edits)) {
+        rpl_trace_free(s->edited);
+        s->edited = NULL;
+        wif_edits_release(&s->edited_by);
+        wif_edits_merge(&s->edited_by, &change->edits);
+        st = wif_edited_new(s->base, &change->edits, &s->edited, err);
+        if (st)
+            return st;
+    }
+    *out = s->edited;
+    return VS_OK;
+}
+
+static enum vs_status figures_fill(struct wif_advising *s, uint64_t capacity,
+                                   struct rpl_trace *base, const struct vs_toggles *set,
+                                   struct wif_figures *out, struct vs_error *err)
+{
+    struct rpl_traffic traffic = {NULL, 0, 0, 0};
+    struct rpl_index *index = NULL;
+    struct rpl_run run;
+    enum vs_status st = wif_run_on(base, set, capacity, s->memory, err);
+
+    if (!st)
+        st = rpl_index_open(s->memory, NULL, NULL, &index, err);
+    if (!st)
+        st = rpl_run_fill(&run, index, err);
+    if (!st)
+        st = rpl_traffic_fill(&traffic, s->memory, err);
+    if (!st)
+        st = wif_cost_fill(s->costs, s->memory, &out->cost, err);
+    if (!st) {
+        out->peak = run.peak;
+        out->reserved = run.reserved;
+        out->flops = run.flops;
+        out->recompute_flops = run.recompute_flops;
+        out->moved = traffic.bytes;
+        out->fits = !run.oom;
+    }
+    rpl_traffic_release(&traffic);
+    rpl_index_free(index);
+    return st;
+}
+
+enum vs_status wif_advising_run(struct wif_advising *s, const struct wif_change *change,
+                                struct wif_figures *out, struct vs_error *err)
+{
+    struct rpl_trace *base = NULL;
+    char *label = wif_change_label(change);
+    bool go_on = !s->options->next || s->options->next(s->options->user, s->tried, label);
+    enum vs_status st;
+
+    vs_free(label);
+    memset(out, 0, sizeof(*out));
+    if (!go_on)
+        return vs_fail(err, VS_E_STOPPED, "stopped while trying what would help");
+    s->tried++;
+    st = wif_advising_base(s, change, &base, err);
+    if (!st)
+        st = figures_fill(s, s->out->capacity, base, &change->set, out, err);
+    if (!st && !out->fits) {
+        st = figures_fill(s, WIF_NO_LIMIT, base, &change->set, out, err);
+        out->fits = false;
+    }
+    return st;
+}
+
+/* ---- the list ---- */
+
+static bool same_change(const struct wif_advice *a, const struct wif_change *b)
+{
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        const enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (vs_toggles_is_set(&a->set, toggle) != vs_toggles_is_set(&b->set, toggle) ||
+            strcmp(vs_toggles_get(&a->set, toggle), vs_toggles_get(&b->set, toggle)) != 0)
+            return false;
+    }
+    return same_edits(&a->edits, &b->edits);
+}
+
+/* What the toggles and lines do, or what they cost, one after the other. */
+static char *sentences(const struct rpl_trace *base, const struct wif_change *change, bool costs)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)i);
+
+        if (!vs_toggles_is_set(&change->set, (enum vs_toggle)i) ||
+            (costs && !wif_price_is_known(base, (enum vs_toggle)i)))
+            continue;
+        vs_text_addf(&text, "%s%s", text.len ? "; " : "", costs ? info->cost : info->help);
+    }
+    if (change->edits.count && !costs)
+        vs_text_addf(&text, "%srelease what nothing reads again", text.len ? "; " : "");
+    vs_text_add(&text, "");
+    return vs_text_take(&text);
+}
+
+struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
+                                    const struct wif_figures *run)
+{
+    struct wif_advise *out = s->out;
+    struct wif_advice *advice;
+
+    if (run->peak >= out->base.peak)
+        return NULL;
+    for (size_t i = 0; i < out->count; i++)
+        if (same_change(&out->items[i], change))
+            return NULL;
+    out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+    advice = &out->items[out->count++];
+    memset(advice, 0, sizeof(*advice));
+    vs_toggles_copy(&advice->set, &change->set);
+    wif_edits_merge(&advice->edits, &change->edits);
+    advice->line = change->edits.count ? change->edits.items[0].line : 0;
+    advice->label = wif_change_label(change);
+    advice->text = sentences(s->base, change, false);
+    advice->costs = sentences(s->base, change, true);
+    advice->price =
+        wif_price(s->base, &change->set, run->recompute_flops > out->base.recompute_flops);
+    advice->run = *run;
+    return advice;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct wif_advice *x = a;
+    const struct wif_advice *y = b;
+
+    if (x->is_headline != y->is_headline)
+        return x->is_headline ? -1 : 1;
+    if (x->price != y->price)
+        return x->price < y->price ? -1 : 1;
+    if (x->run.peak != y->run.peak)
+        return x->run.peak < y->run.peak ? -1 : 1;
+    if (x->run.recompute_flops != y->run.recompute_flops)
+        return x->run.recompute_flops < y->run.recompute_flops ? -1 : 1;
+    return strcmp(x->label, y->label);
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const struct wif_finding *x = a;
+    const struct wif_finding *y = b;
+
+    if (x->gain != y->gain)
+        return x->gain > y->gain ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+static void rank(struct wif_advise *out)
+{
+    if (out->count)
+        qsort(out->items, out->count, sizeof(*out->items), by_rank);
+    if (out->finding_count)
+        qsort(out->findings, out->finding_count, sizeof(*out->findings), by_gain);
+}
+
+/* ---- all of it ---- */
+
+/*
+ * Without a net only settings of the allocator can be tried, where the requests to it were recorded; what the trace
+ * shows does not need a run.
+ */
+static enum vs_status imported_advise(struct wif_advising *s, struct vs_error *err)
+{
+    const struct wif_change nothing = {.edits = {NULL, 0, 0}};
+    struct vs_error why = VS_ERROR_INIT;
+    enum vs_status st = wif_advising_run(s, &nothing, &s->out->base, &why);
+
+    if (st == VS_E_STOPPED)
+        return vs_fail(err, st, "%s", why.text);
+    if (st)
+        memset(&s->out->base, 0, sizeof(s->out->base));
+    s->out->cannot = vs_strdup(st ? why.text
+                                  : "this trace has no net: of all changes only settings of the "
+                                    "allocator and the capacity can be run on it");
+    if (!st)
+        st = wif_advising_toggles(s, err);
+    else
+        st = VS_OK;
+    return st ? st : wif_advising_findings(s, s->base, err);
+}
+
+static enum vs_status net_advise(struct wif_advising *s, struct vs_error *err)
+{
+    const struct wif_change nothing = {.edits = {NULL, 0, 0}};
+    struct wif_figures again;
+    enum vs_status st = wif_advising_run(s, &nothing, &s->out->base, err);
+
+    if (!st)
+        st = wif_advising_lines(s, err);
+    if (!st)
+        st = wif_advising_run(s, &nothing, &again, err);
+    if (!st)
+        st = wif_advising_findings(s, s->memory, err);
+    if (!st)
+        st = wif_advising_toggles(s, err);
+    if (!st)
+        st = wif_advising_together(s, err);
+    return st;
+}
+
+enum vs_status wif_advise_fill(struct wif_advise *out, struct rpl_trace *base,
+                               const struct wif_advise_options *options, struct vs_error *err)
+{
+    struct wif_advising s = {.out = out, .base = base, .options = options};
+    enum vs_status st;
+
+    memset(out, 0, sizeof(*out));
+    out->capacity = options->capacity ? options->capacity : rpl_capacity(base);
+    s.memory = rpl_trace_new();
+    st = wif_costs_new(base, &s.costs, err);
+    if (!st)
+        st = rpl_trace_source_text(base) ? net_advise(&s, err) : imported_advise(&s, err);
+    if (!st)
+        rank(out);
+    wif_costs_free(s.costs);
+    wif_edits_release(&s.edited_by);
+    rpl_trace_free(s.edited);
+    rpl_trace_free(s.memory);
+    return st;
+}
+
+void wif_advise_release(struct wif_advise *advise)
+{
+    for (size_t i = 0; i < advise->count; i++) {
+        struct wif_advice *advice = &advise->items[i];
+
+        vs_toggles_release(&advice->set);
+        wif_edits_release(&advice->edits);
+        vs_free(advice->label);
+        vs_free(advice->text);
+        vs_free(advice->costs);
+    }
+    for (size_t i = 0; i < advise->finding_count; i++)
+        vs_free(advise->findings[i].text);
+    vs_free(advise->items);
+    vs_free(advise->findings);
+    vs_free(advise->cannot);
+    memset(advise, 0, sizeof(*advise));
+}

@@ -1,0 +1,75 @@
+/*
+ * whatif/advise_internal.h - what the files of advice share.
+ *
+ * For:            whatif/advise*.c only.
+ * Must not know:  how advice is shown.
+ * Invariant:      a change is only added where a run with it has a lower peak than the recorded run.
+ */
+#ifndef WIF_ADVISE_INTERNAL_H
+#define WIF_ADVISE_INTERNAL_H
+
+#include "replay/diff/compare.h"
+#include "replay/index/index.h"
+#include "whatif/advise.h"
+
+/*
+ * base       the recording; costs: its times
+ * memory     the last run
+ * edited     the net with the lines of edited_by; NULL: none was made yet
+ * tried      runs so far
+ */
+struct wif_advising {
+    struct wif_advise *out;
+    struct rpl_trace *base;
+    struct wif_costs *costs;
+    const struct wif_advise_options *options;
+    struct rpl_trace *memory;
+    struct rpl_trace *edited;
+    struct wif_edits edited_by;
+    size_t tried;
+};
+
+/* What to run: toggles over the recorded ones, and lines. */
+struct wif_change {
+    struct vs_toggles set;
+    struct wif_edits edits;
+};
+
+void wif_change_release(struct wif_change *change);
+void wif_change_copy(struct wif_change *to, const struct wif_change *from);
+/* "checkpoint=blocks, del x1 after line 20": the caller frees it. */
+char *wif_change_label(const struct wif_change *change);
+
+/*
+ * The recording to run for `change`: that of the net with its lines; borrowed until the next call. Errors: those of
+ * wif_edited_new.
+ */
+VS_MUST_USE enum vs_status wif_advising_base(struct wif_advising *s,
+                                             const struct wif_change *change,
+                                             struct rpl_trace **out, struct vs_error *err);
+
+/*
+ * Run `change` on the device in question; if it does not fit there, once more without a limit. s->memory has the run.
+ * VS_E_STOPPED as in wif_advise_fill. Others: it cannot be run.
+ */
+VS_MUST_USE enum vs_status wif_advising_run(struct wif_advising *s, const struct wif_change *change,
+                                            struct wif_figures *out, struct vs_error *err);
+
+/*
+ * Add `change` with the figures of its run, if its peak is lower than the recorded one, and return it, borrowed until
+ * the next is added; NULL: it is not lower, or has been added already.
+ */
+struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
+                                    const struct wif_figures *run);
+
+/* The toggles one by one, each value that base/toggle.def lists for sweeps, and placements of checkpoints. */
+VS_MUST_USE enum vs_status wif_advising_toggles(struct wif_advising *s, struct vs_error *err);
+/* Lines that release local variables earlier: alone, and those that help together. */
+VS_MUST_USE enum vs_status wif_advising_lines(struct wif_advising *s, struct vs_error *err);
+/* What costs nothing together; with a capacity the cheapest change that fits, and the largest batches. */
+VS_MUST_USE enum vs_status wif_advising_together(struct wif_advising *s, struct vs_error *err);
+/* Findings of `run`, the recorded run to its end or an imported recording. */
+VS_MUST_USE enum vs_status wif_advising_findings(struct wif_advising *s, struct rpl_trace *run,
+                                                 struct vs_error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * whatif/price.h - what a change of toggles costs, as a class.
+ *
+ * For:            ranking of advice, the TUI's list of what helps.
+ * Must not know:  how a run is made.
+ * Invariant:      classes ascend: what is in a lower one is given up more readily.
+ */
+#ifndef WIF_PRICE_H
+#define WIF_PRICE_H
+
+#include <stdbool.h>
+
+#include "base/toggle.h"
+#include "replay/trace/trace.h"
+
+/*
+ * NONE      losses and gradients stay the same bit by bit, no arithmetic is added
+ * TIME      they stay the same; arithmetic is run again, or calls take longer
+ * NUMBERS   the same is trained with other rounding or other statistics of batches
+ * TRAINING  something else is trained
+ */
+enum wif_price {
+    WIF_PRICE_NONE,
+    WIF_PRICE_TIME,
+    WIF_PRICE_NUMBERS,
+    WIF_PRICE_TRAINING,
+};
+
+/*
+ * The class of setting `set` over the toggles of `base`: that of its most expensive toggle whose value differs.
+ * recomputes: a run with it has more recomputation than `base`.
+ */
+enum wif_price wif_price(const struct rpl_trace *base, const struct vs_toggles *set,
+                         bool recomputes);
+
+/* Whether the class of this toggle alone is above NONE, whatever a run with it shows. */
+bool wif_price_is_known(const struct rpl_trace *base, enum vs_toggle toggle);
+
+/* The value of a toggle in the recording; its default where the recording has none. */
+const char *wif_recorded(const struct rpl_trace *base, enum vs_toggle toggle);
+
+/* Whether the recording trains: not `grad=eval` or `grad=no_grad`. */
+bool wif_trains(const struct rpl_trace *base);
+
+#endif
