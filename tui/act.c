@@ -63,7 +63,7 @@ static void other_run(struct tui_app *app)
     if (!app->change.is_run)
         tui_app_say(app, "there is no other run: gw, then space on a toggle");
     else
-        tui_change_show(app, !app->change.is_shown);
+        tui_change_next_run(app);
 }
 
 static bool act_view(struct tui_app *app, const struct tui_command *command)
@@ -84,6 +84,8 @@ static bool act_view(struct tui_app *app, const struct tui_command *command)
         close_view(app);
     else if (action == TUI_OTHER_RUN)
         other_run(app);
+    else if (action == TUI_RESET)
+        tui_change_reset(app);
     else
         return false;
     return true;
@@ -367,6 +369,15 @@ static void mouse(struct tui_app *app, const struct tui_input *input)
     tui_app_act(app, &command);
 }
 
+/* Pasted text goes into an open prompt, a line break as a blank; it never is a key. */
+static void pasted(struct tui_app *app, uint32_t key)
+{
+    if (!app->prompt.kind)
+        tui_app_say(app, "pasted text is not read as keys; it goes into the prompts : / and \\");
+    else if (key == TUI_KEY_ENTER || (key >= 0x20 && key < TUI_SPECIAL))
+        (void)tui_prompt_type(&app->prompt, key == TUI_KEY_ENTER ? ' ' : key);
+}
+
 void tui_app_input(struct tui_app *app, const struct tui_input *input)
 {
     struct tui_command command;
@@ -376,6 +387,10 @@ void tui_app_input(struct tui_app *app, const struct tui_input *input)
     if (input->key == TUI_KEY_RESIZE || input->key == TUI_KEY_TICK)
         return;
     vs_text_clear(&app->message);
+    if (input->is_pasted) {
+        pasted(app, input->key);
+        return;
+    }
     if (app->prompt.kind) {
         if (input->key != TUI_KEY_MOUSE)
             prompted(app, app->prompt.kind, input->key);
@@ -388,6 +403,11 @@ void tui_app_input(struct tui_app *app, const struct tui_input *input)
     typed = tui_keys_type(&app->pending, input->key, tui_app_focused(app)->scope, &command);
     if (typed == TUI_TYPED_ACTION)
         tui_app_act(app, &command);
-    else if (typed == TUI_TYPED_NOTHING && input->key != TUI_KEY_ESC)
+    if (typed == TUI_TYPED_ACTION && input->key == TUI_KEY_ESC && app->wish == TUI_WISH_QUIT) {
+        /* it is pressed to be sure to have left everything */
+        app->wish = TUI_WISH_NOTHING;
+        tui_app_say(app, "q quits");
+    }
+    if (typed == TUI_TYPED_NOTHING && input->key != TUI_KEY_ESC)
         tui_app_say(app, "no such key here; ? lists them");
 }

@@ -64,17 +64,20 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
 /*
  * The other run: a what-if with its toggles, or a second trace.
  *
- * set       toggles whose values differ from the recorded ones
- * is_run    `run` and `compare` belong to `set`; if false and something is set, `failure` says why there is no run
+ * set       toggles whose values differ from the recorded ones; in_force: those of the latest what-if that ran
+ * is_run    there is another run, and `compare` compares the recorded one with it
  * is_shown  the views show this run instead of the recorded one
  * cache     results of what-ifs, NULL until the first; `run`, `uncertainty`, `cost` and `refused` belong to the latest
  * toggle    the chosen row of the panel
  * uncertainty   whether its peak is exact; cost: time of its recomputed ops
- * name      name of the second trace, owned; NULL: `run` is a what-if
+ * failure   why the latest change of the toggles had no effect; NULL: it had
+ * name      name of the second trace, borrowed; NULL: `run` is a what-if
+ * second    the second trace while `run` is a what-if, and its name second_name; no trace: none, or it is `run`
  * diff      comparison of the two runs (tui/diff.h); NULL until it is needed. diff_serial: number of the latest one
  */
 struct tui_change {
     struct vs_toggles set;
+    struct vs_toggles in_force;
     struct vs_toggles recorded;
     struct tui_run run;
     struct rpl_compare compare;
@@ -85,6 +88,8 @@ struct tui_change {
     bool is_run;
     bool is_shown;
     const char *name;
+    struct tui_run second;
+    const char *second_name;
     struct tui_diff *diff;
     uint64_t diff_serial;
     char *failure;
@@ -257,7 +262,7 @@ bool tui_app_has_letters(const struct tui_app *app);
 void tui_app_show(struct tui_app *app);
 /* The same for work that any key stops. False: a key was typed, and nothing was drawn. */
 bool tui_app_pump(struct tui_app *app);
-/* Run the what-if of `change.set` and show it. */
+/* Run the what-if of `change.set` and show it. Where that fails, the toggles before it are in force again. */
 void tui_app_change(struct tui_app *app);
 
 /* Set the message of the status line; tui_app_fail: as a failure. */

@@ -66,12 +66,15 @@ void tui_run_release(struct tui_run *run)
     *run = (struct tui_run){.trace = NULL};
 }
 
-/* Another trace is closed; a what-if stays in the cache. */
+/* A second trace is kept open in `second`; a what-if stays in the cache. */
 static void run_leave(struct tui_change *change)
 {
-    if (change->name)
-        tui_run_release(&change->run);
-    rpl_breakpoints_free(change->run.breaks);
+    if (change->name) {
+        change->second = change->run;
+        change->second_name = change->name;
+    } else {
+        rpl_breakpoints_free(change->run.breaks);
+    }
     change->run = (struct tui_run){.trace = NULL};
     change->uncertainty = (struct rpl_uncertainty){.allocs = 0};
     change->name = NULL;
@@ -83,8 +86,10 @@ void tui_change_release(struct tui_app *app)
 
     tui_diff_forget(app);
     run_leave(change);
+    tui_run_release(&change->second);
     wif_cache_free(change->cache);
     vs_toggles_release(&change->set);
+    vs_toggles_release(&change->in_force);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
 }
@@ -254,6 +259,7 @@ struct wif_cache *tui_change_cache(struct tui_app *app)
     return app->change.cache;
 }
 
+/* Makes the what-if of change->set the other run. */
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
@@ -263,6 +269,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 
     tui_diff_forget(app);
     run_leave(change);
+    change->is_run = false;
     tui_waiting_init(&waiting, app, TUI_RUNNING);
     st = wif_cache_get(tui_change_cache(app), &change->set, wif_capacity(app->base.trace),
                        tui_waiting_show, &waiting, &answer, err);
@@ -278,9 +285,39 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     st = run_begin(&change->run, err);
     if (!st)
         st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
-    if (!st)
-        breaks_copy(app->base.breaks, change->run.breaks);
+    if (st)
+        return st;
+    breaks_copy(app->base.breaks, change->run.breaks);
+    change->is_run = true;
+    return VS_OK;
+}
+
+/* Makes the second trace, if one was opened, the other run again. */
+static enum vs_status run_second(struct tui_app *app, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    enum vs_status st;
+
+    if (change->name)
+        return VS_OK;
+    tui_diff_forget(app);
+    run_leave(change);
+    change->is_run = false;
+    if (!change->second.trace)
+        return VS_OK;
+    change->run = change->second;
+    change->name = change->second_name;
+    change->second = (struct tui_run){.trace = NULL};
+    change->second_name = NULL;
+    st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    change->is_run = st == VS_OK;
     return st;
+}
+
+/* The what-if of change->set or, where no toggle is set, the second trace becomes the other run. */
+static enum vs_status run_other(struct tui_app *app, struct vs_error *err)
+{
+    return tui_change_count(app) ? run_change(app, err) : run_second(app, err);
 }
 
 /* Sets everything that is derived from the other run's trace, which is open. */
@@ -314,37 +351,121 @@ enum vs_status tui_change_take(struct tui_app *app, const char *name, struct rpl
     return other_begin(app, err);
 }
 
+/* What of the session belongs to the shown run. */
+struct shown {
+    bool is_other;
+    uint64_t at;
+    uint64_t block;
+    struct tui_window window;
+};
+
+/*
+ * The toggles in force are set again, because those that were set could not be run: the session is what it was before.
+ * Their run is in the cache, so this takes no time.
+ */
+static void change_undo(struct tui_app *app, const struct shown *before)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    vs_toggles_copy(&app->change.set, &app->change.in_force);
+    if (run_other(app, &err)) {
+        tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+        vs_toggles_release(&app->change.set);
+        vs_toggles_release(&app->change.in_force);
+        return;
+    }
+    if (before->is_other) {
+        show(app, true, before->at, before->window);
+        app->block = before->block;
+    }
+}
+
+/* The reason without the file and the class of an exception of the net: "FILE: ValueError: REASON". */
+static const char *reason_short(const struct tui_app *app, const char *reason)
+{
+    const char *file = rpl_trace_source_name(app->base.trace);
+    size_t len = file ? strlen(file) : 0;
+    size_t word;
+
+    if (!len || strncmp(reason, file, len) != 0 || strncmp(reason + len, ": ", 2) != 0)
+        return reason;
+    reason += len + 2;
+    word = strcspn(reason, ": \n");
+    return word > 5 && strncmp(reason + word - 5, "Error: ", 7) == 0 ? reason + word + 2 : reason;
+}
+
+/* "checkpoint=conv9: no module conv9": which toggles were set, and why they have no effect. */
+static void failure_describe(struct tui_app *app, const char *reason)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    tui_change_text(app, &text);
+    vs_text_addf(&text, ": %s", reason_short(app, reason));
+    failure_set(&app->change, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
 void tui_app_change(struct tui_app *app)
 {
     struct vs_error err = VS_ERROR_INIT;
+    const struct shown before = {app->change.is_shown, app->at, app->block, app->window};
     bool was_peak = app->at == tui_app_run(app)->top.event;
     enum vs_status st;
 
     tui_change_show(app, false);
     if (was_peak)
         tui_app_go(app, app->base.top.event, false);
-    app->change.is_run = false;
     failure_set(&app->change, NULL);
     app->moves++;
-    if (!tui_change_count(app)) {
-        /* no toggle is set: the second trace that was opened is the other run again */
-        app->change.is_run = app->change.name != NULL;
-        return;
-    }
-    st = run_change(app, &err);
+    st = run_other(app, &err);
     vs_text_clear(&app->message);
     app->moves++; /* the views were drawn with the progress and have built their pages */
-    if (st == VS_E_STOPPED) {
-        failure_set(&app->change,
-                    "Stopped before the net had run; <C-r> goes back to the recorded toggles.");
-        tui_app_say(app, "stopped");
-        return;
-    }
     if (st) {
-        failure_set(&app->change, err.text);
-        tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+        failure_describe(app, st == VS_E_STOPPED ? "stopped before the net had run" : err.text);
+        change_undo(app, &before);
+        tui_app_fail(app, "%s%.*s", st == VS_E_STOPPED ? "stopped: " : "",
+                     (int)strcspn(app->change.failure, "\n"), app->change.failure);
         return;
     }
-    app->change.is_run = true;
-    tui_change_show(app, true);
+    vs_toggles_copy(&app->change.in_force, &app->change.set);
+    if (tui_change_count(app))
+        tui_change_show(app, true);
+}
+
+void tui_change_reset(struct tui_app *app)
+{
+    bool was_set = tui_change_count(app) != 0;
+
+    vs_toggles_release(&app->change.set);
+    tui_app_change(app);
+    if (!app->is_bad)
+        tui_app_say(app, was_set ? "the recorded toggles" : "no toggle is changed");
+}
+
+void tui_change_next_run(struct tui_app *app)
+{
+    struct tui_change *change = &app->change;
+    struct vs_error err = VS_ERROR_INIT;
+    bool has_third =
+        change->is_run && tui_change_count(app) && (change->name || change->second.trace);
+    enum vs_status st = VS_OK;
+
+    /* the recorded run, its what-if, the second trace, and the recorded run again */
+    if (!has_third) {
+        tui_change_show(app, !change->is_shown);
+        return;
+    }
+    if (change->is_shown) {
+        tui_change_show(app, false);
+        if (change->name)
+            return;
+        st = run_second(app, &err);
+    } else if (change->name) {
+        st = run_change(app, &err);
+    }
+    app->moves++;
+    if (st)
+        tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
+    else
+        tui_change_show(app, true);
 }

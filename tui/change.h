@@ -3,7 +3,8 @@
  *
  * For:            app.c, the what-if view.
  * Must not know:  drawing.
- * Invariant:      `set` only has values that differ from the recorded ones.
+ * Invariant:      `set` only has values that differ from the recorded ones, and is what ran: a change that cannot be
+ *                 run is undone.
  */
 #ifndef TUI_CHANGE_H
 #define TUI_CHANGE_H
@@ -56,6 +57,13 @@ struct wif_cache *tui_change_cache(struct tui_app *app);
 size_t tui_change_count(const struct tui_app *app);
 /* "amp=bf16 checkpoint=blocks" */
 void tui_change_text(const struct tui_app *app, struct vs_text *out);
+/* Go back to the recorded toggles; a second trace is the other run again. */
+void tui_change_reset(struct tui_app *app);
+/*
+ * Show the next of the runs: the recorded one, its what-if, the second trace. The one that is shown, or was shown last,
+ * of the latter two is the other run.
+ */
+void tui_change_next_run(struct tui_app *app);
 /* Show the other run (if there is one) or the recorded one, at the corresponding event. */
 void tui_change_show(struct tui_app *app, bool is_shown);
 

@@ -204,13 +204,16 @@ static void add_here(const struct tui_app *app, struct vs_text *out)
 /* Which of the two runs is shown. */
 static void add_run_name(const struct tui_app *app, struct vs_text *out)
 {
-    if (app->change.name) {
-        vs_text_addf(out, "%s", app->change.is_shown ? app->change.name : app->name);
-    } else if (app->change.is_shown) {
+    const struct tui_change *change = &app->change;
+    bool has_second = change->name || change->second.trace;
+
+    if (change->is_shown && change->name) {
+        vs_text_add(out, change->name);
+    } else if (change->is_shown) {
         vs_text_add(out, "what if ");
         tui_change_text(app, out);
     } else {
-        vs_text_add(out, "as recorded");
+        vs_text_add(out, has_second ? app->name : "as recorded");
     }
 }
 

@@ -282,6 +282,25 @@ static void a_long_what_if_can_be_stopped(void **state)
     vs_text_release(&tty.out);
 }
 
+/* The marks of bracketed paste: between them neither Q nor ^C ends the program, and the prompt takes the text. */
+static void pasted_text_does_not_quit(void **state)
+{
+    static const char PASTE[] = "\033[200~QqQ\003\r\033[201~:\033[200~goto 7\033[201~\r";
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    tty_wait(&tty, 0, "\033[?2004h");
+    assert_true(write(tty.master, PASTE, sizeof(PASTE) - 1) == sizeof(PASTE) - 1);
+    tty_redraw_wait(&tty, "7/");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    assert_int_equal(tty_close(&tty, &after), 0);
+    assert_non_null(strstr(vs_text_get(&tty.out), "\033[?2004l"));
+    vs_text_release(&tty.out);
+}
+
 static void a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it(void **state)
 {
     struct termios after;
@@ -532,6 +551,7 @@ int main(void)
         cmocka_unit_test(without_a_terminal_tui_fails_with_a_message),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),
+        cmocka_unit_test(pasted_text_does_not_quit),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
         cmocka_unit_test(an_unknown_escape_sequence_is_ignored),
         cmocka_unit_test(copying_writes_to_the_clipboard_and_to_a_file),

@@ -57,11 +57,23 @@ static uint32_t special_of(wint_t code)
         wint_t code;
         uint32_t key;
     } TABLE[] = {
-        {KEY_LEFT, TUI_KEY_LEFT},  {KEY_RIGHT, TUI_KEY_RIGHT},  {KEY_UP, TUI_KEY_UP},
-        {KEY_DOWN, TUI_KEY_DOWN},  {KEY_HOME, TUI_KEY_HOME},    {KEY_END, TUI_KEY_END},
-        {KEY_PPAGE, TUI_KEY_PGUP}, {KEY_NPAGE, TUI_KEY_PGDN},   {KEY_BACKSPACE, TUI_KEY_BACKSPACE},
-        {KEY_DC, TUI_KEY_DELETE},  {KEY_BTAB, TUI_KEY_BACKTAB}, {KEY_F(1), TUI_KEY_F1},
-        {KEY_F(2), TUI_KEY_F2},    {KEY_ENTER, TUI_KEY_ENTER},  {KEY_RESIZE, TUI_KEY_RESIZE},
+        {KEY_LEFT, TUI_KEY_LEFT},
+        {KEY_RIGHT, TUI_KEY_RIGHT},
+        {KEY_UP, TUI_KEY_UP},
+        {KEY_DOWN, TUI_KEY_DOWN},
+        {KEY_HOME, TUI_KEY_HOME},
+        {KEY_END, TUI_KEY_END},
+        {KEY_PPAGE, TUI_KEY_PGUP},
+        {KEY_NPAGE, TUI_KEY_PGDN},
+        {KEY_BACKSPACE, TUI_KEY_BACKSPACE},
+        {KEY_DC, TUI_KEY_DELETE},
+        {KEY_BTAB, TUI_KEY_BACKTAB},
+        {KEY_F(1), TUI_KEY_F1},
+        {KEY_F(2), TUI_KEY_F2},
+        {KEY_ENTER, TUI_KEY_ENTER},
+        {KEY_RESIZE, TUI_KEY_RESIZE},
+        {TUI_CODE_PASTE_BEGIN, TUI_KEY_PASTE_BEGIN},
+        {TUI_CODE_PASTE_END, TUI_KEY_PASTE_END},
     };
 
     for (size_t i = 0; i < sizeof(TABLE) / sizeof(TABLE[0]); i++)

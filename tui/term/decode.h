@@ -13,6 +13,10 @@
 
 #include "tui/term/input.h"
 
+/* Codes that curses gives for the sequences around pasted text (bracketed paste), defined with define_key. */
+#define TUI_CODE_PASTE_BEGIN (KEY_MAX + 1)
+#define TUI_CODE_PASTE_END (KEY_MAX + 2)
+
 /* Cell and time (milliseconds of CLOCK_MONOTONIC) of the last click. Zeroed: none. */
 struct tui_click {
     int x;

@@ -36,6 +36,8 @@ enum tui_special {
     TUI_KEY_RESIZE, /* the terminal has another size */
     TUI_KEY_MOUSE,
     TUI_KEY_TICK, /* nothing was typed for a while */
+    TUI_KEY_PASTE_BEGIN,
+    TUI_KEY_PASTE_END,
     TUI_KEY_END_OF_INPUT,
 };
 #define TUI_CTRL(letter) ((uint32_t)(letter)&0x1F)
@@ -50,9 +52,13 @@ enum tui_mouse {
     TUI_MOUSE_WHEEL_DOWN,
 };
 
-/* x, y, mouse: of TUI_KEY_MOUSE; w, h: of TUI_KEY_RESIZE, in x and y. */
+/*
+ * x, y, mouse: of TUI_KEY_MOUSE; w, h: of TUI_KEY_RESIZE, in x and y. is_pasted: the terminal pasted it; it is text,
+ * and not a key that was typed.
+ */
 struct tui_input {
     uint32_t key;
+    bool is_pasted;
     int x;
     int y;
     enum tui_mouse mouse;

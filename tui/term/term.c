@@ -36,6 +36,10 @@
  */
 #define EMPTY_READS_MAX 64
 
+/* Bracketed paste of xterm and its relatives: the terminal marks the beginning and the end of what it pastes. */
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+
 /* Inputs kept by tui_term_wants_stop and tui_term_peek until they are read; more stay in the terminal's queue. */
 #define EARLY_MAX 256
 
@@ -44,6 +48,7 @@
  * way_back  bytes that undo what curses set: cursor, colours, keypad, mouse, screen
  * early     inputs that were read while something else was done, for tui_term_read
  * resized, stopped, resumed  set by signal handlers; ended: the number of the signal that ends the program, 0: none
+ * can_paste, is_pasting  the terminal is one that marks pasted text; what is read now is pasted
  * wake      a pipe: signal handlers write to it, so that waiting for input ends
  */
 
@@ -51,6 +56,8 @@ static struct {
     bool is_open;
     bool has_mouse;
     bool is_utf8;
+    bool can_paste;
+    bool is_pasting;
     int in;
     int out;
     FILE *in_file;
@@ -188,12 +195,13 @@ static void way_back_add(const char *capability)
 
 static void way_back_fill(void)
 {
-    /* what xterm and its relatives understand as "no mouse"; others skip it */
-    static const char NO_MOUSE[] = "\033[?1000l\033[?1002l\033[?1006l";
+    /* what xterm and its relatives understand as "no mouse, no marks around pasted text"; others skip it */
+    static const char NO_MOUSE[] = "\033[?1000l\033[?1002l\033[?1006l" PASTE_OFF;
     const char *mouse = tigetstr("kmous");
 
     term.way_back_len = 0;
-    if (mouse && mouse != (const char *)-1) {
+    term.can_paste = mouse && mouse != (const char *)-1;
+    if (term.can_paste) {
         memcpy(term.way_back, NO_MOUSE, sizeof(NO_MOUSE) - 1);
         term.way_back_len = sizeof(NO_MOUSE) - 1;
     }
@@ -242,12 +250,21 @@ static void files_leave(void)
     term.in_file = NULL;
 }
 
+static void paste_mode(void)
+{
+    term.is_pasting = false;
+    if (term.can_paste)
+        tui_term_write(PASTE_ON, sizeof(PASTE_ON) - 1);
+}
+
 static void modes_set(void)
 {
     raw();
     noecho();
     nonl();
     keypad(stdscr, TRUE);
+    define_key("\033[200~", TUI_CODE_PASTE_BEGIN);
+    define_key("\033[201~", TUI_CODE_PASTE_END);
     nodelay(stdscr, TRUE);
     leaveok(stdscr, FALSE);
     curs_set(0);
@@ -299,6 +316,7 @@ enum vs_status tui_term_open(bool with_mouse, struct vs_error *err)
     signals_take();
     vs_die_hook_set(put_back);
     tui_term_mouse(with_mouse);
+    paste_mode();
     return VS_OK;
 }
 
@@ -348,6 +366,7 @@ static void screen_again(void)
     clearok(stdscr, TRUE);
     refresh();
     tui_term_mouse(term.has_mouse);
+    paste_mode();
 }
 
 void tui_term_suspend(void)
@@ -356,6 +375,7 @@ void tui_term_suspend(void)
 
     term.stopped = 0;
     tui_term_mouse(false);
+    tui_term_write(PASTE_OFF, term.can_paste ? sizeof(PASTE_OFF) - 1 : 0);
     endwin();
     handle(SIGTSTP, SIG_DFL, 0);
     kill(0, SIGTSTP);
@@ -373,6 +393,7 @@ int tui_term_run(const char *command)
     int status;
 
     tui_term_mouse(false);
+    tui_term_write(PASTE_OFF, term.can_paste ? sizeof(PASTE_OFF) - 1 : 0);
     endwin();
     signals_give_back();
     status = system(command);
@@ -456,8 +477,14 @@ static struct tui_input input_read(int wait_ms)
         if (input.key != TUI_KEY_TICK)
             return input;
         got = get_wch(&code);
-        if (got != ERR)
-            return tui_decode(got, code, &term.last_click);
+        if (got != ERR) {
+            input = tui_decode(got, code, &term.last_click);
+            input.is_pasted = term.is_pasting;
+            if (input.key != TUI_KEY_PASTE_BEGIN && input.key != TUI_KEY_PASTE_END)
+                return input;
+            term.is_pasting = input.key == TUI_KEY_PASTE_BEGIN;
+            continue;
+        }
         got = wait_for_input(&in, wait_ms);
         if (got == 0)
             return plain(TUI_KEY_TICK);
@@ -486,7 +513,7 @@ bool tui_term_wants_stop(void)
 
         if (input.key == TUI_KEY_TICK)
             return false;
-        if (input.key == TUI_CTRL('C')) {
+        if (input.key == TUI_CTRL('C') && !input.is_pasted) {
             term.early_count = 0;
             return true;
         }

@@ -251,18 +251,23 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 static void show(struct sweep *s, struct tui_app *app)
 {
     const struct wif_sweep_row *t = &s->results.items[s->order[s->list.at]];
+    struct vs_toggles set = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = VS_OK;
 
-    vs_toggles_release(&app->change.set);
-    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
-        if (vs_toggles_is_set(&t->set, (enum vs_toggle)i) &&
-            tui_change_set(app, (enum vs_toggle)i, vs_toggles_get(&t->set, (enum vs_toggle)i),
-                           &err)) {
-            tui_app_fail(app, "%s", err.text);
-            return;
-        }
+    for (int i = 0; i < VS_TOGGLE_COUNT && !st; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (vs_toggles_is_set(&t->set, toggle))
+            st = tui_change_put(app, &set, toggle, vs_toggles_get(&t->set, toggle), &err);
     }
-    tui_app_change(app);
+    if (st) {
+        tui_app_fail(app, "%s", err.text);
+    } else {
+        vs_toggles_copy(&app->change.set, &set);
+        tui_app_change(app);
+    }
+    vs_toggles_release(&set);
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)

@@ -225,15 +225,27 @@ static void add_toggle(struct whatif *s, const struct tui_app *app)
     vs_text_release(&text);
 }
 
+/* With two traces: which runs the figures compare. */
+static void add_runs(struct tui_page *page, const struct tui_app *app)
+{
+    const struct tui_change *change = &app->change;
+
+    if (change->name)
+        tui_page_add(page, TUI_DIM, "%s, compared with %s:", change->name, app->name);
+    else if (change->second.trace)
+        tui_page_add(page, TUI_DIM, "what if, of %s:", app->name);
+}
+
 static void answer_make(struct whatif *s, const struct tui_app *app)
 {
     struct tui_page *page = &s->answer;
     const struct tui_change *change = &app->change;
 
     tui_page_clear(page);
-    if (change->failure) {
+    if (change->failure)
         tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
-    } else if (change->is_run) {
+    if (change->is_run) {
+        add_runs(page, app);
         add_fit(page, app);
         add_peaks(page, &change->compare, change->uncertainty.allocs != 0);
         if (change->refused)
@@ -367,9 +379,6 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     } else if (action == TUI_OPEN) {
         tui_app_say(app, "%s: %s; it costs: %s", vs_toggle_info(toggle)->name,
                     vs_toggle_info(toggle)->help, vs_toggle_info(toggle)->cost);
-    } else if (action == TUI_RESET) {
-        vs_toggles_release(&app->change.set);
-        tui_app_change(app);
     } else {
         return false;
     }
@@ -388,6 +397,8 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
     (void)state;
+    if (app->change.name || app->change.second.trace)
+        vs_text_addf(out, "toggles of %s%s", app->name, tui_change_count(app) ? ": " : "");
     if (tui_change_count(app))
         tui_change_text(app, out);
 }

@@ -1,0 +1,162 @@
+/*
+ * tests/tui/test_change.c - toggles in a session: a change that cannot be run is undone, and three runs may be open.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/tui/session.h"
+#include "tui/change.h"
+
+static void a_refused_toggle_leaves_the_last_run_in_force(void **state)
+{
+    struct tui_app app;
+    uint64_t at;
+    uint64_t number;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 30);
+    session_type(&app, ":set checkpoint=conv1<enter>ss");
+    session_expect(&app, "what if checkpoint=conv1");
+    at = app.at;
+    number = app.change.run.number;
+    session_type(&app, ":set inplace=fc1<enter>");
+    session_expect(&app, "inplace=fc1: Linear has no in-place form");
+
+    session_expect_not(&app, "lenet.py: Val");
+    /* the run of before is shown, at the same event, and its toggles are those that are listed */
+    session_expect(&app, "what if checkpoint=conv1");
+    assert_true(app.change.is_run && app.change.is_shown);
+    assert_int_equal(app.at, at);
+    assert_int_equal(app.change.run.number, number);
+    assert_int_equal(tui_change_count(&app), 1);
+    /* the next toggle is added to it, and is not refused for the reason of the one before */
+    session_type(&app, ":set batch=2<enter>");
+    session_expect(&app, "what if batch=2 checkpoint=conv1");
+    tui_app_release(&app);
+}
+
+static void a_refused_first_toggle_leaves_the_recorded_run(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 30);
+    session_type(&app, "gw:set inplace=fc1<enter>");
+    session_expect(&app, "Linear has no in-place form");
+    assert_false(app.change.is_run);
+    assert_int_equal(tui_change_count(&app), 0);
+    session_type(&app, ":set batch=2<enter>");
+    session_expect(&app, "what if batch=2");
+    session_expect_not(&app, "in-place form");
+    tui_app_release(&app);
+}
+
+static void the_recorded_toggles_come_back_from_every_view(void **state)
+{
+    static const char *const VIEWS[] = {"gt", "gc", "gb", "gy", "gk", "gw", "gW",
+                                        "gC", "go", "gm", "gs", "gB", "?"};
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 40);
+    for (size_t i = 0; i < sizeof(VIEWS) / sizeof(VIEWS[0]); i++) {
+        session_type(&app, ":set batch=2<enter>");
+        assert_true(app.change.is_run);
+        session_type(&app, VIEWS[i]);
+        session_type(&app, "<C-r>");
+        if (tui_change_count(&app) || app.change.is_run)
+            fail_msg("<C-r> in the view of `%s` leaves the toggles set", VIEWS[i]);
+        session_type(&app, "gt");
+    }
+    tui_app_release(&app);
+}
+
+static void a_toggle_keeps_the_second_trace(void **state)
+{
+    struct tui_app app;
+    uint64_t peak_b;
+
+    (void)state;
+    session_open_pair(&app, session_trace("lenet", NULL), session_trace("lenet", "batch=16"), 120,
+                      40);
+    peak_b = app.change.run.top.allocated;
+    session_type(&app, "gw:set optimizer=adam<enter>");
+    session_expect(&app, "what if optimizer=adam");
+    session_expect(&app, "toggles of lenet.db: optimizer=adam");
+    assert_int_not_equal(app.change.run.top.allocated, peak_b);
+    /* what-if, second trace, recorded run, what-if */
+    session_type(&app, "D");
+    assert_string_equal(app.change.name, "lenet-batch=16.db");
+    assert_true(app.change.is_shown);
+    assert_int_equal(tui_app_run(&app)->top.allocated, peak_b);
+    session_type(&app, "D");
+    assert_false(app.change.is_shown);
+    session_type(&app, "D");
+    session_expect(&app, "what if optimizer=adam");
+    assert_true(app.change.is_shown);
+    /* without toggles the two traces are compared again */
+    session_type(&app, "<C-r>gd");
+    assert_string_equal(app.change.name, "lenet-batch=16.db");
+    assert_int_equal(app.change.run.top.allocated, peak_b);
+    assert_int_equal(app.change.compare.after.peak, peak_b);
+    session_expect_not(&app, "only one run");
+    tui_app_release(&app);
+}
+
+static void escape_never_quits(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_type(&app, "gbgy<esc><esc><esc><esc><esc>");
+    assert_int_not_equal(app.wish, TUI_WISH_QUIT);
+    session_expect(&app, "q quits");
+    session_type(&app, "q");
+    assert_int_equal(app.wish, TUI_WISH_QUIT);
+    tui_app_release(&app);
+}
+
+static void pasted_text_is_not_keys(void **state)
+{
+    static const char TEXT[] = "Qq\nset batch=2\003";
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    for (const char *c = TEXT; *c; c++) {
+        struct tui_input input = {.key = (unsigned char)*c, .is_pasted = true};
+
+        tui_app_input(&app, &input);
+        assert_int_equal(app.wish, TUI_WISH_NOTHING);
+    }
+    session_expect(&app, "pasted text is not read as keys");
+    session_type(&app, ":");
+    for (const char *c = TEXT; *c; c++) {
+        struct tui_input input = {.key = (unsigned char)*c, .is_pasted = true};
+
+        tui_app_input(&app, &input);
+    }
+    session_expect(&app, ":Qq set batch=2");
+    assert_false(app.change.is_run);
+    tui_app_release(&app);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refused_toggle_leaves_the_last_run_in_force),
+        cmocka_unit_test(a_refused_first_toggle_leaves_the_recorded_run),
+        cmocka_unit_test(the_recorded_toggles_come_back_from_every_view),
+        cmocka_unit_test(a_toggle_keeps_the_second_trace),
+        cmocka_unit_test(escape_never_quits),
+        cmocka_unit_test(pasted_text_is_not_keys),
+    };
+
+    return cmocka_run_group_tests_name("change", tests, NULL, NULL);
+}
