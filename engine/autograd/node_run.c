@@ -65,6 +65,15 @@ static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor 
     }
 }
 
+/* Releases gradients that a formula computed together with others although they are not needed. */
+static void drop_unwanted(const struct eng_node *n, struct eng_tensor **out)
+{
+    for (int i = 0; i < n->edge_count; i++) {
+        if (out[i] && !eng_edge_is_wanted(&n->edges[i]))
+            eng_slot_set(&out[i], NULL);
+    }
+}
+
 void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
                          struct eng_tensor **out)
 {
@@ -84,17 +93,11 @@ void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **
     e->backward_depth = depth;
     if (!e->failed)
         eng_op_get(n->op)->backward(&b);
+    /* what a checkpoint computed again is released after them, as the variables of PyTorch's formulas are */
+    if (n->kind == ENG_NODE_OP)
+        drop_unwanted(n, out);
     for (int i = ENG_MAX_SAVES - 1; i >= 0; i--)
         eng_unref(b.saved[i]);
-}
-
-/* Releases gradients that a formula computed together with others although they are not needed. */
-static void drop_unwanted(const struct eng_node *n, struct eng_tensor **out)
-{
-    for (int i = 0; i < n->edge_count; i++) {
-        if (out[i] && !eng_edge_is_wanted(&n->edges[i]))
-            eng_slot_set(&out[i], NULL);
-    }
 }
 
 /* Runs a node's formulas; `g` is still owned by the caller. */
@@ -105,7 +108,6 @@ static void run_node(struct eng *e, struct eng_node *n, struct eng_tensor **g,
     case ENG_NODE_OP:
         if (any_defined(g, n->output_count))
             eng_run_op_backward(e, n, g, out);
-        drop_unwanted(n, out);
         break;
     case ENG_NODE_CUSTOM:
         if (!n->custom.backward(n->custom.user, n, g, n->output_count, out, n->edge_count))

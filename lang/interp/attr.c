@@ -136,6 +136,13 @@ static bool find_in_type(struct lang_vm *vm, struct lang_class *cls, struct lang
     return true;
 }
 
+/* object.__init__(self) */
+static bool object_init(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    *out = lang_none();
+    return lang_args_exact(vm, call, "object.__init__", 1);
+}
+
 static bool find_in_super(struct lang_vm *vm, const struct lang_super *s, struct lang_string *name,
                           struct lang_value *out)
 {
@@ -144,6 +151,15 @@ static bool find_in_super(struct lang_vm *vm, const struct lang_super *s, struct
     *out = lang_unbound();
     if (s->after->base != NULL)
         found = lang_class_find(vm, s->after->base, name);
+    if (!lang_is_bound(found) && name == lang_name(vm, LANG_N_init)) {
+        struct lang_builtin *init = lang_builtin_new(vm, "__init__", object_init, NULL);
+        bool ok;
+
+        init->head.flags = LANG_BUILTIN_BINDS;
+        ok = bind_found(vm, lang_object(init), s->self, lang_class_of(vm, s->self), out);
+        lang_drop_obj(vm, init);
+        return ok;
+    }
     if (!lang_is_bound(found))
         return true;
     return bind_found(vm, found, s->self, lang_class_of(vm, s->self), out);

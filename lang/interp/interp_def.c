@@ -181,15 +181,24 @@ static const char *instead_of(const char *path, size_t len)
         {"random", "leave it out: torch.manual_seed() seeds all random numbers of a net"},
         {"os", "leave it out: what it sets, a toggle or an option of the command line sets"},
         {"time", "leave it out: a trace has the time of each event"},
+        {"torch.distributed.fsdp",
+         "FSDP is not modelled: `vramscope record -- python3 script.py` records it"},
+        {"torch.distributed.optim", "leave it out and use the toggle `shard=zero1`, with `world`"},
+        {"torch.distributed", "leave it out and use the toggle `shard`, with `world`"},
+        {"torch.nn.parallel", "leave it out and use the toggle `shard=ddp`, with `world`"},
+        {"fairscale", "leave it out and use the toggle `shard`: zero1 is its OSS, with `world`"},
+        {"deepspeed",
+         "leave it out and use the toggle `shard`: zero1 is its stage 1, with `world`"},
         {"torchvision", "write the net file with sample_nets/tools/torch2net.py"},
         {"timm", "write the net file with sample_nets/tools/torch2net.py"},
         {"transformers", "write the net file with sample_nets/tools/torch2net.py"},
     };
-    const char *dot = memchr(path, '.', len);
-    size_t first = dot != NULL ? (size_t)(dot - path) : len;
 
     for (size_t i = 0; i < sizeof(KNOWN) / sizeof(KNOWN[0]); i++) {
-        if (strlen(KNOWN[i][0]) == first && memcmp(KNOWN[i][0], path, first) == 0)
+        size_t known = strlen(KNOWN[i][0]);
+
+        if (known <= len && memcmp(KNOWN[i][0], path, known) == 0 &&
+            (known == len || path[known] == '.'))
             return KNOWN[i][1];
     }
     return NULL;
@@ -209,8 +218,8 @@ static bool find_space(struct lang_vm *vm, const char *path, size_t len, struct 
         hint = lang_suggest(vm, vm->spaces, path);
     return lang_fail_hint(vm, VS_E_NOT_FOUND,
                           hint != NULL ? hint
-                                       : "a net file imports torch and its modules, math, copy and "
-                                         "gc; see docs/guide/net-language.md",
+                                       : "a net file imports torch and its modules, math, copy, "
+                                         "collections and gc; see docs/guide/net-language.md",
                           "there is no module `%.*s` here", (int)len, path);
 }
 

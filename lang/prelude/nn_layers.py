@@ -326,3 +326,12 @@ class PixelShuffle(Module):
 
     def forward(self, input):
         return F.pixel_shuffle(input, self.upscale_factor)
+
+
+class ChannelShuffle(Module):
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        return torch.channel_shuffle(input, self.groups)

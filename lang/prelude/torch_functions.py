@@ -30,6 +30,29 @@ def dropout_(input, p, train):
     return torch._op._dropout_(input, p, train)
 
 
+def channel_shuffle(input, groups):
+    # made of views and one copy, as PyTorch's own for every device but a phone
+    if input.dim() < 3:
+        raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "
+                           f"{list(input.shape)}")
+    if groups <= 0 or input.shape[1] % groups != 0:
+        raise RuntimeError("Number of channels must be divisible by groups. "
+                           f"Got {input.shape[1]} channels and {groups} groups.")
+    parts = input.view(input.shape[0], groups, input.shape[1] // groups, -1)
+    return parts.permute(0, 2, 1, 3).contiguous().reshape(input.shape)
+
+
+def _new_of_size(tensor, *size):
+    # Tensor.new(2, 3), which machine.c makes a method of tensors
+    if len(size) == 1 and isinstance(size[0], tuple):
+        size = tuple(size[0])
+    for n in size:
+        if type(n).__name__ != "int":
+            raise NotImplementedError("Tensor.new() takes sizes here, as in x.new(2, 3); "
+                                      "for data write torch.tensor(data)")
+    return tensor.new_empty(size if len(size) > 0 else (0,))
+
+
 def hstack(tensors):
     tensors = [t.reshape(1) if t.dim() == 0 else t for t in tensors]
     return torch.cat(tensors, 0 if tensors[0].dim() == 1 else 1)

@@ -155,19 +155,27 @@ static struct lang_dict *names_of(struct lang_vm *vm, const char *space)
     return lang_dict_find(vm->spaces, lang_intern_text(vm, space))->as.space->names;
 }
 
-/* Functions that are also methods of tensors. */
+/* Functions of the library that are also methods of tensors. */
 static void library_aliases(struct lang_vm *vm)
 {
-    struct lang_value *norm = lang_dict_find(names_of(vm, "torch"), lang_name(vm, LANG_N_norm));
+    static const struct {
+        const char *space;
+        const char *function;
+        const char *method;
+    } aliases[] = {
+        {"torch", "norm", "norm"},
+        {"torch", "_new_of_size", "new"},
+        {"torch.cuda", "_record_stream", "record_stream"},
+    };
 
-    const struct lang_value *record =
-        lang_dict_find(names_of(vm, "torch.cuda"), lang_intern_text(vm, "_record_stream"));
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+        const struct lang_value *function = lang_dict_find(
+            names_of(vm, aliases[i].space), lang_intern_text(vm, aliases[i].function));
 
-    if (record != NULL)
-        lang_dict_put(vm, vm->cls.tensor->names, lang_intern_text(vm, "record_stream"),
-                      lang_keep(*record));
-    if (norm != NULL && norm->kind == LANG_FUNCTION)
-        lang_dict_put(vm, vm->cls.tensor->names, lang_name(vm, LANG_N_norm), lang_keep(*norm));
+        if (function != NULL && function->kind == LANG_FUNCTION)
+            lang_dict_put(vm, vm->cls.tensor->names, lang_intern_text(vm, aliases[i].method),
+                          lang_keep(*function));
+    }
     lang_class_changed(vm);
 }
 

@@ -182,6 +182,16 @@ static bool m_list(struct lang_vm *vm, const struct lang_call *call, struct lang
 
 /* ---- by name ---- */
 
+static bool m_get_name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    struct lang_module_instance *m;
+
+    if (!lang_module_self(vm, call, &m) || !lang_args_exact(vm, call, "_get_name", 1))
+        return false;
+    *out = lang_object(lang_intern_text(vm, lang_type_name(vm, call->args[0])));
+    return true;
+}
+
 static bool m_get_submodule(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out)
 {
@@ -285,6 +295,7 @@ void lang_module_tree_register(struct lang_vm *vm, struct lang_class *cls)
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         lang_module_method(vm, cls, lists[i].name, m_list, &lists[i].what);
+    lang_module_method(vm, cls, "_get_name", m_get_name, NULL);
     lang_module_method(vm, cls, "get_submodule", m_get_submodule, NULL);
     lang_module_method(vm, cls, "state_dict", m_state_dict, NULL);
     lang_dict_put(vm, torch->as.space->names, lang_intern_text(vm, "_name_modules"),
