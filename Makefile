@@ -52,7 +52,9 @@ CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
 # What reads strangers' bytes is run on a fixed number of them by `make test`, and at length by `make fuzz`.
 FUZZ_TESTS := $(patsubst %,$(B)/tests/fuzz/test_%,import pickle report snapshot trace)
-TESTS    := $(TEST_SRC:%.c=$(B)/%) $(FUZZ_TESTS)
+# What needs large packages of Python is built with the others, and run by `make test-programs`.
+PROGRAM_TESTS := $(patsubst %.c,$(B)/%,$(filter tests/programs/frameworks/%,$(TEST_SRC)))
+TESTS    := $(filter-out $(PROGRAM_TESTS),$(TEST_SRC:%.c=$(B)/%)) $(FUZZ_TESTS)
 BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 PRELUDE  := $(sort $(wildcard lang/prelude/*.py))
@@ -65,7 +67,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         docs-check words-check files-check globals-check bench benches everything everything-but-the-check \
         golden golden-counts techniques \
-        fuzz fuzzers print-tests test-everywhere test-threads test-cuda cuda gpu-tests doubles
+        fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## build the program; the injection library, where CUPTI is
@@ -375,7 +377,7 @@ TWIN_SO += $(FAKE_CUPTI)
 -include $(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) $(BENCH_SRC:%.c=$(B)/%.d) $(BENCH_OBJ:.o=.d)
 -include $(EMPTY_TRACE).d $(OP_ARGS_TOOL).d
 
-tests: $(TESTS) $(TWIN_SO)
+tests: $(TESTS) $(PROGRAM_TESTS) $(TWIN_SO)
 doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
 
 # Every C, C++ and CUDA source that this machine can compile; tools/built-check.sh then names the ones that no rule
@@ -405,6 +407,10 @@ test-threads: $(B)/vramscope $(THREAD_TESTS)
 # Not part of any gate: it needs a GPU, PyTorch and minutes.
 test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 	@sh tests/gpu/run.sh
+
+# Nor is this: it needs packages of Python (tests/programs/frameworks/README.md) and minutes.
+test-programs: $(B)/vramscope $(STANDIN_SO) $(PROGRAM_TESTS) ## record programs that use transformers and others
+	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(PROGRAM_TESTS)
 
 # For tools/test-everywhere.sh.
 print-tests:

@@ -17,6 +17,5 @@ for _ in range(2):
     optimizer.zero_grad()
 dist.all_reduce(torch.ones(3, device="cuda"))
 dist.barrier()
-if rank == 0:
-    figures()
+figures()
 dist.destroy_process_group()

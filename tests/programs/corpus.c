@@ -1,0 +1,234 @@
+/*
+ * tests/programs/corpus.c - see corpus.h.
+ */
+#include "tests/programs/corpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/skip.h"
+
+#define WORDS_MAX 6
+
+int corpus_setup(void **state)
+{
+    (void)state;
+    setenv("XDG_CACHE_HOME", program_path("cache"), 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("PYTHONPATH", "tests/programs", 1);
+    setenv("HF_HUB_OFFLINE", "1", 1);
+    setenv("OMP_NUM_THREADS", "1", 1);
+    unsetenv("PYTORCH_CUDA_ALLOC_CONF");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("RANK");
+    return 0;
+}
+
+int corpus_cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+static bool python_has(const char *python, const char *expression)
+{
+    char command[2048];
+
+    snprintf(command, sizeof(command),
+             "'%s' -c 'import importlib.util as u, os, sys\n"
+             "def has(name):\n"
+             "    try:\n"
+             "        return u.find_spec(name)\n"
+             "    except ImportError:\n"
+             "        return None\n"
+             "sys.exit(not (%s))' >'%s' 2>&1",
+             python, expression, program_path("python.said"));
+    return system(command) == 0;
+}
+
+const char *corpus_python(const char *modules)
+{
+    static char found[512];
+    const char *given = getenv("VRAMSCOPE_TORCH_PYTHON");
+    const char *python = given && *given ? given : "python3";
+    char expression[512];
+
+#ifndef __x86_64__
+    tests_skip("a GPU is simulated on x86-64 alone");
+#endif
+    if (!*found && !python_has(python, "has(\"torch\") and os.path.exists(os.path.join(os.path."
+                                       "dirname(has(\"torch\").origin), \"lib\", "
+                                       "\"libtorch_cuda.so\"))"))
+        tests_skip("%s has no PyTorch for CUDA (VRAMSCOPE_TORCH_PYTHON names one that has)",
+                   python);
+    snprintf(found, sizeof(found), "%s", python);
+    snprintf(expression, sizeof(expression), "all(has(m) for m in \"%s\".split())",
+             modules ? modules : "torch");
+    if (modules && !python_has(found, expression))
+        tests_skip("%s lacks one of: %s", found, modules);
+    return found;
+}
+
+/* ---- one recording ---- */
+
+static struct program run(char *const *words, int ranks, const char *gpu, const char *trace)
+{
+    const char *python = corpus_python(NULL);
+    char count[16];
+
+    if (!ranks)
+        return program_run("record", "--gpu", gpu, "-f", "-o", trace, "--", python, words[0],
+                           words[1], words[2], words[3], words[4], NULL);
+    snprintf(count, sizeof(count), "%d", ranks);
+    return program_run("record", "--gpu", gpu, "-f", "-o", trace, "--", python, "-m",
+                       "torch.distributed.run", "--standalone", "--nproc-per-node", count, words[0],
+                       words[1], words[2], words[3], words[4], NULL);
+}
+
+struct program corpus_record(const char *command, int ranks, const char *gpu)
+{
+    char text[256];
+    char script[300];
+    char *words[WORDS_MAX] = {script};
+    char *rest = text;
+    struct program p;
+
+    snprintf(text, sizeof(text), "%s", command);
+    snprintf(script, sizeof(script), "tests/programs/%s.py", strsep(&rest, " "));
+    for (int i = 1; i < WORDS_MAX && rest; i++)
+        words[i] = strsep(&rest, " ");
+    if (rest)
+        fail_msg("%s: more arguments than are passed on", command);
+    p = run(words, ranks, gpu, program_path("trace.db"));
+    if (p.status != 0)
+        fail_msg("%s: status %d: %s%s", command, p.status, p.out, p.err);
+    if (!strstr(p.err, "runs over a stand-in that simulates"))
+        fail_msg("%s: no line says that a GPU is simulated: %s", command, p.err);
+    return p;
+}
+
+char *corpus_report(const char *trace)
+{
+    struct program p = program_run("report", "--json", trace, NULL);
+    char *json = p.out;
+
+    if (p.status != 0)
+        fail_msg("report: %s", p.err);
+    free(p.err);
+    return json;
+}
+
+void corpus_peaks_check(const struct program *p, const char *trace, int rank)
+{
+    static const char *const PATHS[] = {"$.peak.allocated", "$.peak.requested", "$.peak.reserved"};
+    const char *line = p->out;
+    int64_t figures[3];
+    int of = -1;
+    char *json = corpus_report(trace);
+
+    while (of != rank && (line = strstr(line, "FIGURES ")) != NULL) {
+        if (sscanf(line, "FIGURES %" SCNd64 " %" SCNd64 " %" SCNd64 " %d", &figures[0], &figures[1],
+                   &figures[2], &of) != 4)
+            of = -1;
+        line++;
+    }
+    if (of != rank)
+        fail_msg("no figures of rank %d: %s%s", rank, p->out, p->err);
+    for (int i = 0; i < 3; i++)
+        if (json_int(json, PATHS[i]) != figures[i])
+            fail_msg("rank %d: %s is %" PRId64 " in the trace, and PyTorch says %" PRId64, rank,
+                     PATHS[i], json_int(json, PATHS[i]), figures[i]);
+    free(json);
+}
+
+/* ---- two recordings ---- */
+
+/*
+ * Each event of the allocator as a text, in order. Frees that follow one another are sorted: at the end of autocast its
+ * copies are freed in the order of a hash table of the host's addresses, which are others in each process.
+ */
+#define EVENTS                                                                                     \
+    "select text from (select kind || ' ' || ifnull(size, '') || ' ' || ifnull(stream, '') || "    \
+    "' ' || ifnull(address, '') as text, kind like 'free%' as is_free, sum(kind not like "         \
+    "'free%') over (order by seq) as run from event where kind not in ('phase', 'step')) order "   \
+    "by run, is_free, text"
+
+static sqlite3_stmt *events_open(const char *path)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, EVENTS, -1, &stmt, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", path, sqlite3_errmsg(db));
+    return stmt;
+}
+
+static void events_close(sqlite3_stmt *stmt)
+{
+    sqlite3 *db = sqlite3_db_handle(stmt);
+
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+}
+
+static void events_compare(const char *command, const char *first, const char *second)
+{
+    sqlite3_stmt *a = events_open(first);
+    sqlite3_stmt *b = events_open(second);
+    int more_a;
+    int more_b;
+    int count = 0;
+
+    while ((more_a = sqlite3_step(a)) == SQLITE_ROW && (more_b = sqlite3_step(b)) == SQLITE_ROW) {
+        const char *x = (const char *)sqlite3_column_text(a, 0);
+        const char *y = (const char *)sqlite3_column_text(b, 0);
+
+        if (!x || !y || strcmp(x, y) != 0)
+            fail_msg("%s: event %d is `%s`, and in the second recording `%s`", command, count, x,
+                     y);
+        count++;
+    }
+    if (more_a == SQLITE_ROW || sqlite3_step(b) == SQLITE_ROW)
+        fail_msg("%s: one recording has %d events, the other has more", command, count);
+    assert_true(count > 0);
+    events_close(a);
+    events_close(b);
+}
+
+static const char *trace_of(int rank, const char *stem)
+{
+    char name[64];
+
+    if (rank)
+        snprintf(name, sizeof(name), "%s.rank%d.db", stem, rank);
+    else
+        snprintf(name, sizeof(name), "%s.db", stem);
+    return program_path(name);
+}
+
+void corpus_check(const char *command, int ranks)
+{
+    const int traces = ranks ? ranks : 1;
+    struct program p = corpus_record(command, ranks, CORPUS_GPU);
+
+    program_release(&p);
+    for (int i = 0; i < traces; i++)
+        assert_int_equal(rename(trace_of(i, "trace"), trace_of(i, "first")), 0);
+    p = corpus_record(command, ranks, CORPUS_GPU);
+    for (int i = 0; i < traces; i++) {
+        corpus_peaks_check(&p, trace_of(i, "trace"), i);
+        events_compare(command, trace_of(i, "first"), trace_of(i, "trace"));
+    }
+    program_release(&p);
+}

@@ -1,0 +1,47 @@
+/*
+ * tests/programs/corpus.h - programs that use PyTorch, recorded over a simulated GPU.
+ *
+ * For:            test_programs.c (PyTorch alone) and frameworks/test_frameworks.c (what is built on it).
+ * Must not know:  what a program does; it prints a line FIGURES for each rank (figures.py).
+ */
+#ifndef TESTS_PROGRAMS_CORPUS_H
+#define TESTS_PROGRAMS_CORPUS_H
+
+#include "tests/e2e/program.h"
+
+/* The simulated GPU where nothing else is said. */
+#define CORPUS_GPU "a100-80"
+
+/* The environment of all programs: a cache of the test's own, no setting of the user's. For cmocka's groups. */
+int corpus_setup(void **state);
+int corpus_cleanup(void **state);
+
+/*
+ * A Python whose torch is built for CUDA, found without importing it: $VRAMSCOPE_TORCH_PYTHON, or else python3. Skips
+ * the test where there is none, and where one of `modules` is missing (blanks between; NULL: torch is enough).
+ */
+const char *corpus_python(const char *modules);
+
+/*
+ * Record a program of tests/programs as trace.db.
+ *
+ * command  the script below tests/programs without .py, and its arguments
+ * ranks    so many processes by torchrun; 0: run directly
+ *
+ * Fails the test where it does not end well.
+ */
+struct program corpus_record(const char *command, int ranks, const char *gpu);
+
+/* The report of a trace as JSON; heap memory. */
+char *corpus_report(const char *trace);
+/* The three peaks of the trace are those that the program printed as `rank`. */
+void corpus_peaks_check(const struct program *p, const char *trace, int rank);
+
+/*
+ * Record it twice: the peaks of each rank's trace are those that PyTorch says, to the byte, and both recordings have
+ * the same events of the allocator in the same order: kinds, sizes, streams, addresses. Frees that follow one another
+ * may come in any order.
+ */
+void corpus_check(const char *command, int ranks);
+
+#endif
