@@ -178,6 +178,21 @@ static void do_note(struct tui_app *app, const char *words)
     vs_free(key);
 }
 
+/* Whether the segment fits on the device. What other users of the device have is not known. */
+static void add_device(const struct tui_app *app, const struct rpl_space *space,
+                       const struct rpl_fit *fit, struct vs_text *out)
+{
+    uint64_t left = app->capacity > space->reserved ? app->capacity - space->reserved : 0;
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (!app->capacity)
+        vs_text_add(out, "; how much the device has is not known");
+    else if (left >= fit->segment)
+        vs_text_addf(out, ", which has %s: it fits", vs_bytes_text(left, buf));
+    else
+        vs_text_addf(out, ", which has %s: out of memory", vs_bytes_text(left, buf));
+}
+
 static void do_fit(struct tui_app *app, const char *words)
 {
     struct rpl_space space;
@@ -199,16 +214,23 @@ static void do_fit(struct tui_app *app, const char *words)
     memset(&space, 0, sizeof(space));
     rpl_space_fill(&space, tui_app_run(app)->cursor);
     fit = rpl_space_fit(&space, &request);
-    if (fit.is_fit)
+    if (fit.is_fit) {
         tui_app_say(app, "yes: into the free block of %s at 0x%" PRIx64,
                     vs_bytes_text(space.parts[fit.hole].bytes, a), space.parts[fit.hole].address);
-    else if (fit.largest == SIZE_MAX)
-        tui_app_say(app, "no: there is no free block; %s would be requested from the driver",
-                    vs_bytes_text(fit.segment, a));
-    else
-        tui_app_say(app, "no: the largest free block is %s; %s would be requested from the driver",
-                    vs_bytes_text(space.parts[fit.largest].bytes, a),
-                    vs_bytes_text(fit.segment, b));
+    } else {
+        struct vs_text text = {NULL, 0, 0};
+
+        if (fit.largest == SIZE_MAX)
+            vs_text_add(&text, "there is no free block");
+        else
+            vs_text_addf(&text, "the largest free block is %s",
+                         vs_bytes_text(space.parts[fit.largest].bytes, a));
+        vs_text_addf(&text, "; %s would be requested from the driver",
+                     vs_bytes_text(fit.segment, b));
+        add_device(app, &space, &fit, &text);
+        tui_app_say(app, "%s", vs_text_get(&text));
+        vs_text_release(&text);
+    }
     rpl_space_release(&space);
 }
 

@@ -1,0 +1,151 @@
+/*
+ * tests/tui/test_segments.c - the view of the segments: blocks can be chosen, rows sorted, and fragmentation judged.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay/inspect/space.h"
+#include "tests/tui/session.h"
+#include "tui/change.h"
+
+static const char *view_name(const struct tui_app *app)
+{
+    return tui_app_focused(app)->name;
+}
+
+static uint64_t bytes_of(const struct tui_app *app, uint64_t id)
+{
+    const struct rpl_live *live = rpl_cursor_live(tui_app_run(app)->cursor);
+
+    for (size_t i = 0; i < live->block_count; i++)
+        if (live->blocks[i].id == id)
+            return live->blocks[i].bytes;
+    return 0;
+}
+
+static void a_block_is_chosen_and_asked_why_it_is_alive(void **state)
+{
+    struct tui_app app;
+    uint64_t first;
+    uint64_t next;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 100, 30);
+    /* each key goes to another part of the segment, and the block of a part is the chosen one */
+    session_type(&app, "gsM99h");
+    first = app.block;
+    assert_true(bytes_of(&app, first) > 0);
+    session_type(&app, "l");
+    next = app.block;
+    assert_int_not_equal(first, next);
+    session_type(&app, "h");
+    assert_int_equal(app.block, first);
+    session_type(&app, "l<enter>");
+    assert_string_equal(view_name(&app), "why");
+    assert_int_equal(app.block, next);
+    tui_app_release(&app);
+}
+
+/* The address in row `row`. */
+static uint64_t address_of(struct tui_app *app, size_t row)
+{
+    const struct tui_view *view = tui_app_focused(app);
+    struct vs_text text = {NULL, 0, 0};
+    uint64_t address;
+
+    view->text(app->view_state[app->panes[app->focus]], app, row, &text);
+    address = strtoull(vs_text_get(&text), NULL, 16);
+    vs_text_release(&text);
+    return address;
+}
+
+/* Bytes of segment `address`, or of its holes. */
+static uint64_t figure_of(const struct rpl_space *space, uint64_t address, bool is_free)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < space->part_count; i++)
+        if (space->segments[space->parts[i].segment].address == address &&
+            (!is_free || space->parts[i].block == SIZE_MAX))
+            bytes += space->parts[i].bytes;
+    return bytes;
+}
+
+static void rows_are_sorted_by_address_size_and_free_bytes(void **state)
+{
+    struct rpl_space space = {.segments = NULL};
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("vit_tiny", NULL), 100, 30);
+    rpl_space_fill(&space, app.base.cursor);
+    assert_true(space.segment_count > 3);
+    session_type(&app, "gsM");
+    for (size_t i = 1; i < space.segment_count; i++)
+        assert_true(address_of(&app, i - 1) < address_of(&app, i));
+    session_type(&app, "o");
+    session_expect(&app, ", by size;");
+    for (size_t i = 1; i < space.segment_count; i++)
+        assert_true(figure_of(&space, address_of(&app, i - 1), false) >=
+                    figure_of(&space, address_of(&app, i), false));
+    session_type(&app, "o");
+    session_expect(&app, ", by free bytes;");
+    for (size_t i = 1; i < space.segment_count; i++)
+        assert_true(figure_of(&space, address_of(&app, i - 1), true) >=
+                    figure_of(&space, address_of(&app, i), true));
+    session_type(&app, "O");
+    for (size_t i = 1; i < space.segment_count; i++)
+        assert_true(figure_of(&space, address_of(&app, i - 1), true) <=
+                    figure_of(&space, address_of(&app, i), true));
+    rpl_space_release(&space);
+    tui_app_release(&app);
+}
+
+static void the_verdict_on_fragmentation_has_the_figures_of_the_segments(void **state)
+{
+    struct rpl_space space = {.segments = NULL};
+    struct tui_app app;
+    double percent;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 30);
+    rpl_space_fill(&space, app.base.cursor);
+    percent = 100.0 * (double)space.free_bytes / (double)space.reserved;
+    session_type(&app, "gsM");
+    session_expect(&app, percent < 10.0 ? " not fragmentation: " : " fragmentation: ");
+    session_type(&app, ":fit 1G<enter>");
+    session_expect(&app, "how much the device has is not known");
+    rpl_space_release(&space);
+    tui_app_release(&app);
+}
+
+static void a_request_is_compared_with_what_the_device_has(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "capacity=64M"), 120, 30);
+    session_type(&app, "gsM:fit 40M<enter>");
+    session_expect(&app, ": it fits");
+    session_type(&app, ":fit 100M<enter>");
+    session_expect(&app, ": out of memory");
+    tui_app_release(&app);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_is_chosen_and_asked_why_it_is_alive),
+        cmocka_unit_test(rows_are_sorted_by_address_size_and_free_bytes),
+        cmocka_unit_test(the_verdict_on_fragmentation_has_the_figures_of_the_segments),
+        cmocka_unit_test(a_request_is_compared_with_what_the_device_has),
+    };
+
+    return cmocka_run_group_tests_name("segments", tests, NULL, NULL);
+}
