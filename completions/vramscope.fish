@@ -55,6 +55,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l stacks -x -d 'f
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l history -x -d 'how many events of a PyTorch program are kept, the last ones (default 1000000)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpu -x -d 'the GPU to simulate for a PyTorch program: none, a name as of --target, or auto: a100-80, where there is no driver (default)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpus -x -d 'how many of them (default: as many as torchrun starts processes, or 1)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l async -x -d 'when work of the simulated GPU is complete: early: at once, late: when the host has waited for it (default early)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l cupti -x -d 'on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), on: fail without it, off'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l batch -x -a '' -d 'samples in a batch'

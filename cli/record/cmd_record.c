@@ -52,6 +52,9 @@ static const struct cli_option OPTIONS[] = {
      "where there is no driver (default)"},
     {"gpus", 0, "N", false,
      "how many of them (default: as many as torchrun starts processes, or 1)"},
+    {"async", 0, "early|late", false,
+     "when work of the simulated GPU is complete: early: at once, late: when the host has waited "
+     "for it (default early)"},
     {"cupti", 0, "auto|on|off", false,
      "on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), "
      "on: fail without it, off"},
@@ -163,9 +166,10 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
 
     memset(plan, 0, sizeof(*plan));
     plan->args = args;
-    if (cli_args_has(args, "gpu") || cli_args_has(args, "gpus"))
+    if (cli_args_has(args, "gpu") || cli_args_has(args, "gpus") || cli_args_has(args, "async"))
         return vs_fail(err, VS_E_USAGE,
-                       "record: --gpu and --gpus are for programs; a net's GPU is --target");
+                       "record: --gpu, --gpus and --async are for programs; a net's GPU is "
+                       "--target");
     plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
     if (!*plan->out)
         return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");

@@ -31,6 +31,20 @@ static enum vs_status gpu_check(const char *gpu, struct vs_error *err)
     return st;
 }
 
+/* A setting of two words, of which the first is the default: it is checked, and appended if it is given. */
+static enum vs_status choice_add(const struct cli_args *args, const char *name,
+                                 const char *const words[2], struct vs_text *out,
+                                 struct vs_error *err)
+{
+    const char *value = cli_args_has(args, name) ? cli_args_value(args, name) : words[0];
+
+    if (strcmp(value, words[0]) != 0 && strcmp(value, words[1]) != 0)
+        return vs_fail(err, VS_E_USAGE, "record: --%s cannot be `%s`; legal: %s, %s", name, value,
+                       words[0], words[1]);
+    vs_text_addf(out, "%s %s\n", name, value);
+    return VS_OK;
+}
+
 enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text *out,
                                     struct vs_error *err)
 {
@@ -39,22 +53,27 @@ enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text 
     char library[PATH_MAX];
     char path[PATH_MAX];
     size_t count = 0;
+    struct vs_text choices = {NULL, 0, 0};
     enum vs_status st = gpu_check(gpu, err);
 
     if (!st)
+        st = choice_add(args, "async", (const char *const[]){"early", "late"}, &choices, err);
+    if (!st)
         st = cli_args_count(args, "gpus", 0, GPUS_MAX, &count, err);
     if (st || strcmp(gpu, "none") == 0)
-        return st;
-    if (!eng_plugin_find("standin", library, sizeof(library)) || !realpath(library, path))
-        return is_asked_for
-                   ? vs_fail(
-                         err, VS_E_UNSUPPORTED,
-                         "record: --gpu %s: vramscope_standin.so, which simulates a GPU, is not "
-                         "beside the program; it is built on x86-64 alone",
-                         gpu)
-                   : VS_OK;
-    vs_text_addf(out, "gpu %s\ngpus %zu\nstandin %s\n", gpu, count, path);
-    return VS_OK;
+        goto out;
+    if (eng_plugin_find("standin", library, sizeof(library)) && realpath(library, path))
+        vs_text_addf(out, "gpu %s\ngpus %zu\nstandin %s\n%s", gpu, count, path,
+                     vs_text_get(&choices));
+    else if (is_asked_for)
+        st = vs_fail(
+            err, VS_E_UNSUPPORTED,
+            "record: --gpu %s: vramscope_standin.so, which simulates a GPU, is not beside the "
+            "program; it is built on x86-64 alone",
+            gpu);
+out:
+    vs_text_release(&choices);
+    return st;
 }
 
 /* ---- what it could not do ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "standin/runtime/calls.h"
+#include "standin/runtime/late.h"
 #include "standin/runtime/runtime.h"
 
 /* ---- allocation ---- */
@@ -19,8 +20,11 @@ static int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t heigh
     return cudaMalloc(out, *pitch * height);
 }
 
+/* It waits for the device; so does cudaFreeHost. */
 static int cudaFree(void *address)
 {
+    if (address)
+        sti_late_sync_all();
     return sti_error(sti_memory_give(address));
 }
 
@@ -92,6 +96,7 @@ static int cudaFreeAsync(void *address, void *stream)
 
 static int cudaMemcpy(void *to, const void *from, size_t size, int kind)
 {
+    sti_late_sync_stream(NULL);
     sti_copy(to, from, size);
     return STI_SUCCESS;
 }

@@ -267,6 +267,7 @@ const char *sti_error_text(int error, bool is_name)
         {STI_NO_DEVICE, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
         {STI_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
         {STI_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
+        {STI_NOT_READY, "cudaErrorNotReady", "device not ready"},
         {STI_PEER_ALREADY_ENABLED, "cudaErrorPeerAccessAlreadyEnabled",
          "peer access is already enabled"},
         {STI_NOT_SUPPORTED, "cudaErrorNotSupported",

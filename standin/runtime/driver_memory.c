@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "standin/runtime/calls.h"
+#include "standin/runtime/late.h"
 #include "standin/runtime/runtime.h"
 
 #define GRANULARITY ((size_t)2 << 20)
@@ -22,6 +23,8 @@ static int cuMemAlloc(void **out, size_t size)
 
 static int cuMemFree(void *address)
 {
+    if (address)
+        sti_late_sync_all();
     return sti_memory_give(address);
 }
 
@@ -44,13 +47,15 @@ static int cuMemGetInfo(size_t *available, size_t *total)
 
 static int cuMemcpy(void *to, const void *from, size_t size)
 {
+    sti_late_sync_stream(NULL);
     sti_copy(to, from, size);
     return STI_SUCCESS;
 }
 
 static int cuMemcpyAsync(void *to, const void *from, size_t size, void *stream)
 {
-    return cuMemcpy(to, from, size);
+    sti_copy(to, from, size);
+    return STI_SUCCESS;
 }
 
 /* ---- virtual ---- */

@@ -14,6 +14,7 @@
 #include "base/target.h"
 #include "standin/cache.h"
 #include "standin/family.h"
+#include "standin/runtime/late.h"
 #include "standin/runtime/loader.h"
 #include "standin/runtime/runtime.h"
 #include "standin/runtime/unknown.h"
@@ -254,6 +255,16 @@ int sti_plays(const char *soname)
 void sti_stub_folder(char *out, size_t size)
 {
     snprintf(out, size, "%s", entered.folder);
+}
+
+int sti_set(const char *name, const char *value)
+{
+    const bool is_late = strcmp(value, "late") == 0;
+
+    if (strcmp(name, "async") != 0 || (!is_late && strcmp(value, "early") != 0))
+        return 1;
+    sti_late_set(is_late);
+    return 0;
 }
 
 void sti_set_versions(int cudnn, int nccl)

@@ -63,6 +63,12 @@ STI_EXPORT int sti_plays(const char *soname);
  */
 STI_EXPORT void sti_stub_folder(char *out, size_t size);
 
+/*
+ * A setting, before sti_enter: "async" is "early" (what is put into a stream is complete at once) or "late"
+ * (standin/runtime/late.h). 0: it is set; 1: there is no such setting or value.
+ */
+STI_EXPORT int sti_set(const char *name, const char *value);
+
 /* The versions of cuDNN and NCCL that PyTorch was built with, which it compares; 0: as it was. */
 STI_EXPORT void sti_set_versions(int cudnn, int nccl);
 

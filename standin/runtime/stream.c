@@ -1,5 +1,6 @@
 /*
- * standin/runtime/stream.c - streams and events: all that is put into a stream is complete at once.
+ * standin/runtime/stream.c - streams and events. What is put into a stream is complete at once, or late
+ * (standin/runtime/late.h).
  *
  * A stream that is being captured has the number of its capture; a stream that waits for an event of a captured one
  * joins it, as CUDA has it.
@@ -12,6 +13,7 @@
 
 #include "base/mem.h"
 #include "standin/runtime/calls.h"
+#include "standin/runtime/late.h"
 #include "standin/runtime/runtime.h"
 
 /* Of a stream: priority, flags, capture. Of an event: the device's time, and the capture of its stream. */
@@ -64,6 +66,7 @@ static int object_drop(const void *handle)
     object = object_of(handle);
     *object = streams.objects[--streams.count];
     pthread_mutex_unlock(&streams.lock);
+    sti_late_forget(handle);
     return STI_SUCCESS;
 }
 
@@ -244,6 +247,8 @@ static int cudaEventRecord(void *event, void *stream)
     object_of(event)->capture = capture;
     object_of(event)->ms = now_ms();
     pthread_mutex_unlock(&streams.lock);
+    if (!capture)
+        sti_late_record(event, stream);
     return STI_SUCCESS;
 }
 
@@ -266,12 +271,45 @@ static int cudaStreamWaitEvent(void *stream, void *event, unsigned flags)
     if (is_going_on)
         object_of(stream)->capture = capture;
     pthread_mutex_unlock(&streams.lock);
+    sti_late_wait(stream, event);
     return STI_SUCCESS;
 }
 
 static int cudaEventElapsedTime(float *ms, void *from, void *to)
 {
+    if (!sti_late_is_event_done(from) || !sti_late_is_event_done(to))
+        return sti_error(STI_NOT_READY);
     *ms = (float)(object_get(to).ms - object_get(from).ms);
+    return STI_SUCCESS;
+}
+
+/* ---- waiting ---- */
+
+static int cudaEventQuery(void *event)
+{
+    return sti_late_is_event_done(event) ? STI_SUCCESS : sti_error(STI_NOT_READY);
+}
+
+static int cudaEventSynchronize(void *event)
+{
+    sti_late_sync_event(event);
+    return STI_SUCCESS;
+}
+
+static int cudaStreamQuery(void *stream)
+{
+    return sti_late_is_stream_done(stream) ? STI_SUCCESS : sti_error(STI_NOT_READY);
+}
+
+static int cudaStreamSynchronize(void *stream)
+{
+    sti_late_sync_stream(stream);
+    return STI_SUCCESS;
+}
+
+static int cudaDeviceSynchronize(void)
+{
+    sti_late_sync_all();
     return STI_SUCCESS;
 }
 
@@ -301,6 +339,11 @@ const struct sti_call sti_calls_stream[] = {
     STI_CALL(cudaEventRecordWithFlags),
     STI_CALL(cudaStreamWaitEvent),
     STI_CALL(cudaEventElapsedTime),
+    STI_CALL(cudaEventQuery),
+    STI_CALL(cudaEventSynchronize),
+    STI_CALL(cudaStreamQuery),
+    STI_CALL(cudaStreamSynchronize),
+    STI_CALL(cudaDeviceSynchronize),
     {"cudaEventElapsedTime_v2", (sti_function *)cudaEventElapsedTime},
     {"cudaIpcOpenEventHandle", (sti_function *)cudaStreamCreate},
     /* the driver's */
@@ -321,6 +364,11 @@ const struct sti_call sti_calls_stream[] = {
     {"cuEventCreate", (sti_function *)cudaStreamCreateWithFlags},
     {"cuEventDestroy_v2", (sti_function *)object_drop},
     {"cuEventRecord", (sti_function *)cudaEventRecord},
+    {"cuEventQuery", (sti_function *)cudaEventQuery},
+    {"cuEventSynchronize", (sti_function *)cudaEventSynchronize},
+    {"cuStreamQuery", (sti_function *)cudaStreamQuery},
+    {"cuStreamSynchronize", (sti_function *)cudaStreamSynchronize},
+    {"cuCtxSynchronize", (sti_function *)cudaDeviceSynchronize},
     {"cuEventElapsedTime", (sti_function *)cudaEventElapsedTime},
     {"cuEventElapsedTime_v2", (sti_function *)cudaEventElapsedTime},
     STI_CALLS_END,

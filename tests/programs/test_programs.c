@@ -93,6 +93,53 @@ static void each_host_read_of_a_device_value_is_counted(void **state)
     program_release(&p);
 }
 
+static void late_record(const char *script)
+{
+    struct program p =
+        program_run("record", "--gpu", CORPUS_GPU, "--async", "late", "-f", "-o",
+                    program_path("trace.db"), "--", corpus_python(NULL), script, NULL);
+
+    if (p.status != 0)
+        fail_msg("%s: status %d: %s%s", script, p.status, p.out, p.err);
+    program_release(&p);
+}
+
+/* A batch's memory is used again when a stream has done with it: the same bytes are allocated, more are reserved. */
+static void late_streams_reserve_more_for_a_batch_that_is_prefetched(void **state)
+{
+    struct program p = corpus_record("prefetch", 0, CORPUS_GPU);
+    char *early = corpus_report(program_path("trace.db"));
+    char *late;
+
+    (void)state;
+    corpus_peaks_check(&p, program_path("trace.db"), 0);
+    program_release(&p);
+    late_record("tests/programs/prefetch.py");
+    late = corpus_report(program_path("trace.db"));
+    assert_int_equal(json_int(late, "$.peak.allocated"), json_int(early, "$.peak.allocated"));
+    if (json_int(late, "$.peak.reserved") < json_int(early, "$.peak.reserved") + (8 << 22))
+        fail_msg("reserved %" PRId64 ", and %" PRId64 " late", json_int(early, "$.peak.reserved"),
+                 json_int(late, "$.peak.reserved"));
+    free(early);
+    free(late);
+}
+
+static void late_streams_do_not_change_a_plain_loop(void **state)
+{
+    struct program p = corpus_record("plain_loop", 0, CORPUS_GPU);
+    struct program diff;
+
+    (void)state;
+    program_release(&p);
+    assert_int_equal(rename(program_path("trace.db"), program_path("first.db")), 0);
+    late_record("tests/programs/plain_loop.py");
+    diff = program_run("diff", "--by", "tensor", program_path("first.db"), program_path("trace.db"),
+                       NULL);
+    if (diff.status != 0)
+        fail_msg("status %d: %s%s", diff.status, diff.out, diff.err);
+    program_release(&diff);
+}
+
 /* Triton lies beside PyTorch, and compiles a module with the C compiler. */
 static void a_compiled_network_has_its_known_peaks(void **state)
 {
@@ -179,6 +226,8 @@ int main(void)
         cmocka_unit_test(recurrent_networks_have_their_known_peaks_and_report_unknown_sizes),
         cmocka_unit_test(memory_runs_out_at_the_capacity_of_the_gpu),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
+        cmocka_unit_test(late_streams_reserve_more_for_a_batch_that_is_prefetched),
+        cmocka_unit_test(late_streams_do_not_change_a_plain_loop),
         cmocka_unit_test(a_compiled_network_has_its_known_peaks),
         cmocka_unit_test(what_a_counter_of_tensors_prints_is_in_the_trace),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),

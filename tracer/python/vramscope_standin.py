@@ -177,6 +177,7 @@ def library_open(path):
     library.sti_enter.argtypes = [ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_size_t]
     library.sti_admit.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     library.sti_plays.argtypes = [ctypes.c_char_p]
+    library.sti_set.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     library.sti_stub_folder.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.sti_stub_folder.restype = None
     library.sti_set_versions.argtypes = [ctypes.c_int, ctypes.c_int]
@@ -210,9 +211,13 @@ def play(folder, torch_file):
     request = Request(os.fsencode(os.path.join(torch_folder, "lib")), b"" if gpu == "auto" else gpu.encode(), b"",
                       os.fsencode(os.path.join(folder, "standin")), gpu_count(settings),
                       cuda_version(torch_folder))
+    if settings.get("async", "early") != "early":
+        library.sti_set(b"async", settings["async"].encode())
     how = library.sti_enter(ctypes.byref(request), text, TEXT_BYTES)
     said = os.fsdecode(text.value)
     if how == PLAYED:
+        if settings.get("async", "early") != "early":
+            said += ", --async %s" % settings["async"]
         stand_in = StandIn(folder, library, said)
         stand_in.watch_libraries()
         stand_in.watch_processes()

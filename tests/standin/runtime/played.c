@@ -40,6 +40,7 @@ const struct played *played_open(void)
         fail_msg("%s", dlerror());
     symbol(library, "sti_admit", &played.admit);
     symbol(library, "sti_plays", &played.plays);
+    symbol(library, "sti_set", &played.set);
     symbol(library, "sti_stub_folder", &played.stub_folder);
     symbol(library, "sti_set_versions", &played.set_versions);
     symbol(library, "sti_watch_reads", &played.watch_reads);

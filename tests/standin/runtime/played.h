@@ -14,6 +14,7 @@ struct played {
     int (*enter)(const struct sti_request *request, char *text, size_t size);
     int (*admit)(const char *path, char *text, size_t size);
     int (*plays)(const char *soname);
+    int (*set)(const char *name, const char *value);
     void (*stub_folder)(char *out, size_t size);
     void (*set_versions)(int cudnn, int nccl);
     void (*watch_reads)(void (*on_read)(uint64_t bytes), uint64_t most);
