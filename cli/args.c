@@ -296,7 +296,7 @@ enum vs_status cli_args_count(const struct cli_args *args, const char *name, siz
         return VS_OK;
     n = strtol(text, &end, 10);
     if (!*text || *end || n < 0 || (size_t)n > max)
-        return vs_fail(err, VS_E_USAGE, "%s: --%s cannot be `%s`; a number from 0 to %zu is right",
+        return vs_fail(err, VS_E_USAGE, "%s: --%s cannot be `%s`; give a number from 0 to %zu",
                        args->cmd->name, name, text, max);
     *out = (size_t)n;
     return VS_OK;

@@ -34,15 +34,15 @@ static enum vs_status limits_get(const struct cli_args *args, struct rpl_check *
             continue;
         if (!vs_bytes_parse(text, &check->limits[i].max))
             return vs_fail(err, VS_E_USAGE,
-                           "check: --%s cannot be `%s`; a size like 70G, 512M or 0 is right",
+                           "check: --%s cannot be `%s`; give a size such as 70G, 512M or 0",
                            OPTIONS[i].name, text);
         check->limits[i].is_set = has_any = true;
     }
     if (has_any)
         return VS_OK;
-    return vs_fail(err, VS_E_USAGE,
-                   "check: no limit is given; --max-peak, --max-reserved or --max-growth-per-step "
-                   "says one");
+    return vs_fail(
+        err, VS_E_USAGE,
+        "check: no limit is given; give --max-peak, --max-reserved or --max-growth-per-step");
 }
 
 static int run(const struct cli_args *args)

@@ -45,7 +45,7 @@ static enum vs_status by_get(const struct cli_args *args, struct request *out, s
     if (!text || rpl_diff_by_parse(text, &out->options.by))
         return VS_OK;
     return vs_fail(err, VS_E_USAGE,
-                   "diff: --by cannot be `%s`; category, module, line and tensor are right", text);
+                   "diff: --by cannot be `%s`; legal: category, module, line, tensor", text);
 }
 
 /* A number from 0 at *text, which is then behind it. */
@@ -101,7 +101,7 @@ static enum vs_status at_get(const struct cli_args *args, struct request *out, s
     if (!text || at_read(text, &out->options))
         return VS_OK;
     return vs_fail(err, VS_E_USAGE,
-                   "diff: --at cannot be `%s`; peak, step, step=N, event=N and event=N,M are right",
+                   "diff: --at cannot be `%s`; legal: peak, step, step=N, event=N, event=N,M",
                    text);
 }
 
@@ -120,7 +120,7 @@ static enum vs_status growth_get(const struct cli_args *args, struct request *ou
         end++;
     if (end == text || *end || !(out->growth >= 0) || !isfinite(out->growth))
         return vs_fail(err, VS_E_USAGE,
-                       "diff: --max-growth cannot be `%s`; a percentage like 1%% is right", text);
+                       "diff: --max-growth cannot be `%s`; give a percentage such as 1%%", text);
     return VS_OK;
 }
 

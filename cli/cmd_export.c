@@ -113,8 +113,8 @@ static enum vs_status target_open(struct target *target, const struct cli_args *
     target->file = stdout;
     if ((info->takes & EXP_BINARY) && isatty(STDOUT_FILENO))
         return vs_fail(err, VS_E_USAGE,
-                       "export: a %s is binary; name a file with -o, such as -o %s%s", info->name,
-                       info->name, info->ending);
+                       "export: the format is binary (%s); name a file with -o, such as -o %s%s",
+                       info->name, info->name, info->ending);
     return VS_OK;
 }
 
@@ -168,12 +168,12 @@ static enum vs_status at_get(const struct cli_args *args, const struct exp_forma
     if (!text)
         return VS_OK;
     if (!(info->takes & EXP_POSITION))
-        return vs_fail(err, VS_E_USAGE, "export: --at has no meaning for the format %s",
+        return vs_fail(err, VS_E_USAGE, "export: --at is not supported by the format %s",
                        info->name);
     if (at_read(text, out))
         return VS_OK;
     return vs_fail(err, VS_E_USAGE,
-                   "export: --at cannot be `%s`; peak, end, event=N and step=N are right", text);
+                   "export: --at cannot be `%s`; legal: peak, end, event=N, step=N", text);
 }
 
 static enum vs_status options_fill(const struct cli_args *args, struct exp_options *out,
@@ -186,7 +186,7 @@ static enum vs_status options_fill(const struct cli_args *args, struct exp_optio
 
     if (!format)
         return vs_fail(err, VS_E_USAGE,
-                       "export: which --format? `vramscope export --help` lists them");
+                       "export: --format is missing; `vramscope export --help` lists the formats");
     st = exp_format_find(format, &out->format, err);
     if (st) {
         vs_error_prefix(err, "export");
@@ -194,12 +194,13 @@ static enum vs_status options_fill(const struct cli_args *args, struct exp_optio
     }
     info = exp_format_info(out->format);
     if (table && !(info->takes & EXP_TABLES))
-        return vs_fail(err, VS_E_USAGE, "export: --table has no meaning for the format %s",
+        return vs_fail(err, VS_E_USAGE, "export: --table is not supported by the format %s",
                        info->name);
     if (table && strcmp(table, "blocks") == 0)
         out->table = EXP_TABLE_BLOCKS;
     else if (table && strcmp(table, "events") != 0)
-        return vs_fail(err, VS_E_USAGE, "export: --table cannot be `%s`; events or blocks", table);
+        return vs_fail(err, VS_E_USAGE, "export: --table cannot be `%s`; legal: events, blocks",
+                       table);
     return at_get(args, info, &out->at, err);
 }
 
@@ -237,7 +238,7 @@ static enum vs_status whatif_run(const struct cli_args *args, struct rpl_trace *
     if (!cli_args_has(args, "whatif"))
         return VS_OK;
     if (!(exp_format_info(options->format)->takes & EXP_SECOND))
-        return vs_fail(err, VS_E_USAGE, "export: --whatif has no meaning for the format %s",
+        return vs_fail(err, VS_E_USAGE, "export: --whatif is not supported by the format %s",
                        exp_format_info(options->format)->name);
     vs_text_add(&out->name, "what-if");
     for (size_t i = 0; (pair = cli_args_value_at(args, "whatif", i)) != NULL && !st; i++) {

@@ -34,7 +34,7 @@ static enum vs_status device_get(const struct cli_args *args, int64_t *out, stru
 
     *out = text ? strtoll(text, &end, 10) : CLI_ALL_DEVICES;
     if (text && (end == text || *end || *out < 0))
-        return vs_fail(err, VS_E_USAGE, "import: --device cannot be `%s`; a number from 0 is right",
+        return vs_fail(err, VS_E_USAGE, "import: --device cannot be `%s`; give a number from 0 on",
                        text);
     return VS_OK;
 }

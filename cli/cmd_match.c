@@ -128,10 +128,10 @@ static enum vs_status from_get(const struct cli_args *args, struct session *s, u
             if (strcmp(end + 1, vs_phase_name((enum vs_phase)i)) == 0)
                 phase = (enum vs_phase)i;
     if (end == text || (*end && phase == VS_PHASE_COUNT))
-        return vs_fail(err, VS_E_USAGE,
-                       "match: --from cannot be `%s`; a step, or a step and a phase such as "
-                       "5:forward, is right",
-                       text);
+        return vs_fail(
+            err, VS_E_USAGE,
+            "match: --from cannot be `%s`; give a step, or a step and a phase, such as 5:forward",
+            text);
     st = rpl_match_first_event(s->trace, step, phase, out, err);
     if (!st && !*out)
         return vs_fail(err, VS_E_VALUE,
@@ -151,7 +151,7 @@ static enum vs_status gpu_get(const struct cli_args *args, int64_t *out, struct 
         return VS_OK;
     *out = strtoll(text, &end, 10);
     if (end == text || *end || *out < 0)
-        return vs_fail(err, VS_E_USAGE, "match: --gpu cannot be `%s`; a number from 0 is right",
+        return vs_fail(err, VS_E_USAGE, "match: --gpu cannot be `%s`; give a number from 0 on",
                        text);
     return VS_OK;
 }

@@ -58,8 +58,9 @@ static enum vs_status changes_set(const struct cli_args *args, struct tui_app *a
 static enum vs_status args_check(const struct cli_args *args, struct vs_error *err)
 {
     if (args->positional_count > 1 && cli_args_has(args, "set"))
-        return vs_fail(err, VS_E_USAGE,
-                       "tui: a second trace or --set, not both: each is the other run");
+        return vs_fail(
+            err, VS_E_USAGE,
+            "tui: give a second trace or --set, not both: each is the run to compare with");
     return VS_OK;
 }
 

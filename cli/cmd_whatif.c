@@ -327,7 +327,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
                        "whatif: --set TOGGLE=VALUE sets what to change; --each tries every toggle");
     if (capacity && (!vs_bytes_parse(capacity, &s->capacity) || !s->capacity))
         return vs_fail(err, VS_E_USAGE,
-                       "whatif: --capacity cannot be `%s`; a size such as 8G or 512M is right",
+                       "whatif: --capacity cannot be `%s`; give a size such as 8G or 512M",
                        capacity);
     s->is_set = cli_args_has(args, "set");
     st = rpl_trace_open(args->positionals[0], &s->trace, err);

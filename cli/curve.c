@@ -98,7 +98,8 @@ static enum vs_status line_fit(struct cli_curve *out, struct vs_error *err)
         xy += value * bytes;
     }
     if (n < 2.0)
-        return vs_fail(err, VS_E_VALUE, "whatif: fewer than two values of %s can be run",
+        return vs_fail(err, VS_E_VALUE,
+                       "whatif: fewer than two values of %s can be run, so there is no curve",
                        vs_toggle_info(out->toggle)->name);
     out->slope = (n * xy - x * y) / (n * xx - x * x);
     out->constant = (y - out->slope * x) / n;
@@ -122,7 +123,7 @@ enum vs_status cli_curve_fill(struct cli_curve *out, struct rpl_trace *base,
     memset(out, 0, sizeof(*out));
     if (!vs_toggle_find(name, &out->toggle) || !is_count(out->toggle))
         return vs_fail(err, VS_E_USAGE,
-                       "whatif: --curve cannot be `%s`; a toggle that is a count is right: batch, "
+                       "whatif: --curve cannot be `%s`; give a toggle that is a count: batch, "
                        "accumulate, steps, world",
                        name);
     points_choose(out, value_now(base, set, out->toggle));

@@ -100,7 +100,7 @@ enum vs_status cli_netfile_define(struct cli_netfile *file, const char *pair, st
     char *rest;
 
     if (!len || !pair[len] || !pair[len + 1])
-        return vs_fail(err, VS_E_USAGE, "`%s` defines nothing; NAME=VALUE is right", pair);
+        return vs_fail(err, VS_E_USAGE, "`%s` does not define a name; give NAME=VALUE", pair);
     if (!line)
         return vs_fail(err, VS_E_USAGE, "%s has no line `%.*s = …`", file->name, (int)len, pair);
     rest = line + strcspn(line, "\n");

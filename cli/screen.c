@@ -26,7 +26,8 @@ static enum vs_status size_get(const struct cli_args *args, int *w, int *h, stru
         x = strtol(text, &end, 10);
         y = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
         if (*end || x < 1 || y < 1 || x > SIZE_MAX_CELLS || y > SIZE_MAX_CELLS)
-            return vs_fail(err, VS_E_USAGE, "%s: --size cannot be `%s`; 80x24 would be one",
+            return vs_fail(err, VS_E_USAGE,
+                           "%s: --size cannot be `%s`; give COLUMNSxROWS, such as 80x24",
                            args->cmd->name, text);
     }
     *w = (int)x;
@@ -57,7 +58,7 @@ static enum vs_status keys_check(const struct cli_args *args, const char *keys,
         return VS_OK;
     return vs_fail(err, VS_E_USAGE,
                    "%s: there is no key `%.*s`; <enter>, <esc>, <tab>, <left>, <pgdn>, <f1>, <C-d> "
-                   "are some, and <lt> is `<`",
+                   "are examples; <lt> stands for `<`",
                    args->cmd->name, (int)strcspn(at, ">") + 1, at);
 }
 

@@ -39,7 +39,7 @@ enum vs_status cli_watch_open(struct cli_watch *w, const char *option,
                        option);
     if (is_on && !device)
         return vs_fail(err, VS_E_UNSUPPORTED,
-                       "record: --cupti on needs a GPU: it watches --device cuda");
+                       "record: --cupti on needs a GPU; CUPTI works with --device cuda only");
     if (!device)
         return VS_OK;
     w->device = device;
@@ -52,7 +52,7 @@ enum vs_status cli_watch_open(struct cli_watch *w, const char *option,
         return st;
     if (st) {
         snprintf(w->why, sizeof(w->why), "%s", err->text);
-        fprintf(stderr, "vramscope: warning: %s; ops have no times of the GPU\n", w->why);
+        fprintf(stderr, "vramscope: warning: %s; the trace has no GPU times of ops\n", w->why);
         return VS_OK;
     }
     device->watch(on_memory, w->cupti);
@@ -84,7 +84,7 @@ void cli_watch_stop(struct cli_watch *w, struct trc_recorder *rec)
     w->device->watch(NULL, NULL);
     trc_cupti_stop(w->cupti);
     if (trc_cupti_trouble(w->cupti))
-        fprintf(stderr, "vramscope: warning: cupti: %s; times of the GPU are not complete\n",
+        fprintf(stderr, "vramscope: warning: cupti: %s; the GPU times are incomplete\n",
                 trc_cupti_trouble(w->cupti));
 }
 

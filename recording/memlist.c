@@ -25,15 +25,16 @@ enum vs_status rec_memlist_parse(char *text, size_t len, int64_t device, struct 
         enum vs_status st = rec_html_unpack(text, len, &len, err);
 
         if (!st && !rec_snapshot_is(text, len))
-            st = vs_fail(err, VS_E_FORMAT, "what the page holds is no memory snapshot");
+            st = vs_fail(err, VS_E_FORMAT, "the page contains no memory snapshot");
         if (st)
             return st;
     }
     if (rec_snapshot_is(text, len))
         return rec_snapshot_read(text, len, device, out, err);
     if (memchr(text, 0, len))
-        return vs_fail(err, VS_E_FORMAT,
-                       "this is no list of memory events; docs/internals/fidelity.md says what is");
+        return vs_fail(
+            err, VS_E_FORMAT,
+            "this is not a list of memory events; docs/internals/fidelity.md describes one");
     if (is_compact(text))
         return rec_memlist_compact(text, out, err);
     return rec_memlist_csv(text, out, err);
@@ -44,8 +45,8 @@ static enum vs_status whole_check(const char *bytes, size_t len, struct vs_error
     if (rec_snapshot_is(bytes, len) || is_compact(bytes) || rec_html_is(bytes, len))
         return VS_OK;
     return vs_fail(err, VS_E_FORMAT,
-                   "this is no memory snapshot of PyTorch (what "
-                   "torch.cuda.memory._dump_snapshot writes), nor a page that holds one");
+                   "this is neither a memory snapshot of PyTorch (written by "
+                   "torch.cuda.memory._dump_snapshot) nor a page that contains one");
 }
 
 static enum vs_status read_from(const char *path, int64_t device, bool is_whole,

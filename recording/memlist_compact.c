@@ -202,7 +202,8 @@ enum vs_status rec_memlist_compact(char *text, struct vs_memlist *out, struct vs
     }
     if (!st && (out->event_count != ps.announced_events || !ps.in_events ||
                 out->segment_count != ps.state_segments || out->block_count != ps.state_blocks))
-        st = vs_fail(err, VS_E_FORMAT, "other counts than it announces");
+        st = vs_fail(err, VS_E_FORMAT,
+                     "it has other numbers of events, segments or blocks than it announces");
     vs_free(ps.allocs);
     return st;
 }

@@ -121,7 +121,7 @@ static enum vs_status number_read(const struct table *t, enum column column, uin
         return VS_OK;
     if (*text >= '0' && *text <= '9')
         *out = strtoull(text, &end, 0);
-    return end && !*end ? VS_OK : wrong(t, column, "a number from 0, or 0x…, is right", err);
+    return end && !*end ? VS_OK : wrong(t, column, "give a number from 0 on, or 0x…", err);
 }
 
 /* Read the kind of an event. "free" stands for two events: *kinds is 2 then. */
@@ -141,7 +141,7 @@ static enum vs_status kind_read(const struct table *t, enum vs_mem_kind *out, si
             *out = (enum vs_mem_kind)k;
             return VS_OK;
         }
-    return wrong(t, COL_KIND, "alloc, free, segment_alloc and the like are right", err);
+    return wrong(t, COL_KIND, "give a kind of event such as alloc, free or segment_alloc", err);
 }
 
 static enum vs_status class_read(const struct table *t, uint8_t *out, struct vs_error *err)
@@ -156,7 +156,7 @@ static enum vs_status class_read(const struct table *t, uint8_t *out, struct vs_
             *out = (uint8_t)c;
             return VS_OK;
         }
-    return wrong(t, COL_CLASS, "tensor, workspace, reduction, sort or scratch is right", err);
+    return wrong(t, COL_CLASS, "legal: tensor, workspace, reduction, sort, scratch", err);
 }
 
 static uint32_t string_read(const struct table *t, enum column column)
@@ -173,8 +173,8 @@ static enum vs_status line_read(struct table *t, char *line, struct vs_error *er
     enum vs_status st;
 
     if (!line_cut(t, line))
-        return vs_fail(err, VS_E_FORMAT, "line %zu: too many columns, or a quote without an end",
-                       t->number);
+        return vs_fail(err, VS_E_FORMAT,
+                       "line %zu: too many columns, or a quote that is not closed", t->number);
     st = kind_read(t, &kind, &kinds, err);
     if (!st)
         st = number_read(t, COL_BYTES, &read.bytes, err);
@@ -223,6 +223,6 @@ enum vs_status rec_memlist_csv(char *text, struct vs_memlist *out, struct vs_err
         line = next;
     }
     if (!st && !has_header)
-        st = vs_fail(err, VS_E_FORMAT, "there is nothing in it");
+        st = vs_fail(err, VS_E_FORMAT, "the file is empty");
     return st;
 }

@@ -54,8 +54,9 @@ enum vs_status rec_reading_wrong(const struct rec_reading *r, const char *what,
 enum vs_status rec_reading_take(struct rec_reading *r)
 {
     if (!r->left--)
-        return vs_fail(r->err, VS_E_FORMAT,
-                       "it repeats itself until it is larger than any recording");
+        return vs_fail(
+            r->err, VS_E_FORMAT,
+            "its lists repeat their items by reference until they are larger than any recording");
     return VS_OK;
 }
 
@@ -206,7 +207,7 @@ static enum vs_status device_choose(struct rec_reading *r)
     if (r->device != REC_SNAPSHOT_ANY && !takes_first) {
         if (r->device < 64 && (r->with_events | r->with_segments) >> r->device & 1)
             return VS_OK;
-        return vs_fail(r->err, VS_E_VALUE, "the snapshot has nothing of device %" PRId64,
+        return vs_fail(r->err, VS_E_VALUE, "the snapshot has no data of device %" PRId64,
                        r->device);
     }
     r->device = 0;
@@ -289,7 +290,7 @@ static enum vs_status reading_begin(struct rec_reading *r, const char *bytes, si
     if (rec_value_type(r->top) != REC_LIST &&
         !rec_reading_get_list(r, r->top, KEY_SEGMENTS, &r->segments))
         return vs_fail(r->err, VS_E_FORMAT,
-                       "it is a pickle, but no memory snapshot: it has no `segments`");
+                       "it is a pickle, but not a memory snapshot: it has no `segments`");
     if (rec_value_type(r->top) == REC_DICT && rec_reading_get(r, r->top, KEY_TRACES, &r->traces) &&
         rec_value_type(r->traces) != REC_LIST)
         return rec_reading_wrong(r, "the snapshot", KEY_TRACES);

@@ -74,7 +74,7 @@ enum vs_status rec_html_unpack(char *text, size_t len, size_t *out_len, struct v
         if (*at == '\\') /* JSON may write \/ */
             continue;
         if (digit < 0)
-            return vs_fail(err, VS_E_FORMAT, "offset %zu of the page: no base64",
+            return vs_fail(err, VS_E_FORMAT, "offset %zu of the page: invalid base64",
                            (size_t)(at - text));
         bits = bits << 6 | (uint32_t)digit;
         if (++count % 4)
@@ -86,7 +86,7 @@ enum vs_status rec_html_unpack(char *text, size_t len, size_t *out_len, struct v
     while (at < end && *at == '=')
         at++;
     if (at == end)
-        return vs_fail(err, VS_E_FORMAT, "the page is cut off inside the snapshot it holds");
+        return vs_fail(err, VS_E_FORMAT, "the page is truncated inside the snapshot");
     if (value_find(at, end))
         return vs_fail(err, VS_E_UNSUPPORTED,
                        "the page holds several snapshots; import the files themselves");

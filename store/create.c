@@ -43,9 +43,9 @@ static char *text_join(const char *a, const char *b)
 
 static enum vs_status fail_exists(const char *path, struct vs_error *err)
 {
-    return vs_fail(err, VS_E_EXISTS,
-                   "%s: there is a file already; choose another name, or say --force to replace it",
-                   path);
+    return vs_fail(
+        err, VS_E_EXISTS,
+        "%s: the file exists already; choose another name, or give --force to replace it", path);
 }
 
 static enum vs_status fail_errno(const char *path, struct vs_error *err)
@@ -73,8 +73,8 @@ static enum vs_status fail_write(const char *path, struct vs_error *err)
         return vs_fail(err, VS_E_IO,
                        "%s: the disk is full; free some space, or write to another disk", path);
     return vs_fail(err, VS_E_IO,
-                   "%s: no more can be written to it: %s; files may not be larger here (`ulimit "
-                   "-f`), or the disk fails; write to another place",
+                   "%s: writing failed: %s; the limit on file sizes is reached (`ulimit -f`), or "
+                   "the disk fails; write to another folder",
                    path, strerror(errno));
 }
 

@@ -83,7 +83,7 @@ enum vs_status sto_db_length_check(const struct sto_db *db, struct vs_error *err
 
     if (stat(db->path, &st) == 0 && should > (uint64_t)st.st_size)
         return vs_fail(err, VS_E_DAMAGED,
-                       "%s: the trace is cut off: %" PRIu64 " of %" PRIu64
+                       "%s: the trace is truncated: %" PRIu64 " of %" PRIu64
                        " bytes are there; copy it again, or record again",
                        db->path, (uint64_t)st.st_size, should);
     return VS_OK;
@@ -111,15 +111,15 @@ enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
     if (cause == EFBIG ||
         (code == SQLITE_IOERR_WRITE && !cause)) /* a rollback may have cleared it */
         return vs_fail(err, VS_E_IO,
-                       "%s: no more can be written to it: the disk fails, or files may not be "
-                       "larger here (`ulimit -f`); write to another place",
+                       "%s: writing failed: the disk fails, or the limit on file sizes is reached "
+                       "(`ulimit -f`); write to another folder",
                        db->path);
     if (code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY)
-        return vs_fail(err, VS_E_IO,
-                       "%s: its recorder was killed while it wrote, and undoing that needs leave "
-                       "to write here; "
-                       "copy the file and %s-journal to a folder of yours",
-                       db->path, db->path);
+        return vs_fail(
+            err, VS_E_IO,
+            "%s: its recorder was killed while it wrote, and undoing that needs permission to "
+            "write here; copy the file and %s-journal to a folder of yours",
+            db->path, db->path);
     switch (code & 0xff) {
     case SQLITE_NOTADB:
         return vs_fail(

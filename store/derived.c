@@ -29,7 +29,7 @@ enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **byte
 
     rc = sqlite3_blob_open(db->handle, "main", "derived", "data", (sqlite3_int64)id, 0, &blob);
     if (rc == SQLITE_ERROR) /* no such row, or no such table */
-        st = vs_fail(err, VS_E_NOT_FOUND, "%s: nothing derived is kept there", db->path);
+        st = vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no stored index", db->path);
     else if (rc != SQLITE_OK)
         st = sto_db_fail(db, err);
     if (st)
@@ -69,7 +69,7 @@ enum vs_status sto_derived_begin(const char *path, struct sto_derived_writer **o
     sqlite3_busy_timeout(w->db.handle, 0);
     if (sqlite3_exec(w->db.handle, "PRAGMA cache_spill = 0; BEGIN IMMEDIATE", NULL, NULL, NULL)) {
         st = (sqlite3_errcode(w->db.handle) & 0xff) == SQLITE_BUSY
-                 ? vs_fail(err, VS_E_STOPPED, "%s: it is being written by someone else", path)
+                 ? vs_fail(err, VS_E_STOPPED, "%s: another process is writing it", path)
                  : sto_db_fail(&w->db, err);
         goto out;
     }

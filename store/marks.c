@@ -36,7 +36,7 @@ enum vs_status sto_marks_each(struct sto_reader *r, sto_mark_fn *each, void *use
 static enum vs_status fail(const struct sto_db *db, const char *path, struct vs_error *err)
 {
     if ((sqlite3_errcode(db->handle) & 0xff) == SQLITE_BUSY)
-        return vs_fail(err, VS_E_STOPPED, "%s: it is being written by someone else", path);
+        return vs_fail(err, VS_E_STOPPED, "%s: another process is writing it", path);
     return sto_db_fail(db, err);
 }
 

@@ -23,11 +23,11 @@ static enum vs_status statement_get(const struct sto_db *db, const char *sql, sq
         return vs_fail(err, VS_E_USAGE, "sql: %s", sqlite3_errmsg(db->handle));
     if (!*out)
         return vs_fail(err, VS_E_USAGE,
-                       "sql: there is no statement in it; try \"select * from meta\"");
+                       "sql: the text has no statement; try \"select * from meta\"");
     if (rest[strspn(rest, " \t\r\n;")])
-        return vs_fail(err, VS_E_USAGE, "sql: one statement at a time");
+        return vs_fail(err, VS_E_USAGE, "sql: give one statement at a time");
     if (!sqlite3_stmt_readonly(*out))
-        return vs_fail(err, VS_E_USAGE, "sql: a trace is only read; select is what works here");
+        return vs_fail(err, VS_E_USAGE, "sql: a trace can only be read; give a select statement");
     return VS_OK;
 }
 

@@ -162,7 +162,7 @@ static enum vs_status task_take(const struct sto_db *db, sqlite3_stmt *stmt, voi
     while (task.kind < STO_TASK_KIND_COUNT && strcmp(KINDS[task.kind], kind) != 0)
         task.kind++;
     if (task.kind == STO_TASK_KIND_COUNT)
-        return vs_fail(err, VS_E_DAMAGED, "%s: a device does nothing that is called `%s`", db->path,
+        return vs_fail(err, VS_E_DAMAGED, "%s: there is no kind of GPU work called `%s`", db->path,
                        kind);
     ((sto_task_fn *)each)(user, &task);
     return VS_OK;

@@ -56,7 +56,7 @@ static void do_goto(struct tui_app *app, const char *words)
     uint64_t seq = strtoull(words, &end, 10);
 
     if (!*words || *end)
-        tui_app_fail(app, "`:goto N` needs the number of an event");
+        tui_app_fail(app, "`:goto N` needs an event number");
     else
         tui_app_go(app, seq, true);
 }
@@ -154,7 +154,7 @@ static void do_ignore(struct tui_app *app, const char *words)
     if (!b)
         return;
     if (end == times || *end) {
-        tui_app_fail(app, "`:ignore N TIMES` wants how many hits of breakpoint N to ignore");
+        tui_app_fail(app, "`:ignore N TIMES` needs the number of hits of breakpoint N to ignore");
         return;
     }
     b->ignore = n;

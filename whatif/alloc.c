@@ -322,11 +322,12 @@ static enum vs_status toggles_check(const struct vs_toggles *set, struct vs_erro
     for (int i = 0; set && i < VS_TOGGLE_COUNT; i++)
         if (vs_toggles_is_set(set, (enum vs_toggle)i) && i != VS_TOGGLE_ALLOC_CONF &&
             i != VS_TOGGLE_TARGET)
-            return vs_fail(err, VS_E_UNSUPPORTED,
-                           "this trace has no net (it was imported), so `%s` cannot be tried on "
-                           "it; alloc-conf and target, which need only its requests, can. Record "
-                           "the net itself to ask for the others",
-                           vs_toggle_info((enum vs_toggle)i)->name);
+            return vs_fail(
+                err, VS_E_UNSUPPORTED,
+                "this trace has no net (it was imported), so `%s` cannot be tried on "
+                "it; alloc-conf and target, which need only its requests, can. To try other "
+                "toggles, record the net itself",
+                vs_toggle_info((enum vs_toggle)i)->name);
     return VS_OK;
 }
 

@@ -42,7 +42,7 @@ static enum vs_status options_check(const struct cli_args *args, struct options 
     *out = (struct options){.json = cli_args_has(args, "json")};
     if (capacity && (!vs_bytes_parse(capacity, &out->capacity) || out->capacity == 0))
         return vs_fail(err, VS_E_USAGE,
-                       "advise: --capacity cannot be `%s`; a size like 24G or 800M is right",
+                       "advise: --capacity cannot be `%s`; give a size such as 24G or 800M",
                        capacity);
     if (cli_args_has(args, "points") && !cli_args_has(args, "curve"))
         return vs_fail(err, VS_E_USAGE, "advise: --points is for --curve");

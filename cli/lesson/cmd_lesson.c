@@ -213,7 +213,7 @@ static int tui_run(const struct cli_args *args, const struct cli_lesson_folder *
     struct vs_error err = VS_ERROR_INIT;
 
     if (!args->positional_count)
-        (void)vs_fail(&err, VS_E_USAGE, "lesson: --tui opens one lesson; say which");
+        (void)vs_fail(&err, VS_E_USAGE, "lesson: --tui opens one lesson; give its number");
     else if (!lesson_find(folder, args->positionals[0], &lesson, &err) &&
              !cli_screen_read(args, &screen, &err))
         return cli_lesson_tui(lesson, folder, &screen);

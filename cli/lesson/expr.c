@@ -36,7 +36,8 @@ static double either(struct reader *r);
 static double fail(struct reader *r, const char *expected)
 {
     if (!r->st)
-        r->st = vs_fail(r->err, VS_E_SYNTAX, "`%s`: %s before `%s`", r->text, expected, r->at);
+        r->st =
+            vs_fail(r->err, VS_E_SYNTAX, "`%s`: expected %s before `%s`", r->text, expected, r->at);
     return 0.0;
 }
 
@@ -162,7 +163,7 @@ static double product(struct reader *r)
             const double by = factor(r);
 
             if (!r->st && by == 0.0)
-                return fail(r, "a division by 0");
+                return fail(r, "a divisor other than 0");
             value /= by;
         } else {
             break;
@@ -247,7 +248,7 @@ enum vs_status cli_expr_value(const char *text, const char *star, cli_expr_figur
     *out = either(&r);
     blanks(&r);
     if (!r.st && *r.at)
-        (void)fail(&r, "the end, or an operator,");
+        (void)fail(&r, "an operator or the end");
     return r.st;
 }
 

@@ -92,7 +92,8 @@ static enum vs_status moved(const struct cli_lesson_runs *runs, const struct cli
         return VS_OK;
     word_of(&args.list[0], name);
     *out = (double)rpl_traffic_of(&run->traffic, run->trace, name);
-    return *out > 0.0 ? VS_OK : vs_fail(err, VS_E_NOT_FOUND, "no op `%s` moved anything", name);
+    return *out > 0.0 ? VS_OK
+                      : vs_fail(err, VS_E_NOT_FOUND, "no op `%s` transferred any bytes", name);
 }
 
 static enum vs_status category(const struct cli_lesson_runs *runs,
@@ -300,7 +301,7 @@ enum vs_status cli_lesson_figure_of(void *user, const char *name, const struct c
             return vs_fail(err, VS_E_NOT_FOUND, "%s: there is no run `%.*s`", name,
                            (int)args[0].len, args[0].text);
         if (count - 1 < FIGURES[i].fewest || count - 1 > FIGURES[i].most)
-            return vs_fail(err, VS_E_VALUE, "%s: not of %zu arguments", name, count);
+            return vs_fail(err, VS_E_VALUE, "%s: it does not take %zu arguments", name, count);
         return FIGURES[i].fn(runs, &runs->runs[run], (struct args){args + 1, count - 1}, out, err);
     }
     return vs_fail(err, VS_E_NOT_FOUND, "there is no figure `%s`", name);

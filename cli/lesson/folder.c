@@ -70,7 +70,8 @@ static enum vs_status lesson_add(struct cli_lesson_folder *out, const char *name
         st = cli_lesson_parse(vs_text_get(&shown), file.text, file.len, lesson, err);
     }
     if (!st && strtoul(name, NULL, 10) != lesson->number)
-        st = vs_fail(err, VS_E_FORMAT, "lessons/%s: this is lesson %u by its first line", name,
+        st = vs_fail(err, VS_E_FORMAT,
+                     "lessons/%s: its first line has the number %u; name the file after it", name,
                      lesson->number);
     cli_netfile_release(&file);
     vs_text_release(&path);

@@ -72,7 +72,7 @@ static enum vs_status item_next(struct parser *p, struct item *out)
     key_len = strcspn(vs_text_get(&all), " :");
     if (!colon || !key_len) {
         vs_text_release(&all);
-        return fail_at(p, out->line, "a line of the head is `# key: text`", NULL);
+        return fail_at(p, out->line, "a line of the header must be `# key: text`", NULL);
     }
     out->key = vs_arena_strndup(p->out->arena, vs_text_get(&all), key_len);
     out->argument =
@@ -91,7 +91,7 @@ static enum vs_status lesson_key(struct parser *p, const struct item *item)
     p->out->number = (unsigned)strtoul(item->text, &end, 10);
     p->out->title = trimmed(p->out, end, strlen(end));
     if (!p->out->number || !*p->out->title)
-        return fail_at(p, item->line, "a lesson has a number and a title", NULL);
+        return fail_at(p, item->line, "a lesson must have a number and a title", NULL);
     return VS_OK;
 }
 
@@ -103,7 +103,8 @@ static enum vs_status run_word(struct parser *p, const struct item *item,
 
     if (!strchr(word, '=')) {
         if (run->net || !ending || strcmp(ending, ".py") != 0)
-            return fail_at(p, item->line, "a run has a net and NAME=VALUE, not", word);
+            return fail_at(p, item->line, "a run takes one net file and settings NAME=VALUE, not",
+                           word);
         run->net = word;
         return VS_OK;
     }
@@ -133,7 +134,8 @@ static enum vs_status run_key(struct parser *p, const struct item *item)
     if (lesson->run_count == CLI_LESSON_RUNS_MAX)
         return fail_at(p, item->line, "too many runs", NULL);
     if (!*item->argument || !colon)
-        return fail_at(p, item->line, "a run is `# run NAME: [NET] [NAME=VALUE] : LABEL`", NULL);
+        return fail_at(p, item->line, "a run must be `# run NAME: [NET] [NAME=VALUE] : LABEL`",
+                       NULL);
     if (cli_lesson_run_find(lesson, item->argument, strlen(item->argument)) < lesson->run_count)
         return fail_at(p, item->line, "there are two runs", item->argument);
     run = &lesson->runs[lesson->run_count++];
@@ -161,9 +163,9 @@ static enum vs_status figure_add(struct parser *p, const struct item *item,
     const char *as = strstr(item->text, " as ");
 
     if (*count == CLI_LESSON_LIST_MAX)
-        return fail_at(p, item->line, "too many of the key", item->key);
+        return fail_at(p, item->line, "too many lines of the key", item->key);
     if (!*item->argument || !*item->text)
-        return fail_at(p, item->line, "a figure has a label and an expression", NULL);
+        return fail_at(p, item->line, "a figure must have a label and an expression", NULL);
     list[(*count)++] = (struct cli_lesson_figure){
         .label = item->argument,
         .expr = trimmed(p->out, item->text, as ? (size_t)(as - item->text) : strlen(item->text)),
@@ -199,15 +201,17 @@ static enum vs_status case_key(struct parser *p, const struct item *item)
             (struct cli_lesson_case){.condition = item->text, .line = item->line};
     } else if (strcmp(item->key, "verdict") == 0 && last && !last->verdict) {
         if (!is_verdict(item->text))
-            return fail_at(p, item->line,
-                           "a verdict is `true`, `true when …`, `not true …` or `no longer true "
-                           "since PyTorch …`, not",
-                           item->text);
+            return fail_at(
+                p, item->line,
+                "a verdict must be `true`, `true when …`, `not true …` or `no longer true "
+                "since PyTorch …`, not",
+                item->text);
         last->verdict = item->text;
     } else if (strcmp(item->key, "text") == 0 && last && last->verdict && !last->text) {
         last->text = item->text;
     } else {
-        return fail_at(p, item->line, "a case is `if`, `verdict` and `text`, in this order", NULL);
+        return fail_at(p, item->line, "a case must be `if`, `verdict` and `text`, in this order",
+                       NULL);
     }
     return VS_OK;
 }
@@ -218,7 +222,7 @@ static enum vs_status item_use(struct parser *p, const struct item *item)
     const char *key = item->key;
 
     if (!lesson->number && strcmp(key, "lesson") != 0)
-        return fail_at(p, item->line, "the first line is `# lesson: N TITLE`", NULL);
+        return fail_at(p, item->line, "the first line must be `# lesson: N TITLE`", NULL);
     if (strcmp(key, "lesson") == 0)
         return lesson_key(p, item);
     if (strcmp(key, "run") == 0)
@@ -236,7 +240,7 @@ static enum vs_status item_use(struct parser *p, const struct item *item)
     else if (strcmp(key, "picture") == 0)
         lesson->is_whole = strcmp(item->text, "all") == 0;
     else
-        return fail_at(p, item->line, "a lesson has no key", key);
+        return fail_at(p, item->line, "a lesson cannot have the key", key);
     return VS_OK;
 }
 
@@ -255,7 +259,7 @@ static enum vs_status whole_check(struct parser *p)
         missing = "# run after: …";
     else if (!lesson->case_count || !lesson->cases[lesson->case_count - 1].text)
         missing = "# if: …, # verdict: …, # text: …";
-    return missing ? fail_at(p, p->line, "the lesson has no", missing) : VS_OK;
+    return missing ? fail_at(p, p->line, "the lesson lacks", missing) : VS_OK;
 }
 
 enum vs_status cli_lesson_parse(const char *name, const char *text, size_t len,

@@ -122,7 +122,7 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
     *out = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno)
         return vs_fail(err, VS_E_USAGE,
-                       "record: --seed cannot be `%s`; a number from 0 to 2^64 - 1 is right", text);
+                       "record: --seed cannot be `%s`; give a number from 0 to 2^64 - 1", text);
     return VS_OK;
 }
 
@@ -176,7 +176,7 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
     plan->force = cli_args_has(args, "force");
     if (capacity && (!vs_bytes_parse(capacity, &plan->capacity) || !plan->capacity))
         return vs_fail(err, VS_E_USAGE,
-                       "record: --capacity cannot be `%s`; a size such as 8G or 512M is right",
+                       "record: --capacity cannot be `%s`; give a size such as 8G or 512M",
                        capacity);
     if (seed) {
         enum vs_status st = seed_get(seed, &plan->seed, err);

@@ -178,8 +178,8 @@ void cli_driver_move(struct cli_driver_file *file, const char *path)
     if (is_written(file) || strcmp(file->path, path) == 0)
         return;
     if (access(path, F_OK) == 0 || rename(file->path, path) != 0) {
-        fprintf(stderr, "vramscope: %s: keeps this name instead of %s: %s\n", file->path, path,
-                access(path, F_OK) == 0 ? "it exists already" : strerror(errno));
+        fprintf(stderr, "vramscope: %s: cannot be renamed to %s, so it keeps this name: %s\n",
+                file->path, path, access(path, F_OK) == 0 ? "it exists already" : strerror(errno));
         return;
     }
     vs_free(file->path);

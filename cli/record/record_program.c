@@ -61,12 +61,12 @@ static enum vs_status options_check(const struct cli_args *args, struct vs_error
 
     for (size_t i = 0; i < sizeof(OF_NETS) / sizeof(OF_NETS[0]); i++)
         if (cli_args_has(args, OF_NETS[i]))
-            return vs_fail(err, VS_E_USAGE, "record: --%s is for nets; a program has its own ways",
-                           OF_NETS[i]);
+            return vs_fail(err, VS_E_USAGE,
+                           "record: --%s is for net files; a program sets it itself", OF_NETS[i]);
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
         if (vs_toggles_is_set(&args->toggles, (enum vs_toggle)i))
             return vs_fail(err, VS_E_USAGE,
-                           "record: --%s is for nets; how a program trains is written in it",
+                           "record: --%s is for net files; change the program itself",
                            vs_toggle_info((enum vs_toggle)i)->name);
     return VS_OK;
 }
@@ -213,7 +213,7 @@ static void say_python(const struct job *job)
         fprintf(
             stderr,
             "vramscope: with -%c Python does not load the module that switches PyTorch's memory "
-            "history on: it is not recorded\n",
+            "history on, so the history is not recorded\n",
             letter);
 }
 
@@ -332,7 +332,7 @@ static void process_collect(const struct job *job, const struct cli_process *p,
     say_driver(job, driver, p);
     if (!p->name && !p->trace)
         fprintf(stderr,
-                "vramscope: pid %ld used CUDA, and nothing of it was recorded; it has no trace\n",
+                "vramscope: pid %ld used CUDA, but nothing was recorded, so it has no trace\n",
                 (long)p->pid);
     vs_text_release(&driver_traces);
 }
@@ -356,7 +356,7 @@ static void say_words(const struct cli_driver *driver)
 
         fprintf(stderr, "vramscope: pid %ld: %s%s", (long)word->pid, word->kind, word->text);
         if (word->times > 1)
-            fprintf(stderr, " (and %zu more of this)", word->times - 1);
+            fprintf(stderr, " (and %zu more like this)", word->times - 1);
         fputc('\n', stderr);
     }
 }

@@ -49,7 +49,7 @@ NATIVE(b_print)
             continue;
         if ((strcmp(name, "sep") != 0 && strcmp(name, "end") != 0) ||
             (v.kind != LANG_STR && v.kind != LANG_NONE))
-            return lang_fail(vm, VS_E_TYPE, "print() takes sep=, end= and flush= as keywords");
+            return lang_fail(vm, VS_E_TYPE, "print() takes only the keywords sep, end and flush");
         if (v.kind == LANG_STR)
             *(name[0] == 's' ? &sep : &end) = v.as.str->text;
     }
@@ -183,7 +183,7 @@ static bool attribute_name(struct lang_vm *vm, const char *function, struct lang
                            struct lang_string **out)
 {
     if (v.kind != LANG_STR)
-        return lang_fail(vm, VS_E_TYPE, "%s(): the name of an attribute is a string, not `%s`",
+        return lang_fail(vm, VS_E_TYPE, "%s(): the name of an attribute must be a string, not `%s`",
                          function, lang_type_name(vm, v));
     *out = lang_intern_str(vm, v.as.str);
     return true;
@@ -278,7 +278,7 @@ NATIVE(b_issubclass)
     if (!lang_args_exact(vm, call, "issubclass", 2))
         return false;
     if (call->args[0].kind != LANG_CLASS)
-        return lang_fail(vm, VS_E_TYPE, "issubclass() needs a class first");
+        return lang_fail(vm, VS_E_TYPE, "the first argument of issubclass() must be a class");
     if (!any_class(vm, "issubclass", call->args[1], lang_none(), call->args[0].as.cls, &yes))
         return false;
     *out = lang_bool(yes);

@@ -98,7 +98,7 @@ METHOD(dict_pop)
     if (lang_is_bound(*out))
         return true;
     if (call->arg_count < 3)
-        return lang_fail(vm, VS_E_VALUE, "KeyError: pop() of a key that is not there");
+        return lang_fail(vm, VS_E_VALUE, "KeyError: pop() of a key that is not in the dict");
     *out = lang_keep(call->args[2]);
     return true;
 }

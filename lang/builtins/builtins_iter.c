@@ -85,7 +85,7 @@ NATIVE(b_enumerate)
     if (!LANG_ARGS(vm, call, "enumerate", 1, a, "iterable", "start"))
         return false;
     if (lang_is_bound(a[1]) && !lang_is_int(a[1]))
-        return lang_fail(vm, VS_E_TYPE, "enumerate(): `start` is an integer");
+        return lang_fail(vm, VS_E_TYPE, "enumerate(): `start` must be an integer");
     if (!lang_iter_of(vm, a[0], &source))
         return false;
     it = lang_iter_new(vm, LANG_ITER_ENUMERATE, source);
@@ -288,7 +288,7 @@ static bool min_or_max(struct lang_vm *vm, const struct lang_call *call, bool gr
             return lang_fail(vm, VS_E_TYPE, "%s() has no parameter `%s`", function, name);
     }
     if (call->arg_count == 0)
-        return lang_fail(vm, VS_E_TYPE, "%s() needs something to compare", function);
+        return lang_fail(vm, VS_E_TYPE, "%s() needs at least one argument", function);
     if (call->arg_count == 1) {
         if (!lang_iter_of(vm, call->args[0], &it))
             return false;
@@ -304,7 +304,7 @@ static bool min_or_max(struct lang_vm *vm, const struct lang_call *call, bool gr
     lang_drop(vm, it);
     if (ok && !lang_is_bound(*out)) {
         if (!lang_is_bound(fallback))
-            return lang_fail(vm, VS_E_VALUE, "%s() of nothing", function);
+            return lang_fail(vm, VS_E_VALUE, "%s() of an empty iterable", function);
         *out = lang_keep(fallback);
     }
     return ok;

@@ -68,7 +68,7 @@ METHOD(list_insert)
     if (!list_self(vm, call, 3, &l))
         return false;
     if (!lang_is_int(call->args[1]))
-        return lang_fail(vm, VS_E_TYPE, "insert(): the index is an integer");
+        return lang_fail(vm, VS_E_TYPE, "insert(): the index must be an integer");
     at = call->args[1].as.i;
     if (at < 0)
         at = at + l->count < 0 ? 0 : at + l->count;
@@ -87,7 +87,7 @@ METHOD(list_pop)
     if (!list_self(vm, call, call->arg_count == 2 ? 2 : 1, &l))
         return false;
     if (call->arg_count == 2 && !lang_is_int(call->args[1]))
-        return lang_fail(vm, VS_E_TYPE, "pop(): the index is an integer");
+        return lang_fail(vm, VS_E_TYPE, "pop(): the index must be an integer");
     if (call->arg_count == 2)
         at = call->args[1].as.i;
     if (at < 0)
@@ -184,7 +184,7 @@ METHOD(seq_index)
     if (!find(vm, call, &at, &count))
         return false;
     if (at < 0)
-        return lang_fail(vm, VS_E_VALUE, "index(): the value is not there");
+        return lang_fail(vm, VS_E_VALUE, "index(): the value is not in the list");
     *out = lang_int(at);
     return true;
 }
@@ -208,7 +208,7 @@ METHOD(list_remove)
     if (!find(vm, call, &at, &count))
         return false;
     if (at < 0)
-        return lang_fail(vm, VS_E_VALUE, "remove(): the value is not there");
+        return lang_fail(vm, VS_E_VALUE, "remove(): the value is not in the list");
     lang_drop(vm, lang_list_pop(vm, call->args[0].as.list, (uint32_t)at));
     *out = lang_none();
     return true;

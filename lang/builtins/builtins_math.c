@@ -49,7 +49,7 @@ NATIVE(m_unary)
     x = lang_number(call->args[0]);
     y = u->f(x);
     if ((isnan(y) && !isnan(x)) || (isinf(y) && isfinite(x)))
-        return lang_fail(vm, VS_E_VALUE, "%s(%g) is not defined or too large", call->builtin->name,
+        return lang_fail(vm, VS_E_VALUE, "%s(%g) is undefined or too large", call->builtin->name,
                          x);
     *out = lang_float(y);
     return true;
@@ -85,7 +85,7 @@ NATIVE(m_log)
     if (call->arg_count == 2)
         base = lang_number(call->args[1]);
     if (x <= 0.0 || (call->arg_count == 2 && (base <= 0.0 || base == 1.0)))
-        return lang_fail(vm, VS_E_VALUE, "math.log(%g) is not defined", x);
+        return lang_fail(vm, VS_E_VALUE, "math.log(%g) is undefined", x);
     *out = lang_float(call->arg_count == 2 ? log(x) / log(base) : log(x));
     return true;
 }
@@ -98,7 +98,7 @@ NATIVE(m_pow)
         return false;
     y = pow(lang_number(call->args[0]), lang_number(call->args[1]));
     if (!isfinite(y))
-        return lang_fail(vm, VS_E_VALUE, "math.pow() is not defined there, or too large");
+        return lang_fail(vm, VS_E_VALUE, "math.pow(): the result is undefined or too large");
     *out = lang_float(y);
     return true;
 }

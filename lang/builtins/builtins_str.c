@@ -66,7 +66,7 @@ METHOD(str_split)
 
         if (sep->len == 0) {
             lang_drop_obj(vm, list);
-            return lang_fail(vm, VS_E_VALUE, "split() by an empty string");
+            return lang_fail(vm, VS_E_VALUE, "split(): the separator must not be empty");
         }
         while (left-- > 0 && (hit = strstr(at, sep->text)) != NULL) {
             add_part(vm, list, at, (size_t)(hit - at));

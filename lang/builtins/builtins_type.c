@@ -193,7 +193,7 @@ static bool add_pairs(struct lang_vm *vm, struct lang_dict *dict, struct lang_va
         if (lang_items(pair, &items, &count) && count == 2)
             ok = lang_dict_store(vm, dict, items[0], lang_keep(items[1]));
         else
-            ok = lang_fail(vm, VS_E_VALUE, "a dict is made of pairs of key and value");
+            ok = lang_fail(vm, VS_E_VALUE, "a dict needs pairs of key and value");
         lang_drop(vm, pair);
     }
     lang_drop(vm, it);
@@ -309,11 +309,11 @@ static bool super_of_frame(struct lang_vm *vm, struct lang_value *cls, struct la
     uint32_t slot = f != NULL ? f->code->code->class_cell : LANG_NO_SLOT;
 
     if (slot == LANG_NO_SLOT || f->code->code->positional_count == 0)
-        return lang_fail(vm, VS_E_TYPE, "super() without arguments works in methods only");
+        return lang_fail(vm, VS_E_TYPE, "super() without arguments works only in methods");
     *cls = f->slots[slot].as.cell->value;
     *self = f->slots[0].kind == LANG_CELL ? f->slots[0].as.cell->value : f->slots[0];
     if (!lang_is_bound(*cls) || !lang_is_bound(*self))
-        return lang_fail(vm, VS_E_NAME, "super(): the class or the object is not there any more");
+        return lang_fail(vm, VS_E_NAME, "super(): the class or the object has been deleted");
     return true;
 }
 
@@ -332,7 +332,7 @@ NATIVE(make_super)
         cls = call->args[0];
         self = call->args[1];
         if (cls.kind != LANG_CLASS)
-            return lang_fail(vm, VS_E_TYPE, "super(): the first argument is a class");
+            return lang_fail(vm, VS_E_TYPE, "super(): the first argument must be a class");
     }
     s = lang_obj_new(vm, LANG_SUPER, sizeof(*s));
     s->after = lang_keep(cls).as.cls;

@@ -72,7 +72,7 @@ bool lang_context_decorate(struct lang_vm *vm, struct lang_value *at, uint32_t a
     if (arg_count != 1 || kw->count != 0 ||
         (at[1].kind != LANG_FUNCTION && at[1].kind != LANG_BUILTIN && at[1].kind != LANG_METHOD))
         return lang_fail(vm, VS_E_TYPE,
-                         "a context is entered with `with`, or decorates a function");
+                         "use a context with `with` or as a decorator of a function");
     if (at[0]
             .as.context
             ->acted) { /* it is only used as a decorator, so its immediate effect is undone */

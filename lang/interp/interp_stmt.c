@@ -225,7 +225,7 @@ static bool exec_assert(struct lang_vm *vm, struct lang_frame *f, const struct l
         return true;
     f->at = s->u.assertion.test;
     if (s->u.assertion.message == NULL)
-        return lang_fail(vm, VS_E_RAISED, "the assertion does not hold");
+        return lang_fail(vm, VS_E_RAISED, "the assertion failed");
     if (!lang_eval(vm, f, s->u.assertion.message) || !lang_to_str(vm, vm->sp[-1], &text))
         return false;
     f->at = s->u.assertion.test;

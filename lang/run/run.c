@@ -58,10 +58,10 @@ static enum vs_status default_apply(struct lang_run_state *run, const struct lan
     enum vs_status st;
 
     if (key == NULL)
-        return vs_fail(err, VS_E_VALUE, "%s: a key of `defaults` is not a string", file);
+        return vs_fail(err, VS_E_VALUE, "%s: the keys of `defaults` must be strings", file);
     if (strcmp(key, "lr") == 0) {
         if (!lang_is_number(entry->value))
-            return vs_fail(err, VS_E_VALUE, "%s: defaults: lr is not a number", file);
+            return vs_fail(err, VS_E_VALUE, "%s: defaults: lr must be a number", file);
         *lr = lang_number(entry->value);
         return VS_OK;
     }
@@ -69,8 +69,8 @@ static enum vs_status default_apply(struct lang_run_state *run, const struct lan
     if (vs_toggle_find(name, &toggle) && vs_toggles_is_set(&run->result->toggles, toggle))
         return VS_OK; /* set explicitly */
     if (!default_text(entry->value, text, sizeof(text)))
-        return vs_fail(err, VS_E_VALUE, "%s: defaults: %s is neither a word nor a whole number",
-                       file, key);
+        return vs_fail(err, VS_E_VALUE, "%s: defaults: %s must be a string or an integer", file,
+                       key);
     st = vs_toggles_set_named(&run->result->toggles, name, text, err);
     if (st)
         vs_error_prefix(err, "%s: defaults", file);
@@ -137,7 +137,7 @@ static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
     uint32_t at = 0;
 
     if (lang_is_bound(defaults) && defaults.kind != LANG_DICT)
-        st = vs_fail(err, VS_E_VALUE, "%s: `defaults` is not a dict", run->settings->file_name);
+        st = vs_fail(err, VS_E_VALUE, "%s: `defaults` must be a dict", run->settings->file_name);
     while (!st && defaults.kind == LANG_DICT) {
         const struct lang_entry *entry = lang_dict_next(defaults.as.dict, &at);
 

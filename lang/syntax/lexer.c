@@ -217,12 +217,12 @@ static void fail_char(struct lexer *lx)
     struct lang_span span = lexer_span(lx, lx->pos, lx->pos + n);
 
     if (c == '$' || c == '?' || c == '`')
-        lexer_fail(lx, span, NULL, "`%c` means nothing in Python", (int)c);
+        lexer_fail(lx, span, NULL, "`%c` is not valid in Python", (int)c);
     else if (c < 0x80)
         lexer_fail(lx, span, NULL, "an invisible character (U+%04X)", c);
     else
         lexer_fail(lx, span, "write names in plain letters and quotes as ' or \"",
-                   "the character U+%04X cannot stand here", c);
+                   "the character U+%04X is not valid here", c);
 }
 
 /* ---- names and operators ---- */
@@ -295,8 +295,8 @@ void lexer_open(struct lexer *lx, enum lang_token_kind kind)
     const struct lang_token *token;
 
     if (lx->bracket_count == LANG_MAX_NESTING) {
-        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), "give parts of it names of their own",
-                   "too many brackets inside each other");
+        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), "assign parts of it to variables",
+                   "brackets are nested too deeply");
         return;
     }
     token = lexer_emit(lx, kind, lx->pos, lx->pos + 1);
@@ -313,12 +313,13 @@ void lexer_close(struct lexer *lx, enum lang_token_kind kind)
         lx->bracket_count ? &lx->brackets[lx->bracket_count - 1] : NULL;
 
     if (!last) {
-        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL, "`%c` closes nothing", close);
+        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL, "`%c` has no opening bracket",
+                   close);
         return;
     }
     if (last->open != open) {
         lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL,
-                   "`%c` does not fit the `%c` opened in line %u", close, last->open,
+                   "`%c` does not match the `%c` opened in line %u", close, last->open,
                    last->span.line);
         return;
     }
@@ -374,7 +375,7 @@ static void operator_token(struct lexer *lx)
     if (kind == LANG_TOK_ERROR || kind == LANG_TOK_EXCLAM) {
         if (kind == LANG_TOK_EXCLAM)
             lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), "write `not`",
-                       "`!` means nothing here");
+                       "`!` is not valid here");
         else
             fail_char(lx);
         return;
@@ -408,7 +409,7 @@ static void join_line(struct lexer *lx)
 
     if (lexer_peek(lx, 1) != '\n')
         lexer_fail(lx, span, "a backslash joins two lines only as the last character of a line",
-                   "something follows the backslash");
+                   "a character follows the backslash");
     else if (lx->pos + 2 >= lx->len)
         lexer_fail(lx, span, NULL, "the file ends after a backslash");
     else
@@ -459,7 +460,7 @@ static void indent_to(struct lexer *lx, uint32_t col, uint32_t alt)
             fail_tabs(lx);
         } else if (lx->indent_count == LANG_MAX_BLOCKS) {
             lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos), "move inner blocks into functions",
-                       "too many blocks inside each other");
+                       "blocks are nested too deeply");
         } else {
             lx->indents[lx->indent_count].col = col;
             lx->indents[lx->indent_count++].alt = alt;
@@ -473,7 +474,7 @@ static void indent_to(struct lexer *lx, uint32_t col, uint32_t alt)
     }
     if (col != lx->indents[lx->indent_count - 1].col)
         lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos), NULL,
-                   "the indentation fits no block above");
+                   "the indentation matches no enclosing block");
     else if (alt != lx->indents[lx->indent_count - 1].alt)
         fail_tabs(lx);
 }

@@ -137,7 +137,7 @@ static void fail_unterminated(struct lexer *lx, const struct string_form *form)
                                                     : "'";
 
     lexer_fail(lx, span,
-               form->quote_len == 3 ? NULL : "a text over several lines stands in three quotes",
+               form->quote_len == 3 ? NULL : "a string over several lines needs three quotes",
                "the string has no closing %s", quotes);
 }
 
@@ -226,8 +226,7 @@ static void fstring_text(struct lexer *lx, const struct string_form *form, bool 
             lx->pos += 2;
         } else if (c == '}') {
             lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1),
-                       "a brace of the text is written twice: }}",
-                       "a `}` without `{` in an f-string");
+                       "write a brace of the text twice: }}", "a `}` without `{` in an f-string");
         } else {
             lx->pos++;
         }

@@ -75,14 +75,14 @@ void parser_unexpected(struct lang_parser *p, const char *wanted)
         return;
     }
     if (tok->kind == LANG_TOK_INDENT) {
-        parser_fail(p, tok->span, NULL, "this line is indented for no reason");
+        parser_fail(p, tok->span, NULL, "this line is indented without a reason");
         return;
     }
     if (p->last && p->last->kind == LANG_TOK_NAME && strcmp(p->last->name->text, "print") == 0 &&
         parser_starts_expr(p))
         hint = "print is a function: print(...)";
     else if (tok->kind == LANG_TOK_ASSIGN)
-        hint = "`==` compares, `=` assigns and stands alone";
+        hint = "write `==` to compare; `=` assigns and is a statement of its own";
     parser_fail(p, tok->span, hint, "expected %s, found %s", wanted, found_text(p, found));
 }
 
@@ -126,8 +126,8 @@ enum lang_token_kind parser_next_kind(const struct lang_parser *p)
 bool parser_enter(struct lang_parser *p)
 {
     if (p->nesting == LANG_MAX_NESTING) {
-        parser_fail(p, p->tok->span, "give parts of it names of their own",
-                    "too many expressions inside each other");
+        parser_fail(p, p->tok->span, "assign parts of it to variables",
+                    "expressions are nested too deeply");
         return false;
     }
     p->nesting++;
@@ -167,8 +167,8 @@ void parser_adopt(struct lang_parser *p, struct lang_expr *expr, const struct la
     if (!child || child->height < expr->height)
         return;
     if (child->height >= LANG_MAX_HEIGHT) {
-        parser_fail(p, expr->span, "give parts of it names of their own",
-                    "the expression has too many levels");
+        parser_fail(p, expr->span, "assign parts of it to variables",
+                    "the expression is nested too deeply");
         return;
     }
     expr->height = (uint16_t)(child->height + 1);

@@ -25,10 +25,10 @@ static void positional(struct lang_parser *p, struct arg_state *state, struct la
     struct lang_expr *arg;
 
     if (state->has_kwargs)
-        parser_fail(p, start, NULL, "a positional argument after **");
+        parser_fail(p, start, NULL, "a positional argument follows **");
     if (state->has_keyword && !is_starred && !p->failed)
-        parser_fail(p, start, "put it before the arguments with names",
-                    "a positional argument after one with a name");
+        parser_fail(p, start, "put it before the keyword arguments",
+                    "a positional argument follows a keyword argument");
     if (is_starred) {
         parser_advance(p);
         arg = parser_expr(p);
@@ -45,7 +45,8 @@ static void positional(struct lang_parser *p, struct arg_state *state, struct la
         state->has_bare_generator = true;
         state->generator = arg->span;
     } else if (parser_is(p, LANG_TOK_ASSIGN)) {
-        parser_fail(p, arg->span, "`==` compares", "only a name can stand before `=` in a call");
+        parser_fail(p, arg->span, "write `==` to compare",
+                    "only a name can stand before `=` in a call");
     }
     *out = arg;
 }
@@ -66,8 +67,8 @@ static void keyword(struct lang_parser *p, struct arg_state *state, struct lang_
     out->value = parser_expr(p);
     out->span = parser_span_from(p, start);
     if (parser_is(p, LANG_TOK_FOR))
-        parser_fail(p, out->value->span, "put it into brackets of its own",
-                    "a generator expression without brackets of its own");
+        parser_fail(p, out->value->span, "put it into parentheses of its own",
+                    "a generator expression without its own parentheses");
 }
 
 static void check_repeated(struct lang_parser *p, const struct lang_keyword *keywords,
@@ -137,7 +138,7 @@ void parser_args(struct lang_parser *p, struct lang_expr *call)
         is_single = false;
     }
     if (state.has_bare_generator && (!is_single || first))
-        parser_fail(p, state.generator, "put it into brackets of its own",
+        parser_fail(p, state.generator, "put it into parentheses of its own",
                     "a generator expression beside other arguments");
     parser_expect(p, LANG_TOK_RPAREN);
     call->u.call.args = parser_take_exprs(p, mark);
@@ -178,8 +179,8 @@ static void plain_param(struct lang_parser *p, struct param_state *state)
         param.default_value = parser_expr(p);
         state->has_default = true;
     } else if (state->has_default && state->kind == LANG_PARAM_POSITIONAL) {
-        parser_fail(p, param.span, "give it a default, too, or put it further left",
-                    "a parameter without a default after one that has one");
+        parser_fail(p, param.span, "give it a default, too, or put it before the others",
+                    "a parameter without a default follows one with a default");
     }
     parser_push(p, &param, sizeof(param));
 }

@@ -425,7 +425,7 @@ struct lang_expr *parser_named_expr(struct lang_parser *p)
     if (p->in_annotation)
         parser_refuse(p, PARSER_REFUSE_WALRUS_ANNOTATION, p->tok->span);
     if (!is_walrus)
-        parser_fail(p, target->span, NULL, "`:=` binds a plain name only");
+        parser_fail(p, target->span, NULL, "`:=` can only bind a plain name");
     else
         parser_check_bound(p, target->u.name.name, target->span);
     parser_advance(p);

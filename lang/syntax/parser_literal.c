@@ -145,7 +145,7 @@ static uint32_t hex_escape(struct lang_parser *p, uint32_t escape, uint32_t end,
     }
     if (value > 0x10FFFF) {
         parser_fail(p, lang_source_span(p->source, escape, escape + 2 + digits), NULL,
-                    "U+%X is no character", value);
+                    "U+%X is not a character", value);
         return 0;
     }
     if (value >= 0xD800 && value < 0xE000) {

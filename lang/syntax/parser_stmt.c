@@ -42,7 +42,7 @@ struct lang_block parser_block(struct lang_parser *p, const char *what, uint32_t
         return take_block(p, mark);
     }
     if (!parser_accept(p, LANG_TOK_INDENT)) {
-        parser_fail(p, p->tok->span, "write `pass` where there is nothing to do",
+        parser_fail(p, p->tok->span, "write `pass` for an empty block",
                     "expected an indented block after %s in line %u", what, line);
         return take_block(p, mark);
     }
@@ -247,7 +247,7 @@ static void statement(struct lang_parser *p)
     struct lang_stmt *stmt;
 
     if (parser_is(p, LANG_TOK_ELIF) || parser_is(p, LANG_TOK_ELSE))
-        parser_fail(p, p->tok->span, NULL, "`%s` without a block above that it belongs to",
+        parser_fail(p, p->tok->span, NULL, "`%s` has no matching block above",
                     lang_token_info((enum lang_token_kind)p->tok->kind)->text);
     stmt = compound(p);
     if (!stmt) {

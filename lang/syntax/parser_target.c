@@ -68,7 +68,7 @@ static void fail_target(struct lang_parser *p, const struct lang_expr *expr,
     const char *hint = NULL;
 
     if (use == PARSER_TARGET_ASSIGN && expr->kind != LANG_EXPR_STARRED)
-        hint = "a name, an attribute or an item can stand here; `==` compares";
+        hint = "a name, an attribute or an item can stand here; write `==` to compare";
     if (use == PARSER_TARGET_DEL)
         parser_fail(p, expr->span, NULL, "cannot delete %s", kind_text(expr));
     else if (use == PARSER_TARGET_ANNOTATE)
@@ -125,7 +125,7 @@ void parser_check_target(struct lang_parser *p, const struct lang_expr *expr,
     case LANG_EXPR_STARRED:
         if (use == PARSER_TARGET_ASSIGN) {
             parser_fail(p, expr->span, "write `*x, = ...` to collect everything in a list",
-                        "a starred target stands in a tuple or list");
+                        "a starred target must be in a tuple or list");
             return;
         }
         break;

@@ -86,8 +86,8 @@ static void bind_symbol(struct resolver *r, struct resolve_scope *scope, struct 
         sym->where = RESOLVE_IS_FREE;
         capture(r, scope, from, sym->name);
     } else if (sym->flags & RESOLVE_NONLOCAL) {
-        resolve_fail(r, sym->declared, "assign it in the function around first",
-                     "no function around has a variable `%s`", sym->name->text);
+        resolve_fail(r, sym->declared, "assign it in the enclosing function first",
+                     "no enclosing function has a variable `%s`", sym->name->text);
     }
 }
 

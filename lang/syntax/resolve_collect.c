@@ -173,7 +173,7 @@ static void named(struct collector *c, const struct lang_expr *expr)
 {
     if (c->scope->in_iter)
         resolve_fail(c->r, expr->span, "assign it on a line before",
-                     "`:=` inside what a comprehension loops over");
+                     "`:=` inside the iterable of a comprehension");
     else if (c->scope->is_comp)
         note_walrus(c, expr->u.named.target);
     visit(c, expr->u.named.value);

@@ -208,7 +208,7 @@ static bool give_gradients(struct lang_vm *vm, const struct custom *c, struct la
             out[i] = eng_ref(items[i].as.tensor);
         else if (items[i].kind != LANG_NONE)
             return lang_fail(vm, VS_E_TYPE,
-                             "backward of `%s` gave a `%s` where a tensor or None belongs",
+                             "backward of `%s` returned a `%s` instead of a tensor or None",
                              c->cls.as.cls->name->text, lang_type_name(vm, items[i]));
     }
     return true;

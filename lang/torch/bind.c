@@ -419,7 +419,7 @@ bool lang_op_failed(struct lang_vm *vm, enum eng_op_id id, const struct eng_arg 
     int count;
 
     if (eng_failed(vm->eng) == NULL)
-        return lang_fail(vm, VS_E_RAISED, "%s could not be done", eng_op_get(id)->name);
+        return lang_fail(vm, VS_E_RAISED, "%s failed", eng_op_get(id)->name);
     if (eng_failed(vm->eng)->status == VS_E_STOPPED)
         return lang_fail_engine(vm);
     (void)eng_failure_take(vm->eng, &err);

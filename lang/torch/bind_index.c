@@ -32,7 +32,7 @@ static bool slice_item(struct lang_vm *vm, const struct lang_slice *s, struct en
     out->stop = out->has_stop ? s->stop.as.i : INT64_MAX;
     out->step = s->step.kind != LANG_NONE ? s->step.as.i : 1;
     if (out->step <= 0)
-        return lang_fail_hint(vm, VS_E_VALUE, "use x.flip(dim) to turn a dimension round",
+        return lang_fail_hint(vm, VS_E_VALUE, "use x.flip(dim) to reverse a dimension",
                               "the step of a tensor's slice must be positive");
     return true;
 }
@@ -260,7 +260,8 @@ bool lang_tensor_from(struct lang_vm *vm, struct lang_value data, bool has_dtype
     if (vm->failed)
         return false;
     if (n.is_wrong)
-        return lang_fail(vm, VS_E_TYPE, "a tensor is made of numbers and nested lists of numbers");
+        return lang_fail(vm, VS_E_TYPE,
+                         "a tensor can only be made of numbers and nested lists of numbers");
     if (n.is_ragged)
         return lang_fail(vm, VS_E_SHAPE,
                          "the lists that make a tensor must have equal lengths at each level");

@@ -128,7 +128,7 @@ static bool autocast_context(struct lang_vm *vm, const struct lang_value *a, boo
     if (lang_is_bound(a[0]) && a[0].kind != LANG_NONE) {
         if (a[0].kind != LANG_DTYPE || (a[0].as.dtype != VS_F16 && a[0].as.dtype != VS_BF16))
             return lang_fail(vm, VS_E_VALUE,
-                             "autocast: `dtype` is torch.float16 or torch.bfloat16");
+                             "autocast: `dtype` must be torch.float16 or torch.bfloat16");
         dtype = a[0].as.dtype;
     }
     if (!is_device) {
@@ -152,7 +152,7 @@ static bool f_autocast(struct lang_vm *vm, const struct lang_call *call, struct 
     if (!LANG_ARGS(vm, call, "autocast", 1, a, "device_type", "dtype", "enabled", "cache_enabled"))
         return false;
     if (!lang_is_device(a[0], &on_host))
-        return lang_fail(vm, VS_E_VALUE, "autocast: the device is \"cuda\" or \"cpu\"");
+        return lang_fail(vm, VS_E_VALUE, "autocast: the device must be \"cuda\" or \"cpu\"");
     return autocast_context(vm, a + 1, !on_host, out);
 }
 
@@ -189,7 +189,8 @@ static bool f_is_autocast_enabled(struct lang_vm *vm, const struct lang_call *ca
     bool on_host = false;
 
     if (call->arg_count > 0 && !lang_is_device(call->args[0], &on_host))
-        return lang_fail(vm, VS_E_VALUE, "is_autocast_enabled: the device is \"cuda\" or \"cpu\"");
+        return lang_fail(vm, VS_E_VALUE,
+                         "is_autocast_enabled: the device must be \"cuda\" or \"cpu\"");
     *out = lang_bool(!on_host && eng_autocast_get(vm->eng).enabled);
     return true;
 }

@@ -340,7 +340,8 @@ static bool check_name(struct lang_vm *vm, struct lang_module_instance *m, struc
                        const struct lang_dict *own, struct lang_string **out)
 {
     if (name.kind != LANG_STR)
-        return lang_fail(vm, VS_E_TYPE, "a name is a string, not `%s`", lang_type_name(vm, name));
+        return lang_fail(vm, VS_E_TYPE, "a name must be a string, not `%s`",
+                         lang_type_name(vm, name));
     *out = lang_intern_str(vm, name.as.str);
     if ((*out)->len == 0 || strchr((*out)->text, '.') != NULL)
         return lang_fail(vm, VS_E_VALUE, "a name must not be empty or contain a dot: \"%s\"",
@@ -364,7 +365,7 @@ static bool m_register_buffer(struct lang_vm *vm, const struct lang_call *call,
         !check_name(vm, m, a[1], m->buffers, &name))
         return false;
     if (a[2].kind != LANG_TENSOR && a[2].kind != LANG_NONE)
-        return lang_fail(vm, VS_E_TYPE, "a buffer is a tensor or None, not `%s`",
+        return lang_fail(vm, VS_E_TYPE, "a buffer must be a tensor or None, not `%s`",
                          lang_type_name(vm, a[2]));
     put_slot(vm, m, m->buffers, name, a[2]);
     if (lang_is_bound(a[3]) && a[3].kind == LANG_BOOL && a[3].as.i == 0) {
@@ -389,7 +390,7 @@ static bool m_register_parameter(struct lang_vm *vm, const struct lang_call *cal
         !check_name(vm, m, a[1], m->params, &name))
         return false;
     if (a[2].kind != LANG_NONE && (a[2].kind != LANG_TENSOR || !a[2].as.tensor->is_parameter))
-        return lang_fail(vm, VS_E_TYPE, "a parameter is an nn.Parameter or None, not `%s`",
+        return lang_fail(vm, VS_E_TYPE, "a parameter must be an nn.Parameter or None, not `%s`",
                          lang_type_name(vm, a[2]));
     put_slot(vm, m, m->params, name, a[2]);
     *out = lang_none();

@@ -192,7 +192,7 @@ static bool m_train(struct lang_vm *vm, const struct lang_call *call, struct lan
     if (!lang_module_self(vm, call, &m) || !LANG_ARGS(vm, call, "train", 1, a, "self", "mode"))
         return false;
     if (lang_is_bound(a[1]) && a[1].kind != LANG_BOOL)
-        return lang_fail(vm, VS_E_VALUE, "train(mode): mode is True or False");
+        return lang_fail(vm, VS_E_VALUE, "train(mode): mode must be True or False");
     if (!set_mode(vm, m, !lang_is_bound(a[1]) || a[1].as.i != 0))
         return false;
     *out = lang_keep(call->args[0]);

@@ -194,7 +194,7 @@ static bool set_grad(struct lang_vm *vm, struct eng_tensor *t, struct lang_value
         return true;
     }
     if (value.kind != LANG_TENSOR)
-        return lang_fail(vm, VS_E_TYPE, ".grad is a tensor or None, not `%s`",
+        return lang_fail(vm, VS_E_TYPE, ".grad must be a tensor or None, not `%s`",
                          lang_type_name(vm, value));
     if (!eng_same_sizes(t, value.as.tensor) || t->dtype != value.as.tensor->dtype)
         return lang_fail(vm, VS_E_SHAPE, ".grad must have the shape and the dtype of the tensor");
@@ -211,14 +211,14 @@ bool lang_tensor_setattr(struct lang_vm *vm, struct eng_tensor *t, struct lang_s
         return set_grad(vm, t, value);
     if (strcmp(n, "data") == 0) {
         if (value.kind != LANG_TENSOR)
-            return lang_fail(vm, VS_E_TYPE, ".data is a tensor, not `%s`",
+            return lang_fail(vm, VS_E_TYPE, ".data must be a tensor, not `%s`",
                              lang_type_name(vm, value));
         lang_set_data(vm, t, value.as.tensor);
         return lang_check_engine(vm);
     }
     if (strcmp(n, "requires_grad") == 0) {
         if (value.kind != LANG_BOOL)
-            return lang_fail(vm, VS_E_TYPE, ".requires_grad is True or False");
+            return lang_fail(vm, VS_E_TYPE, ".requires_grad must be True or False");
         eng_set_requires_grad(vm->eng, t, value.as.i != 0);
         return lang_check_engine(vm);
     }

@@ -35,7 +35,7 @@ static bool dim_of(struct lang_vm *vm, const struct eng_tensor *t, struct lang_v
     int64_t dim = v.as.i;
 
     if (!lang_is_int(v))
-        return lang_fail(vm, VS_E_TYPE, "a dimension is an integer, not `%s`",
+        return lang_fail(vm, VS_E_TYPE, "a dimension must be an integer, not `%s`",
                          lang_type_name(vm, v));
     if (dim < 0)
         dim += t->ndim;
@@ -141,7 +141,7 @@ METHOD(m_tolist)
     if (!self_of(vm, call, &t) || !lang_args_exact(vm, call, call->builtin->name, 1))
         return false;
     if (eng_numel(t) > 10000)
-        return lang_fail(vm, VS_E_VALUE, "tolist() of more than 10000 elements");
+        return lang_fail(vm, VS_E_VALUE, "tolist() of more than 10000 elements is not supported");
     return to_list(vm, t, out);
 }
 
@@ -389,7 +389,7 @@ METHOD(m_backward)
             "backward(create_graph=True) and backward(inputs=...) are not supported here");
     if (lang_is_bound(a[1]) && a[1].kind != LANG_NONE) {
         if (a[1].kind != LANG_TENSOR)
-            return lang_fail(vm, VS_E_TYPE, "backward(): `gradient` is a tensor");
+            return lang_fail(vm, VS_E_TYPE, "backward(): `gradient` must be a tensor");
         grad = a[1].as.tensor;
     }
     retain = lang_is_bound(a[2]) && a[2].kind == LANG_BOOL && a[2].as.i != 0;

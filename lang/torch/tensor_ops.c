@@ -254,7 +254,7 @@ static bool tensor_setitem(struct lang_vm *vm, struct eng_tensor *t, struct lang
 
     if (!lang_operand(vm, value, &args[2]))
         return lang_fail(vm, VS_E_TYPE,
-                         "items of a tensor are set to a number or a tensor, not to `%s`",
+                         "items of a tensor can be set to a number or a tensor, not to `%s`",
                          lang_type_name(vm, value));
     if (!lang_index_of(vm, key, t, &index))
         return false;

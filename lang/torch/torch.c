@@ -55,7 +55,8 @@ NATIVE(f_tensor)
     if (lang_is_bound(a[2]) && a[2].kind != LANG_NONE) {
         to.has_device = true;
         if (!lang_is_device(a[2], &to.on_host))
-            return lang_fail(vm, VS_E_VALUE, "torch.tensor(): `device` is \"cuda\" or \"cpu\"");
+            return lang_fail(vm, VS_E_VALUE,
+                             "torch.tensor(): `device` must be \"cuda\" or \"cpu\"");
     }
     if (a[0].kind == LANG_TENSOR) {
         lang_warn(vm, "To copy construct from a tensor, it is recommended to use "

@@ -262,7 +262,7 @@ bool lang_budget_poll(struct lang_vm *vm)
     vm->until_poll = vm->poll_interval = 1; /* the next call fails, too */
     if (is_spent) {
         vm->budget = 1;
-        return lang_fail(vm, VS_E_STOPPED, "the run took more steps than it was given");
+        return lang_fail(vm, VS_E_STOPPED, "the run took more steps than its limit");
     }
     /* in the recomputation of a checkpoint the engine uses VS_E_STOPPED for stopping early */
     if (vm->options.stop && !vm->callbacks && vm->options.stop(vm->options.user))

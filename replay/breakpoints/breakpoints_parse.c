@@ -440,8 +440,8 @@ enum vs_status rpl_condition_parse(struct rpl_condition *out, const char *text,
         narrow(&p, ALL_KINDS & ~KIND(VS_EV_CATEGORY));
     if (!st && !out->kinds)
         st = vs_fail(err, VS_E_SYNTAX,
-                     "no event can be all of this at once: sizes and categories are those of an "
-                     "alloc, unless `free size` is said");
+                     "no event can meet all of these conditions: sizes and categories apply to an "
+                     "alloc, unless `free size` is given");
     if (st)
         rpl_condition_release(out);
     return st;

@@ -133,7 +133,7 @@ static enum vs_status step_top_set(struct rpl_diff_side *side, int64_t number, s
     enum vs_status st;
 
     if (!step_find(side->trace, rpl_trace_step_count(side->trace), number, &step))
-        return vs_fail(err, VS_E_NOT_FOUND, "there is no step that both traces have whole");
+        return vs_fail(err, VS_E_NOT_FOUND, "the two traces have no complete step in common");
     st = rpl_timeline_range(side->index, step.first_seq, step.last_seq, &top, err);
     return st ? st : event_set(side, top.max_seq, err);
 }
@@ -152,7 +152,7 @@ static enum vs_status event_check(const struct rpl_diff_side *side, uint64_t eve
 
     if (event <= count)
         return VS_OK;
-    return vs_fail(err, VS_E_NOT_FOUND, "%s has %" PRIu64 " events, and none of number %" PRIu64,
+    return vs_fail(err, VS_E_NOT_FOUND, "%s has %" PRIu64 " events, so there is no event %" PRIu64,
                    which, count, event);
 }
 

@@ -103,8 +103,8 @@ static enum vs_status keyframe_enter(struct rpl_cursor *cursor, size_t chunk, st
     if (!rpl_unpack_init(&in, blob.bytes, blob.len) ||
         !rpl_state_unpack(&cursor->state, rpl_index_chunk_first(chunk) - 1, &in))
         return vs_fail(err, VS_E_DAMAGED,
-                       "what was derived from the trace makes no sense; "
-                       "`delete from derived` in it makes it be made again");
+                       "the stored index of the trace is inconsistent; `delete from derived` in "
+                       "the file makes it be built again");
     return VS_OK;
 }
 

@@ -101,7 +101,7 @@ static enum vs_status part_open(struct rpl_index *index, uint64_t id, struct rpl
 
     st = sto_derived_get(index->reader, id, &index->bytes, &len, &index->bytes_cap, err);
     if (!st && !rpl_unpack_init(out, index->bytes, len))
-        st = vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+        st = vs_fail(err, VS_E_NOT_FOUND, "the stored index of the trace is damaged");
     return st;
 }
 
@@ -365,7 +365,7 @@ static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
             rpl_index_unpack_chunk(&in, i ? &index->chunks[i - 1] : &none,
                                    rpl_index_chunk_events(index, i), &index->chunks[i]);
         if (!st && (i + 1 == count || (i + 1) % RPL_CHUNK_GROUP == 0) && !rpl_unpack_is_done(&in))
-            st = vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+            st = vs_fail(err, VS_E_NOT_FOUND, "the stored index of the trace is damaged");
     }
     return st;
 }
@@ -383,7 +383,7 @@ static enum vs_status names_load(struct rpl_index *index, struct vs_error *err)
         index->names[i] = (uint32_t)rpl_unpack_uint(&in);
     return rpl_unpack_is_done(&in)
                ? VS_OK
-               : vs_fail(err, VS_E_NOT_FOUND, "what was derived from the trace is damaged");
+               : vs_fail(err, VS_E_NOT_FOUND, "the stored index of the trace is damaged");
 }
 
 enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
@@ -393,7 +393,7 @@ enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
 
     st = part_open(index, part_id(RPL_PART_HEAD, 0, 0), &in, err);
     if (!st && !head_unpack(index, &in))
-        st = vs_fail(err, VS_E_NOT_FOUND, "what was derived is of other events");
+        st = vs_fail(err, VS_E_NOT_FOUND, "the stored index belongs to other events");
     if (!st)
         st = chunks_load(index, err);
     if (!st)

@@ -237,7 +237,7 @@ static enum vs_status load(struct loading *l, struct rpl_trace *trace, struct vs
     if (!st)
         st = sto_reader_work(reader, on_work, l, err);
     if (!st && l->is_damaged)
-        st = vs_fail(err, VS_E_DAMAGED, "%s: it has work of the GPU without what was done",
+        st = vs_fail(err, VS_E_DAMAGED, "%s: it has GPU times without the name of what ran",
                      sto_reader_path(reader));
     return st;
 }

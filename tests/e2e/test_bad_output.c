@@ -53,7 +53,7 @@ static void a_run_that_fails_leaves_an_existing_trace_unchanged(void **state)
         program_run_in(&full, "record", LENET, "-o", trace, "--force", "--device", "meta", NULL), 1,
         "kept.db: ");
     ASSERT_MESSAGE(program_run("sql", trace, "delete from event_block", NULL), 2,
-                   "a trace is only read");
+                   "a trace can only be read");
     after = bad_input_bytes(trace, &count_after);
     assert_int_equal(count_after, count);
     assert_memory_equal(after, before, count);
@@ -71,14 +71,14 @@ static void a_disk_that_fills_up_ends_the_recording(void **state)
         program_run_in(&tiny, "record", LENET, "-o", trace, "--device", "meta", NULL);
 
     (void)state;
-    ASSERT_MESSAGE(p, 1, "filled.db: no more can be written to it", "write to another place");
+    ASSERT_MESSAGE(p, 1, "filled.db: writing failed", "write to another folder");
     bad_input_assert_no_file("filled");
     /* later: the run stops, although a million steps were wanted, and says where it is */
     p = program_run_in(&small, "record", LENET, "-o", trace, "--device", "cpu", "--batch", "1",
                        "--steps", "1000000", NULL);
     assert_int_equal(p.status, 1);
     assert_string_equal(p.out, "");
-    assert_non_null(strstr(p.err, "filled.db: no more can be written to it"));
+    assert_non_null(strstr(p.err, "filled.db: writing failed"));
     assert_non_null(strstr(p.err, "filled.db holds what was written before that"));
     program_release(&p);
     p = program_run("report", trace, "--json", NULL);

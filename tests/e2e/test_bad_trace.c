@@ -31,7 +31,7 @@ static void every_command_refuses_a_file_that_is_not_a_trace(void **state)
         {LENET, LENET ": not a trace of vramscope; `vramscope record` makes one"},
         {other, "other.db: an SQLite file, but not a trace of vramscope"},
         {newer, "newer.db: the trace has format 9999, this vramscope reads up to format"},
-        {cut, "cut.db: the trace is cut off: "},
+        {cut, "cut.db: the trace is truncated: "},
     };
 
     (void)state;
@@ -69,8 +69,8 @@ static void a_file_that_is_not_a_snapshot_is_refused(void **state)
     } cases[] = {
         {program_path("none.pickle"), "none.pickle: No such file"},
         {program_folder(), ": cannot be read: Is a directory"},
-        {bad_input_file("empty.pickle", "", 0), "empty.pickle: this is no memory snapshot"},
-        {LENET, LENET ": this is no memory snapshot"},
+        {bad_input_file("empty.pickle", "", 0), "empty.pickle: this is neither a memory snapshot"},
+        {LENET, LENET ": this is neither a memory snapshot"},
         {bad_input_file("page.html", "<html></html>", 13), "this page holds no memory snapshot"},
         {bad_input_file("code.pickle", CODE, sizeof(CODE) - 1), "offset 2: opcode GLOBAL"},
         {bad_input_file("nine.pickle", NINE, sizeof(NINE) - 1), "offset 2: the pickle is cut off"},
@@ -121,7 +121,7 @@ static void a_decompression_bomb_is_refused_within_four_times_its_size(void **st
         {"\x80\x04(", "}", "l.", "more than four times its size"},
         {"\x80\x04(", "K\x01", "l.", "`address` is missing"},
         {"\x80\x04N", "2\x86", ".", "more than four times its size"},
-        {"\x80\x04N", "\x94", ".", "no memory snapshot"},
+        {"\x80\x04N", "\x94", ".", "not a memory snapshot"},
         {"\x80\x04", "(", ".", "more than 1000 deep"},
         {"\x80\x04", "]\x94", ".", "more than four times its size"},
         {"\x80\x04", "\x95", ".", "cut off in this frame"},
@@ -132,7 +132,7 @@ static void a_decompression_bomb_is_refused_within_four_times_its_size(void **st
          "h\x01", "e.", "nothing was put"},
         {"\x80\x04\x8c\x01x\x94\x94(", "h\x01", "l.", "`address` is missing"},
         {"<html>\"base64\": \"", "gARO", "\"", "the pickle is cut off here"},
-        {"id,kind,bytes\n", "1,a,1\n", "", "this is no memory snapshot"},
+        {"id,kind,bytes\n", "1,a,1\n", "", "this is neither a memory snapshot"},
     };
 
     (void)state;

@@ -414,14 +414,14 @@ static void wrong_arguments_are_named(void **state)
     const char *trace = program_record(LENET, "wrong.db", NULL, NULL);
 
     (void)state;
-    check(program_run("export", trace, NULL), 2, "", "which --format?");
+    check(program_run("export", trace, NULL), 2, "", "--format is missing");
     check(program_run("export", trace, "--format", "snapshit", NULL), 2, "",
           "did you mean `snapshot`?");
     check(program_run("export", trace, "--format", "pdf", NULL), 2, "", "there is no format `pdf`");
     check(program_run("export", trace, "--format", "csv", "--table", "rows", NULL), 2, "",
           "--table cannot be `rows`");
     check(program_run("export", trace, "--format", "snapshot", "--table", "blocks", NULL), 2, "",
-          "--table has no meaning for the format snapshot");
+          "--table is not supported by the format snapshot");
     check(program_run("export", trace, "--format", "csv", "-o", "", NULL), 2, "",
           "--out needs the name of a file");
     check(program_run("export", program_path("none.db"), "--format", "csv", NULL), 1, "",

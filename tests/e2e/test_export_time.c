@@ -396,9 +396,9 @@ static void an_event_beyond_the_trace_is_refused(void **state)
         {"collapsed", "event=-1", 1, "the trace has no event -1"},
         {"speedscope", "step=7", 1, "the trace has no step 7"},
         {"collapsed", "event=1x", 2, "--at cannot be `event=1x`"},
-        {"collapsed", "noon", 2, "--at cannot be `noon`; peak, end, event=N and step=N are right"},
-        {"svg", "end", 2, "--at has no meaning for the format svg"},
-        {"csv", "peak", 2, "--at has no meaning for the format csv"},
+        {"collapsed", "noon", 2, "--at cannot be `noon`; legal: peak, end, event=N, step=N"},
+        {"svg", "end", 2, "--at is not supported by the format svg"},
+        {"csv", "peak", 2, "--at is not supported by the format csv"},
     };
     const char *trace = program_record(LENET, "moment.db", NULL, NULL);
 
@@ -423,7 +423,7 @@ static void a_what_if_is_drawn_where_the_trace_has_a_net(void **state)
     } WRONG[] = {
         {"svg", "amp=fp17", 1, "amp"},
         {"svg", "amq=fp16", 1, "did you mean"},
-        {"snapshot", "amp=fp16", 2, "--whatif has no meaning for the format snapshot"},
+        {"snapshot", "amp=fp16", 2, "--whatif is not supported by the format snapshot"},
     };
     const char *trace = program_record(LENET, "asked.db", NULL, NULL);
     char *asked = printed(

@@ -236,9 +236,9 @@ static void a_device_can_be_chosen(void **state)
 
     (void)state;
     check(program_run("import", TWO_DEVICES, "-o", trace, "--device", "7", NULL), 1, "",
-          "nothing of device 7");
+          "no data of device 7");
     check(program_run("import", TWO_DEVICES, "-o", trace, "--device", "first", NULL), 2, "",
-          "a number from 0 is right");
+          "give a number from 0 on");
     check(program_run("import", TWO_DEVICES, "-o", trace, "--json", NULL), 0, "\"device\": 0", "");
 }
 
@@ -265,7 +265,7 @@ static void a_file_without_a_snapshot_is_refused(void **state)
           "code.pickle: offset 2: opcode GLOBAL, which data never needs: it could run code");
     check(program_run("import", other, "-o", trace, NULL), 1, "", "it has no `segments`");
     check(program_run("import", "README.md", "-o", trace, NULL), 1, "",
-          "README.md: this is no memory snapshot of PyTorch");
+          "README.md: this is neither a memory snapshot of PyTorch");
     check(program_run("import", "nowhere.pickle", "-o", trace, NULL), 1, "", "nowhere.pickle: ");
     check(program_run("import", NULL), 2, "", "FILE");
     assert_int_not_equal(access(trace, F_OK), 0);

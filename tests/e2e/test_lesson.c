@@ -283,7 +283,7 @@ static void two_lessons_with_one_number_are_refused(void **state)
     program_file("twice/2_other.py", text);
     p = program_run("lesson", "--from", folder, NULL);
     assert_int_equal(p.status, 1);
-    assert_non_null(strstr(p.err, "2_other.py: this is lesson 1 by its first line"));
+    assert_non_null(strstr(p.err, "2_other.py: its first line has the number 1"));
     program_release(&p);
     vs_free(text);
 }

@@ -113,14 +113,14 @@ static void wrong_arguments_and_failures_have_different_exit_statuses(void **sta
     check(program_run("match", ATTENTION, SNAPSHOT, "-D", "DEPTH=3", NULL), 2, "",
           "has no line `DEPTH = …`");
     check(program_run("match", ATTENTION, SNAPSHOT, "-D", "LENGTH", NULL), 2, "",
-          "NAME=VALUE is right");
+          "give NAME=VALUE");
     check(program_run("match", ATTENTION, SNAPSHOT, "--from", "soon", NULL), 2, "",
-          "5:forward, is right");
+          "such as 5:forward");
     check(program_run("match", ATTENTION, SNAPSHOT, "--gpu", "first", NULL), 2, "",
-          "a number from 0 is right");
+          "give a number from 0 on");
     check(program_run("match", ATTENTION, SNAPSHOT, "--from", "7", NULL), 1, "", "no event in 7");
     check(program_run("match", ATTENTION, SNAPSHOT, "--gpu", "5", NULL), 1, "",
-          "nothing of device 5");
+          "no data of device 5");
     check(program_run("match", ATTENTION, "README.md", NULL), 1, "", "README.md: line 3: ");
     check(program_run("match", ATTENTION, "nowhere.csv", NULL), 1, "", "nowhere.csv: ");
     check(program_run("match", "nowhere.py", SNAPSHOT, NULL), 1, "", "nowhere.py: ");

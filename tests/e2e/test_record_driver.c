@@ -147,10 +147,10 @@ static void how_a_program_ends_is_reported(void **state)
     begin(NULL);
     setenv("FAKE_CUPTI_FAIL", "cuptiSubscribe:15", 1);
     check_program("basic", 7, "requests to the driver are not recorded: ", 0);
-    check_program("basic", 7, "nothing of it was recorded; it has no trace", 0);
+    check_program("basic", 7, "nothing was recorded, so it has no trace", 0);
     begin(NULL);
     setenv("FAKE_CUPTI_FAIL", "cuptiEnableCallback:35", 1);
-    check_program("basic", 7, "none of CUDA's functions can be listened to (and ", 0);
+    check_program("basic", 7, "none of CUDA's functions can be observed (and ", 0);
     begin(NULL);
     setenv("FAKE_CUDA_BYTES", "1000", 1);
     check_program("oom", 0, "the driver was out of memory: ", 1);

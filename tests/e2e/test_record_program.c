@@ -172,9 +172,9 @@ static void options_for_nets_are_refused_for_programs(void **state)
 
     (void)state;
     check(program_run("record", "-o", out, "--device", "cpu", "--", "true", NULL), 2, "",
-          "--device is for nets");
+          "--device is for net files");
     check(program_run("record", "-o", out, "--batch", "4", "--", "true", NULL), 2, "",
-          "--batch is for nets");
+          "--batch is for net files");
     check(program_run("record", "-o", out, "--stacks", "some", "--", "true", NULL), 2, "",
           "legal: python, all");
     check(program_run("record", "-o", out, "--history", "-1", "--", "true", NULL), 2, "",

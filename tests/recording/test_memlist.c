@@ -124,7 +124,7 @@ static void a_malformed_list_is_refused_with_its_line(void **state)
         const char *text;
         const char *says;
     } cases[] = {
-        {"", "nothing in it"},
+        {"", "the file is empty"},
         {"kind,bytes\n", "line 1: a list of memory events begins with"},
         {"hello\n", "line 1: a list of memory events begins with"},
         {"kind,bytes,id\nalloc,1,x\ngrab,1,x\n", "line 3: kind cannot be `grab`"},
@@ -133,7 +133,7 @@ static void a_malformed_list_is_refused_with_its_line(void **state)
         {"kind,bytes,address\nalloc,1,here\n", "line 2: address cannot be `here`"},
         {"kind,bytes,id,class\nalloc,1,x,mine\n", "line 2: class cannot be `mine`"},
         {"kind,bytes,id\nalloc,1,\"x\n", "line 2: too many columns, or a quote"},
-        {"vramscope allocator list 1\nconf\nstate 0 0\nevents 1\n", "other counts"},
+        {"vramscope allocator list 1\nconf\nstate 0 0\nevents 1\n", "other numbers of events"},
         {"vramscope allocator list 1\nconf\nstate 0 0\nevents 1\nf 1\n", "line 5 is not"},
         {"vramscope allocator list 1\nconf\nstate 0 0\nevents 1\na 1 1 q\n", "line 5 is not"},
         {"vramscope allocator list 1\nconf\nstate 0 1\na 1 1\nevents 0\n", "line 4 is not"},

@@ -167,9 +167,9 @@ static void check_refused(const char *bytes, size_t len, enum vs_status status, 
 static void wrong_types_are_refused_with_the_fields_name(void **state)
 {
     (void)state;
-    CHECK_REFUSED("\x80\x02N.", VS_E_FORMAT, "no memory snapshot");
-    CHECK_REFUSED("\x80\x02}.", VS_E_FORMAT, "no memory snapshot");
-    CHECK_REFUSED("\x80\x02}U\x08segmentsNs.", VS_E_FORMAT, "no memory snapshot");
+    CHECK_REFUSED("\x80\x02N.", VS_E_FORMAT, "not a memory snapshot");
+    CHECK_REFUSED("\x80\x02}.", VS_E_FORMAT, "not a memory snapshot");
+    CHECK_REFUSED("\x80\x02}U\x08segmentsNs.", VS_E_FORMAT, "not a memory snapshot");
     CHECK_REFUSED("\x80\x02}(U\x08segments]U\x0d"
                   "device_tracesNu.",
                   VS_E_FORMAT, "`device_traces`");
@@ -275,7 +275,7 @@ static void events_repeated_by_reference_beyond_the_bound_are_refused(void **sta
     for (int i = 0; i < 1000; i++)
         vs_text_add(&text, "h\x06");
     vs_text_add(&text, "e.");
-    check_refused(vs_text_get(&text), text.len, VS_E_FORMAT, "repeats itself");
+    check_refused(vs_text_get(&text), text.len, VS_E_FORMAT, "repeat their items");
     vs_text_release(&text);
 }
 
@@ -290,7 +290,7 @@ static void a_snapshot_of_several_devices_needs_a_device_number(void **state)
     must(rec_memlist_read(path, -1, &list, &err), &err); /* the table has only device 0 of it */
     vs_memlist_release(&list);
     assert_int_equal(rec_memlist_read(none, 3, &list, &err), VS_E_VALUE);
-    assert_non_null(strstr(err.text, "nothing of device 3"));
+    assert_non_null(strstr(err.text, "no data of device 3"));
     vs_memlist_release(&list);
     CHECK_REFUSED("\x80\x02](}(U\x06"
                   "deviceK\x01u}(U\x06"

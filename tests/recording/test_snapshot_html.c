@@ -71,9 +71,9 @@ static void a_page_without_a_snapshot_is_refused(void **state)
     (void)state;
     expect_refused("<html></html>", VS_E_FORMAT, "this page holds no memory snapshot");
     expect_refused("<html>\"base64\" is a word", VS_E_FORMAT, "holds no memory snapshot");
-    expect_refused(PAGE("Zm9!"), VS_E_FORMAT, "offset 189 of the page: no base64");
+    expect_refused(PAGE("Zm9!"), VS_E_FORMAT, "offset 189 of the page: invalid base64");
     expect_refused(PAGE("Zm9vY"), VS_E_FORMAT, "ends within a byte");
-    expect_refused("<a>\"base64\": \"Zm9v", VS_E_FORMAT, "cut off inside the snapshot");
+    expect_refused("<a>\"base64\": \"Zm9v", VS_E_FORMAT, "truncated inside the snapshot");
     expect_refused(PAGE("Zm9v\"}, {\"base64\": \"Zm9v"), VS_E_UNSUPPORTED, "several snapshots");
 }
 
@@ -97,7 +97,7 @@ static void the_snapshot_inside_an_html_page_is_read(void **state)
     vs_memlist_release(&list);
     text = vs_strdup(OTHER);
     assert_int_equal(rec_memlist_parse(text, strlen(OTHER), 0, &list, &err), VS_E_FORMAT);
-    assert_non_null(strstr(err.text, "what the page holds is no memory snapshot"));
+    assert_non_null(strstr(err.text, "the page contains no memory snapshot"));
     vs_free(text);
 }
 

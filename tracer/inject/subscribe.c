@@ -504,7 +504,7 @@ static bool enable(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domai
     CUptiResult result = listener.api.cuptiEnableCallback(1, subscriber, domain, id);
 
     if (result != CUPTI_SUCCESS)
-        inj_status("cupti", "%s is not heard of: %s", name,
+        inj_status("cupti", "%s cannot be observed: %s", name,
                    cupti_result_text(&listener.api, result));
     return result == CUPTI_SUCCESS;
 }
@@ -544,7 +544,7 @@ static enum vs_status refused(CUptiResult result, struct vs_error *err)
                        "not permitted (%s): the administrator allows it with the driver's option "
                        "NVreg_RestrictProfilingToAdminUsers=0",
                        text);
-    return vs_fail(err, VS_E_UNSUPPORTED, "it cannot be listened to: %s", text);
+    return vs_fail(err, VS_E_UNSUPPORTED, "calls of the driver cannot be observed: %s", text);
 }
 
 enum vs_status inj_subscribe(const struct cupti_api *api, struct vs_error *err)
@@ -559,7 +559,7 @@ enum vs_status inj_subscribe(const struct cupti_api *api, struct vs_error *err)
     if (enable_all(subscriber) > 0)
         return VS_OK;
     listener.api.cuptiUnsubscribe(subscriber);
-    return vs_fail(err, VS_E_UNSUPPORTED, "none of CUDA's functions can be listened to");
+    return vs_fail(err, VS_E_UNSUPPORTED, "none of CUDA's functions can be observed");
 }
 
 void inj_subscribe_ending(void)

@@ -48,7 +48,7 @@ enum vs_status tui_theme_find(const char *name, enum tui_theme *out, struct vs_e
             return VS_OK;
         }
     }
-    return vs_fail(err, VS_E_VALUE, "there is no theme `%s`; dark, light and mono are", name);
+    return vs_fail(err, VS_E_VALUE, "there is no theme `%s`; legal: dark, light, mono", name);
 }
 
 enum tui_theme tui_theme_pick(const char *no_color, const char *colorfgbg)

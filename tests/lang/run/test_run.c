@@ -95,7 +95,7 @@ static void wrong_defaults_and_missing_functions_are_refused(void **state)
     refused(NET_RUN_MLP "defaults = dict(bach=3)\n", VS_E_NOT_FOUND, "defaults");
     refused(NET_RUN_MLP "defaults = dict(batch=0)\n", VS_E_VALUE, "batch");
     refused(NET_RUN_MLP "defaults = dict(batch=1.5)\n", VS_E_VALUE, "batch");
-    refused(NET_RUN_MLP "defaults = 3\n", VS_E_VALUE, "not a dict");
+    refused(NET_RUN_MLP "defaults = 3\n", VS_E_VALUE, "must be a dict");
     refused(NET_RUN_HEAD "def batch(n):\n    return 1, 2\n", VS_E_NAME, "def model()");
     refused(NET_RUN_HEAD "def model():\n    return nn.ReLU()\n", VS_E_NAME, "def batch(n)");
     refused(NET_RUN_HEAD "def model():\n    return 3\ndef batch(n):\n    return 1, 2\n", VS_E_VALUE,

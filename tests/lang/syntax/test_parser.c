@@ -401,21 +401,18 @@ static void the_nesting_of_expressions_is_bounded(void **state)
         if (n < LANG_MAX_NESTING)
             assert_parses(text);
         else
-            assert_too_deep(text, "too many brackets inside each other");
+            assert_too_deep(text, "brackets are nested too deeply");
     }
-    assert_too_deep(repeated("x = ", "[", 100000, ""), "too many brackets inside each other");
-    assert_too_deep(repeated("x = ", "-", 100000, "1"), "too many expressions inside each other");
-    assert_too_deep(repeated("x = ", "not ", 100000, "1"),
-                    "too many expressions inside each other");
-    assert_too_deep(repeated("x = ", "a ** ", 100000, "1"),
-                    "too many expressions inside each other");
-    assert_too_deep(repeated("x = ", "lambda: ", 100000, "1"),
-                    "too many expressions inside each other");
+    assert_too_deep(repeated("x = ", "[", 100000, ""), "brackets are nested too deeply");
+    assert_too_deep(repeated("x = ", "-", 100000, "1"), "expressions are nested too deeply");
+    assert_too_deep(repeated("x = ", "not ", 100000, "1"), "expressions are nested too deeply");
+    assert_too_deep(repeated("x = ", "a ** ", 100000, "1"), "expressions are nested too deeply");
+    assert_too_deep(repeated("x = ", "lambda: ", 100000, "1"), "expressions are nested too deeply");
     assert_too_deep(repeated("x = ", "a if b else ", 100000, "1"),
-                    "too many expressions inside each other");
-    assert_too_deep(repeated("x = a", ".b", 100000, ""), "the expression has too many levels");
-    assert_too_deep(repeated("x = a", "()", 100000, ""), "the expression has too many levels");
-    assert_too_deep(repeated("x = ", "f'{", 100000, ""), "too many expressions inside each other");
+                    "expressions are nested too deeply");
+    assert_too_deep(repeated("x = a", ".b", 100000, ""), "the expression is nested too deeply");
+    assert_too_deep(repeated("x = a", "()", 100000, ""), "the expression is nested too deeply");
+    assert_too_deep(repeated("x = ", "f'{", 100000, ""), "expressions are nested too deeply");
 }
 
 static void the_nesting_of_blocks_is_bounded(void **state)
@@ -428,7 +425,7 @@ static void the_nesting_of_blocks_is_bounded(void **state)
     for (int i = 0; i < 105; i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%*sif a:\n", i, "");
     parse_refused(text, len, &err);
-    assert_non_null(strstr(err.text, "too many blocks inside each other"));
+    assert_non_null(strstr(err.text, "blocks are nested too deeply"));
 }
 
 int main(void)

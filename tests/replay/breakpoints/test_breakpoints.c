@@ -449,7 +449,7 @@ static void a_malformed_condition_is_refused_with_its_column(void **state)
         {"step x", "column 6: `x` is not a number"},
         {"op ~ \"a(b\"", "column 6: `a(b` cannot be searched for:"},
         {"op = ", "column 6: a name or pattern is missing"},
-        {"free and category = saved", "no event can be all of this at once"},
+        {"free and category = saved", "no event can meet all of these conditions"},
         {"block", "column 6: a number is missing"},
     };
     struct rpl_trace *trace = random_trace(2000, 1);

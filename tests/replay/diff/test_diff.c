@@ -529,7 +529,7 @@ static void an_event_beyond_the_trace_is_reported(void **state)
     rpl_diff_release(&pair.diff);
     assert_int_equal(rpl_diff_fill(&pair.diff, pair.indexes[0], pair.indexes[1], &event, &err),
                      VS_E_NOT_FOUND);
-    assert_string_equal(err.text, "A has 4 events, and none of number 5");
+    assert_string_equal(err.text, "A has 4 events, so there is no event 5");
     pair_release(&pair);
 }
 

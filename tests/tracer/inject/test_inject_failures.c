@@ -33,9 +33,10 @@ static void without_cupti_the_program_runs_on(void **state)
                        "cupti: not permitted (CUPTI_ERROR_35)");
     runs_on_unrecorded("FAKE_CUPTI_FAIL=cuptiSubscribe:39",
                        "cupti: another profiler is attached to this program");
-    runs_on_unrecorded("FAKE_CUPTI_FAIL=cuptiSubscribe:1", "cupti: it cannot be listened to");
+    runs_on_unrecorded("FAKE_CUPTI_FAIL=cuptiSubscribe:1",
+                       "cupti: calls of the driver cannot be observed");
     runs_on_unrecorded("FAKE_CUPTI_FAIL=cuptiEnableCallback:35",
-                       "cupti: none of CUDA's functions can be listened to");
+                       "cupti: none of CUDA's functions can be observed");
 }
 
 /* Each function that only adds to what is known may fail: the bytes stay right. */
