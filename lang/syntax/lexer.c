@@ -313,8 +313,7 @@ void lexer_close(struct lexer *lx, enum lang_token_kind kind)
         lx->bracket_count ? &lx->brackets[lx->bracket_count - 1] : NULL;
 
     if (!last) {
-        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL, "`%c` has no opening bracket",
-                   close);
+        lexer_fail(lx, lexer_span(lx, lx->pos, lx->pos + 1), NULL, "unmatched `%c`", close);
         return;
     }
     if (last->open != open) {
