@@ -9,16 +9,33 @@
 #include "store/db_internal.h"
 #include "store/reader_internal.h"
 
+/* *out: whether the file has the table `name`. */
+static enum vs_status table_find(const struct sto_db *db, const char *name, bool *out,
+                                 struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum vs_status st =
+        sto_db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE name = ?1", &stmt, err);
+
+    *out = false;
+    if (!st) {
+        sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+        st = sto_db_row(db, stmt, out, err);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}
+
 enum vs_status sto_marks_each(struct sto_reader *r, sto_mark_fn *each, void *user,
                               struct vs_error *err)
 {
     const struct sto_db *db = sto_reader_db(r);
     sqlite3_stmt *stmt = NULL;
-    sqlite3_int64 exists = 0;
+    bool exists = false;
     bool has_row = true;
     enum vs_status st;
 
-    st = sto_db_number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'mark'", &exists, err);
+    st = table_find(db, "mark", &exists, err);
     if (st || !exists)
         return st;
     st = sto_db_prepare(db, "SELECT key, seq, note FROM mark ORDER BY key", &stmt, err);
@@ -65,6 +82,86 @@ enum vs_status sto_mark_set(const char *path, const char *key, uint64_t seq, con
             st = fail(&db, path, err);
     }
     sqlite3_finalize(stmt);
+    sto_db_close(&db);
+    return st;
+}
+
+/* ---- breakpoints ---- */
+
+/* The table is made with the first breakpoint: traces of earlier programs, and those nobody debugged, have none. */
+static const char BREAKPOINT_TABLE[] = "CREATE TABLE IF NOT EXISTS breakpoint (\n"
+                                       "  number    INTEGER PRIMARY KEY,\n"
+                                       "  is_watch  INTEGER NOT NULL,\n"
+                                       "  is_on     INTEGER NOT NULL,\n"
+                                       "  condition TEXT    NOT NULL\n"
+                                       ")";
+
+enum vs_status sto_breakpoints_each(struct sto_reader *r, sto_breakpoint_fn *each, void *user,
+                                    struct vs_error *err)
+{
+    const struct sto_db *db = sto_reader_db(r);
+    sqlite3_stmt *stmt = NULL;
+    bool exists = false;
+    bool has_row = true;
+    enum vs_status st = table_find(db, "breakpoint", &exists, err);
+
+    if (st || !exists)
+        return st;
+    st = sto_db_prepare(db, "SELECT is_watch, is_on, condition FROM breakpoint ORDER BY number",
+                        &stmt, err);
+    while (!st) {
+        struct sto_breakpoint row;
+
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        row = (struct sto_breakpoint){.is_watch = sqlite3_column_int(stmt, 0) != 0,
+                                      .is_on = sqlite3_column_int(stmt, 1) != 0,
+                                      .condition = (const char *)sqlite3_column_text(stmt, 2)};
+        if (row.condition)
+            each(user, &row);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+static enum vs_status breakpoints_insert(const struct sto_db *db, const struct sto_breakpoint *all,
+                                         size_t count, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum vs_status st = sto_db_prepare(
+        db, "INSERT INTO breakpoint (is_watch, is_on, condition) VALUES (?1, ?2, ?3)", &stmt, err);
+
+    for (size_t i = 0; !st && i < count; i++) {
+        sqlite3_bind_int(stmt, 1, all[i].is_watch);
+        sqlite3_bind_int(stmt, 2, all[i].is_on);
+        sqlite3_bind_text(stmt, 3, all[i].condition, -1, SQLITE_STATIC);
+        st = sto_db_run(db, stmt, err);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+enum vs_status sto_breakpoints_set(const char *path, const struct sto_breakpoint *all, size_t count,
+                                   struct vs_error *err)
+{
+    struct sto_db db = {0};
+    enum vs_status st = sto_db_open(&db, path, true, err);
+
+    if (st)
+        return st;
+    sqlite3_busy_timeout(db.handle, 0);
+    if (sqlite3_exec(db.handle, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        st = fail(&db, path, err);
+    if (!st)
+        st = sto_db_exec(&db, BREAKPOINT_TABLE, err);
+    if (!st)
+        st = sto_db_exec(&db, "DELETE FROM breakpoint", err);
+    if (!st)
+        st = breakpoints_insert(&db, all, count, err);
+    /* closing the connection undoes a transaction that was not committed */
+    if (!st)
+        st = sto_db_exec(&db, "COMMIT", err);
     sto_db_close(&db);
     return st;
 }

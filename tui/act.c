@@ -378,7 +378,7 @@ static void pasted(struct tui_app *app, uint32_t key)
         (void)tui_prompt_type(&app->prompt, key == TUI_KEY_ENTER ? ' ' : key);
 }
 
-void tui_app_input(struct tui_app *app, const struct tui_input *input)
+static void input_take(struct tui_app *app, const struct tui_input *input)
 {
     struct tui_command command;
     enum tui_typed typed;
@@ -410,4 +410,10 @@ void tui_app_input(struct tui_app *app, const struct tui_input *input)
     }
     if (typed == TUI_TYPED_NOTHING && input->key != TUI_KEY_ESC)
         tui_app_say(app, "no such key here; ? lists them");
+}
+
+void tui_app_input(struct tui_app *app, const struct tui_input *input)
+{
+    input_take(app, input);
+    tui_breaks_store(app);
 }

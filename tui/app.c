@@ -78,6 +78,7 @@ static enum vs_status begin(struct tui_app *app, struct vs_error *err)
         st = rpl_marks_open(app->base.trace, &app->marks, err);
     if (st)
         return st;
+    tui_breaks_load(app);
     if (rpl_trace_is_program(app->base.trace))
         panes_set(app, PROGRAM_PANES);
     else if (!rpl_trace_source_text(app->base.trace))

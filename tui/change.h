@@ -57,6 +57,13 @@ struct wif_cache *tui_change_cache(struct tui_app *app);
 size_t tui_change_count(const struct tui_app *app);
 /* "amp=bf16 checkpoint=blocks" */
 void tui_change_text(const struct tui_app *app, struct vs_text *out);
+/* Set the stored breakpoints in the recorded run. One that cannot be read any more is left out. */
+void tui_breaks_load(struct tui_app *app);
+/*
+ * Store the breakpoints of the recorded run, if they have changed; those for one hit only are not. Where they cannot be
+ * stored, a message says so once.
+ */
+void tui_breaks_store(struct tui_app *app);
 /* Go back to the recorded toggles; a second trace is the other run again. */
 void tui_change_reset(struct tui_app *app);
 /*

@@ -20,11 +20,20 @@ struct own_mark {
     char *note;
 };
 
+/* A breakpoint that owns its text. */
+struct own_break {
+    struct rpl_stored_break row;
+    char *condition;
+};
+
 struct rpl_marks {
     struct sto_reader *reader;
     struct own_mark *items;
     size_t count;
     size_t cap;
+    struct own_break *breaks;
+    size_t break_count;
+    size_t break_cap;
 };
 
 static int by_seq(const void *a, const void *b)
@@ -65,6 +74,28 @@ static void keep(void *user, const char *key, uint64_t seq, const char *note)
     own->mark = (struct rpl_mark){.key = own->key, .seq = seq, .note = own->note};
 }
 
+static void break_keep(struct rpl_marks *marks, bool is_watch, bool is_on, const char *condition)
+{
+    struct own_break *own;
+
+    marks->breaks =
+        vs_grow(marks->breaks, marks->break_count, &marks->break_cap, sizeof(*marks->breaks));
+    own = &marks->breaks[marks->break_count++];
+    own->condition = vs_strdup(condition);
+    own->row = (struct rpl_stored_break){is_watch, is_on, own->condition};
+}
+
+static void break_read(void *user, const struct sto_breakpoint *row)
+{
+    break_keep(user, row->is_watch, row->is_on, row->condition);
+}
+
+static void breaks_forget(struct rpl_marks *marks)
+{
+    while (marks->break_count)
+        vs_free(marks->breaks[--marks->break_count].condition);
+}
+
 static void sort(struct rpl_marks *marks)
 {
     if (marks->count)
@@ -81,6 +112,8 @@ enum vs_status rpl_marks_open(struct rpl_trace *trace, struct rpl_marks **out, s
     marks->reader = rpl_trace_device_count(trace) ? NULL : rpl_trace_reader(trace);
     if (marks->reader)
         st = sto_marks_each(marks->reader, keep, marks, err);
+    if (!st && marks->reader)
+        st = sto_breakpoints_each(marks->reader, break_read, marks, err);
     if (st) {
         rpl_marks_free(marks);
         return st;
@@ -96,6 +129,8 @@ void rpl_marks_free(struct rpl_marks *marks)
         return;
     while (marks->count)
         forget(marks, marks->count - 1);
+    breaks_forget(marks);
+    vs_free(marks->breaks);
     vs_free(marks->items);
     vs_free(marks);
 }
@@ -152,5 +187,53 @@ enum vs_status rpl_marks_remove(struct rpl_marks *marks, const char *key, struct
         st = sto_mark_set(sto_reader_path(marks->reader), marks->items[i].key, 0, NULL, err);
     if (!st)
         forget(marks, i);
+    return st;
+}
+
+/* ---- breakpoints ---- */
+
+size_t rpl_marks_break_count(const struct rpl_marks *marks)
+{
+    return marks->break_count;
+}
+
+const struct rpl_stored_break *rpl_marks_break_at(const struct rpl_marks *marks, size_t i)
+{
+    VS_ASSERT(i < marks->break_count);
+    return &marks->breaks[i].row;
+}
+
+static bool breaks_are_same(const struct rpl_marks *marks, const struct rpl_stored_break *all,
+                            size_t count)
+{
+    if (count != marks->break_count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct rpl_stored_break *now = &marks->breaks[i].row;
+
+        if (all[i].is_watch != now->is_watch || all[i].is_on != now->is_on ||
+            strcmp(all[i].condition, now->condition) != 0)
+            return false;
+    }
+    return true;
+}
+
+enum vs_status rpl_marks_breaks_set(struct rpl_marks *marks, const struct rpl_stored_break *all,
+                                    size_t count, struct vs_error *err)
+{
+    struct sto_breakpoint *rows;
+    enum vs_status st = VS_OK;
+
+    if (breaks_are_same(marks, all, count))
+        return VS_OK;
+    breaks_forget(marks);
+    rows = vs_calloc(count + 1, sizeof(*rows));
+    for (size_t i = 0; i < count; i++) {
+        break_keep(marks, all[i].is_watch, all[i].is_on, all[i].condition);
+        rows[i] = (struct sto_breakpoint){all[i].is_watch, all[i].is_on, all[i].condition};
+    }
+    if (marks->reader)
+        st = sto_breakpoints_set(sto_reader_path(marks->reader), rows, count, err);
+    vs_free(rows);
     return st;
 }

@@ -1,13 +1,15 @@
 /*
- * replay/trace/marks.h - marks with notes, stored in the trace file so that the next session shows them too.
+ * replay/trace/marks.h - marks with notes, and breakpoints, stored in the trace file so that the next session has them
+ * too.
  *
- * For:            the keys m and ' of the TUI, and its list of marks.
+ * For:            the keys m and ' of the TUI, its list of marks, its breakpoints.
  * Must not know:  SQL, drawing.
  * Invariant:      every mark shown is stored: a mark that could not be written is not in the list.
  */
 #ifndef RPL_MARKS_H
 #define RPL_MARKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,5 +55,24 @@ VS_MUST_USE enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *ke
                                          const char *note, struct vs_error *err);
 VS_MUST_USE enum vs_status rpl_marks_remove(struct rpl_marks *marks, const char *key,
                                             struct vs_error *err);
+
+/* A stored breakpoint or watch; condition: the text that replay/breakpoints reads. */
+struct rpl_stored_break {
+    bool is_watch;
+    bool is_on;
+    const char *condition;
+};
+
+/* The stored breakpoints, in the order in which they were set. Borrowed until the next change. */
+size_t rpl_marks_break_count(const struct rpl_marks *marks);
+const struct rpl_stored_break *rpl_marks_break_at(const struct rpl_marks *marks, size_t i);
+/*
+ * Replace the stored breakpoints by `count` others, whose texts are copied. Nothing is written where they are the same.
+ * Errors as rpl_marks_set; the list is replaced all the same, so that the same failure does not come again with each
+ * key.
+ */
+VS_MUST_USE enum vs_status rpl_marks_breaks_set(struct rpl_marks *marks,
+                                                const struct rpl_stored_break *all, size_t count,
+                                                struct vs_error *err);
 
 #endif

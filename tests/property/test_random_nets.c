@@ -94,8 +94,10 @@ static void check_run(const struct subject *s, const struct facts_run *run)
     bool grows = false;
 
     facts_balances(s->what, run, conf_of(s->toggles));
+    /* an optimizer step that was skipped makes no state: it comes with a later one */
     for (size_t i = 1; i < count; i++)
-        grows = grows || ends[i] != ends[i - 1];
+        grows = grows || (ends[i] != ends[i - 1] && !run->result.steps[i - 1].skipped &&
+                          !run->result.steps[i].skipped);
     if (grows && !reports_leak(s, run))
         fail_msg("%s: steps end with different amounts, and no leak is reported\n%s", s->what,
                  s->net.text);

@@ -53,6 +53,12 @@ const char *session_trace(const char *net, const char *toggle)
 
 void session_open(struct tui_app *app, const char *path, int w, int h)
 {
+    sql_run(path, "drop table if exists breakpoint");
+    session_reopen(app, path, w, h);
+}
+
+void session_reopen(struct tui_app *app, const char *path, int w, int h)
+{
     struct vs_error err = VS_ERROR_INIT;
 
     memset(app, 0, sizeof(*app));

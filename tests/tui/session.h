@@ -11,8 +11,9 @@
  * Its path.
  */
 const char *session_trace(const char *net, const char *toggle);
-/* Open it at this size. */
+/* Open it at this size, without breakpoints that an earlier session stored; session_reopen: with them. */
 void session_open(struct tui_app *app, const char *path, int w, int h);
+void session_reopen(struct tui_app *app, const char *path, int w, int h);
 /* Two of them, B beside A. */
 void session_open_pair(struct tui_app *app, const char *a, const char *b, int w, int h);
 /* Type, and compare nothing. */

@@ -108,6 +108,33 @@ static void a_toggle_keeps_the_second_trace(void **state)
     tui_app_release(&app);
 }
 
+static void breakpoints_and_watches_are_there_in_the_next_session(void **state)
+{
+    const char *path = session_trace("lenet", NULL);
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 100, 30);
+    session_type(&app, ":break total > 1M<enter>:watch fc1.weight<enter>:tbreak free<enter>"
+                       ":break phase = backward<enter>gB<home><space>");
+    assert_int_equal(rpl_breakpoints_count(app.base.breaks), 4);
+    tui_app_release(&app);
+    session_reopen(&app, path, 100, 30);
+    assert_int_equal(rpl_breakpoints_count(app.base.breaks), 3);
+    assert_false(rpl_breakpoints_at(app.base.breaks, 0)->is_on);
+    assert_true(rpl_breakpoints_at(app.base.breaks, 1)->is_watch);
+    assert_true(rpl_breakpoints_at(app.base.breaks, 2)->is_on);
+    session_type(&app, "gB");
+    session_expect(&app, "breakpoint total > 1M");
+    session_expect(&app, "watch fc1.weight");
+    session_expect(&app, "breakpoint phase = backward");
+    session_type(&app, "<home>xxx");
+    tui_app_release(&app);
+    session_reopen(&app, path, 100, 30);
+    assert_int_equal(rpl_breakpoints_count(app.base.breaks), 0);
+    tui_app_release(&app);
+}
+
 static void escape_never_quits(void **state)
 {
     struct tui_app app;
@@ -154,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_refused_first_toggle_leaves_the_recorded_run),
         cmocka_unit_test(the_recorded_toggles_come_back_from_every_view),
         cmocka_unit_test(a_toggle_keeps_the_second_trace),
+        cmocka_unit_test(breakpoints_and_watches_are_there_in_the_next_session),
         cmocka_unit_test(escape_never_quits),
         cmocka_unit_test(pasted_text_is_not_keys),
     };
