@@ -55,6 +55,10 @@ static const struct cli_option OPTIONS[] = {
     {"async", 0, "early|late", false,
      "when work of the simulated GPU is complete: early: at once, late: when the host has waited "
      "for it (default early)"},
+    {"world", 0, "N", false,
+     "run the program as one rank of N, alone: the others are simulated (--gpus: how many of "
+     "them share a machine, default 8)"},
+    {"rank", 0, "N", false, "which of them, from 0 (default 0)"},
     {"cupti", 0, "auto|on|off", false,
      "on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), "
      "on: fail without it, off"},
@@ -160,16 +164,17 @@ static enum vs_status device_choose(const char *device, struct plan *plan, struc
 static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                                 struct vs_error *err)
 {
+    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "world", "rank"};
     const char *device = cli_args_value(args, "device");
     const char *capacity = cli_args_value(args, "capacity");
     const char *seed = cli_args_value(args, "seed");
 
     memset(plan, 0, sizeof(*plan));
     plan->args = args;
-    if (cli_args_has(args, "gpu") || cli_args_has(args, "gpus") || cli_args_has(args, "async"))
-        return vs_fail(err, VS_E_USAGE,
-                       "record: --gpu, --gpus and --async are for programs; a net's GPU is "
-                       "--target");
+    for (size_t i = 0; i < sizeof(OF_PROGRAMS) / sizeof(OF_PROGRAMS[0]); i++)
+        if (cli_args_has(args, OF_PROGRAMS[i]))
+            return vs_fail(err, VS_E_USAGE, "record: --%s is for programs; a net's GPU is --target",
+                           OF_PROGRAMS[i]);
     plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
     if (!*plan->out)
         return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");

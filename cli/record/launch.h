@@ -19,7 +19,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-#define CLI_LAUNCH_SETTINGS_MAX 8
+#define CLI_LAUNCH_SETTINGS_MAX 24
 
 /*
  * The program to run. All pointers are borrowed.

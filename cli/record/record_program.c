@@ -53,6 +53,7 @@ struct job {
     struct cli_folder folder;
     char *python_path;
     char *status;
+    struct cli_rank rank;
 };
 
 static enum vs_status options_check(const struct cli_args *args, struct vs_error *err)
@@ -136,7 +137,7 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
 {
     struct vs_text settings = {NULL, 0, 0};
     struct trc_python_file file;
-    enum vs_status st = cli_standin_settings(job->args, &settings, err);
+    enum vs_status st = cli_standin_settings(job->args, &settings, &job->rank, err);
 
     if (!st)
         st = cli_folder_open(&job->folder, err);
@@ -171,6 +172,7 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
     vs_text_addf(&path, "%s/driver", job->folder.path);
     job->status = vs_text_take(&path);
     set(launch, "PYTHONPATH", job->python_path);
+    cli_standin_environment(&job->rank, launch);
     if (other && *other) {
         fprintf(stderr,
                 "vramscope: CUDA_INJECTION64_PATH is %s already: requests to the driver are "

@@ -14,6 +14,9 @@
 
 #define LINE_MAX_BYTES 4096
 #define GPUS_MAX 64u
+#define GPUS_OF_A_MACHINE 8u
+#define WORLD_MAX 1000000u
+#define GPU_OF_A_RANK "a100-80"
 
 static enum vs_status gpu_check(const char *gpu, struct vs_error *err)
 {
@@ -45,35 +48,97 @@ static enum vs_status choice_add(const struct cli_args *args, const char *name,
     return VS_OK;
 }
 
+/* --world and --rank. gpus: of a machine, 0: as many as machines usually have. */
+static enum vs_status rank_fill(const struct cli_args *args, size_t gpus, struct cli_rank *out,
+                                struct vs_error *err)
+{
+    const size_t machine = gpus ? gpus : GPUS_OF_A_MACHINE;
+    size_t numbers[CLI_RANK_FIGURES];
+    enum vs_status st = cli_args_count(args, "world", 0, WORLD_MAX, &out->world, err);
+
+    if (!st)
+        st = cli_args_count(args, "rank", 0, WORLD_MAX, &out->rank, err);
+    if (st)
+        return st;
+    if (cli_args_has(args, "world") ? !out->world : cli_args_has(args, "rank"))
+        return vs_fail(err, VS_E_USAGE, "record: --rank is one of --world N, and N is at least 1");
+    if (!out->world)
+        return VS_OK;
+    if (out->rank >= out->world)
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --rank cannot be %zu: the ranks of --world %zu are 0 to %zu",
+                       out->rank, out->world, out->world - 1);
+    numbers[0] = out->rank;
+    numbers[1] = out->world;
+    numbers[2] = out->rank % machine;
+    numbers[3] = out->world < machine ? out->world : machine;
+    for (size_t i = 0; i < CLI_RANK_FIGURES; i++)
+        snprintf(out->figures[i], sizeof(out->figures[i]), "%zu", numbers[i]);
+    return VS_OK;
+}
+
 enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text *out,
-                                    struct vs_error *err)
+                                    struct cli_rank *rank, struct vs_error *err)
 {
     const char *gpu = cli_args_has(args, "gpu") ? cli_args_value(args, "gpu") : "auto";
-    const bool is_asked_for = strcmp(gpu, "auto") != 0 && strcmp(gpu, "none") != 0;
+    const bool is_none = strcmp(gpu, "none") == 0;
     char library[PATH_MAX];
     char path[PATH_MAX];
     size_t count = 0;
     struct vs_text choices = {NULL, 0, 0};
     enum vs_status st = gpu_check(gpu, err);
 
+    memset(rank, 0, sizeof(*rank));
     if (!st)
         st = choice_add(args, "async", (const char *const[]){"early", "late"}, &choices, err);
     if (!st)
         st = cli_args_count(args, "gpus", 0, GPUS_MAX, &count, err);
-    if (st || strcmp(gpu, "none") == 0)
+    if (!st)
+        st = rank_fill(args, count, rank, err);
+    if (!st && is_none && rank->world)
+        st =
+            vs_fail(err, VS_E_USAGE,
+                    "record: --world simulates the other ranks, and so a GPU: not with --gpu none");
+    if (st || is_none)
         goto out;
+    if (rank->world && strcmp(gpu, "auto") == 0) /* with a real one it would wait for real ranks */
+        gpu = GPU_OF_A_RANK;
     if (eng_plugin_find("standin", library, sizeof(library)) && realpath(library, path))
         vs_text_addf(out, "gpu %s\ngpus %zu\nstandin %s\n%s", gpu, count, path,
                      vs_text_get(&choices));
-    else if (is_asked_for)
+    else if (strcmp(gpu, "auto") != 0)
         st = vs_fail(
             err, VS_E_UNSUPPORTED,
             "record: --gpu %s: vramscope_standin.so, which simulates a GPU, is not beside the "
             "program; it is built on x86-64 alone",
             gpu);
+    if (!st && rank->world)
+        vs_text_addf(out, "world %zu\n", rank->world);
 out:
     vs_text_release(&choices);
     return st;
+}
+
+void cli_standin_environment(const struct cli_rank *rank, struct cli_launch *launch)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } ALL[] = {
+        {"RANK", rank->figures[0]},
+        {"WORLD_SIZE", rank->figures[1]},
+        {"LOCAL_RANK", rank->figures[2]},
+        {"LOCAL_WORLD_SIZE", rank->figures[3]},
+        {"ROLE_RANK", rank->figures[0]},
+        {"ROLE_WORLD_SIZE", rank->figures[1]},
+        {"MASTER_ADDR", "127.0.0.1"},
+        {"MASTER_PORT", "29500"}}; /* the store's own port replaces it once torch is loaded */
+
+    for (size_t i = 0; rank->world && i < sizeof(ALL) / sizeof(ALL[0]); i++) {
+        VS_ASSERT(launch->count < CLI_LAUNCH_SETTINGS_MAX);
+        launch->names[launch->count] = ALL[i].name;
+        launch->values[launch->count++] = ALL[i].value;
+    }
 }
 
 /* ---- what it could not do ---- */
@@ -89,6 +154,8 @@ static const struct fact FACTS[] = {
     {"unknown",
      "unknown to the simulated GPU: ", "; from there on memory may differ from that of a real GPU"},
     {"refused", "no GPU was simulated: ", ""},
+    {"key", "this key of the store would have a value of another rank: ",
+     "; it is unknown, and from there on memory may differ"},
 };
 
 /* Did an earlier line say the same? seen: the lines so far, with a newline each. */

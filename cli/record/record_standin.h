@@ -13,15 +13,33 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/args.h"
+#include "cli/record/launch.h"
+
+#define CLI_RANK_FIGURES 4
 
 /*
- * Check --gpu and --gpus, and append the settings for the program's processes to `out`. Where the simulating library is
- * missing nothing is appended, unless a GPU was asked for by name.
+ * One rank that runs alone. world: of how many; 0: it is not so. figures: its environment's numbers as text.
+ */
+struct cli_rank {
+    size_t world;
+    size_t rank;
+    char figures[CLI_RANK_FIGURES][24];
+};
+
+/*
+ * Check --gpu, --gpus, --world and --rank, and append the settings for the program's processes to `out`. Where the
+ * simulating library is missing nothing is appended, unless a GPU was asked for by name, or one rank of many.
  *
- * VS_E_USAGE: there is no such GPU, or no such number of them. VS_E_UNSUPPORTED: the library is missing.
+ * rank    what --world and --rank say
+ *
+ * VS_E_USAGE: there is no such GPU, or no such number of them, or no such rank. VS_E_UNSUPPORTED: the library is
+ * missing.
  */
 VS_MUST_USE enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text *out,
-                                                struct vs_error *err);
+                                                struct cli_rank *rank, struct vs_error *err);
+
+/* The environment that torchrun would give this rank; it borrows from `rank`. Nothing where no rank runs alone. */
+void cli_standin_environment(const struct cli_rank *rank, struct cli_launch *launch);
 
 /*
  * Print on stderr, each once, what the simulated GPU could not do for the program's processes, and why none was

@@ -72,6 +72,9 @@ STI_EXPORT int sti_set(const char *name, const char *value);
 /* The versions of cuDNN and NCCL that PyTorch was built with, which it compares; 0: as it was. */
 STI_EXPORT void sti_set_versions(int cudnn, int nccl);
 
+/* The next part that a communicator of NCCL is split into has `size` ranks: it is no parameter of that call. */
+STI_EXPORT void sti_next_split(int size);
+
 /* Call `on_read` at each of the next `most` reads of values by the host, with their bytes; NULL: not any more. */
 STI_EXPORT void sti_watch_reads(void (*on_read)(uint64_t bytes), uint64_t most);
 /* How often the host read values of the device so far, and how many bytes. */

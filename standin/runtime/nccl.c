@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "standin/runtime/calls.h"
+#include "standin/runtime/enter.h"
 #include "standin/runtime/runtime.h"
 
 #define SHARED_BYTES_MAX 65536u
@@ -65,7 +66,7 @@ static int communicator_new(struct communicator **out, int ranks, int rank)
     *out = vs_calloc(1, sizeof(**out));
     (*out)->ranks = ranks;
     (*out)->rank = rank;
-    sti_values_share();
+    sti_values_share(ranks);
     return STI_SUCCESS;
 }
 
@@ -93,12 +94,22 @@ static int ncclCommInitAll(struct communicator **out, int ranks, const int *devi
     return STI_SUCCESS;
 }
 
-/* color -1: this rank is in none of the parts. How many others have the color is not known: as many as there are. */
+/* How many ranks the next part has; 0: not known. */
+static int split_size;
+
+void sti_next_split(int size)
+{
+    __atomic_store_n(&split_size, size, __ATOMIC_RELAXED);
+}
+
+/* color -1: this rank is in none of the parts. How many others have the color is what was said, or all. */
 static int ncclCommSplit(const struct communicator *of, int color, int key,
                          struct communicator **out, void *config)
 {
+    const int size = __atomic_exchange_n(&split_size, 0, __ATOMIC_RELAXED);
+
     *out = NULL;
-    return color < 0 ? STI_SUCCESS : communicator_new(out, of->ranks, key);
+    return color < 0 ? STI_SUCCESS : communicator_new(out, size > 0 ? size : of->ranks, key);
 }
 
 static int ncclCommDestroy(struct communicator *c)
@@ -143,6 +154,16 @@ static void given_set(struct communicator *c, char *given, size_t bytes)
     c->given_len = bytes;
 }
 
+/* What this rank has there already it has from its own copy: the others have the same. */
+static bool is_known(const void *address, size_t bytes)
+{
+    char *copy = vs_alloc(bytes + 1);
+    const bool is_known = sti_values_get(address, copy, bytes);
+
+    vs_free(copy);
+    return is_known;
+}
+
 static int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
                          struct communicator *c, void *stream)
 {
@@ -161,8 +182,9 @@ static int ncclBroadcast(const void *from, void *to, size_t count, int type, int
             given_set(c, given, bytes);
         else
             vs_free(given);
-    }
-    if (c->given && c->given_len >= bytes)
+    } else if (is_known(to, bytes))
+        return STI_SUCCESS;
+    if (c->given && c->given_len == bytes)
         sti_values_put(to, c->given, bytes);
     return STI_SUCCESS;
 }

@@ -159,9 +159,9 @@ void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitc
 /*
  * Small copies to the device are kept, by address, until some kernels have been launched: what processes tell each
  * other about a model is compared on the host. They come back once a communicator is made, which calls
- * sti_values_share.
+ * sti_values_share with the number of its ranks: the more there are the more is kept.
  */
-void sti_values_share(void);
+void sti_values_share(int ranks);
 /* A kernel was launched. */
 void sti_values_age(void);
 /* What is kept at a device address, copied to `out`; false: nothing. */

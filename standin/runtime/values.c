@@ -9,7 +9,10 @@
 #include "base/mem.h"
 #include "standin/runtime/runtime.h"
 
+/* As many as that, and some for each rank of the largest communicator: a gather may be a copy for each. */
 #define KEPT 64
+#define KEPT_OF_A_RANK 2
+#define KEPT_MAX 8192
 #define KEPT_BYTES_MAX 65536u
 /* Before there is a communicator, larger ones are data. */
 #define EARLY_BYTES_MAX 4096u
@@ -27,8 +30,9 @@ struct kept {
 
 static struct {
     pthread_mutex_t lock;
-    struct kept kept[KEPT];
-    int next;
+    struct kept *kept;
+    size_t count;
+    size_t next;
     int is_shared;
     uint64_t number;
     uint64_t launches;
@@ -37,8 +41,24 @@ static struct {
     uint64_t most;
 } values = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void sti_values_share(void)
+/* Make place for so many; the caller has the lock. */
+static void kept_reserve(size_t count)
 {
+    if (count <= values.count)
+        return;
+    values.kept = vs_realloc(values.kept, count, sizeof(*values.kept));
+    memset(values.kept + values.count, 0, (count - values.count) * sizeof(*values.kept));
+    values.next = values.count;
+    values.count = count;
+}
+
+void sti_values_share(int ranks)
+{
+    const size_t count = KEPT + (size_t)ranks * KEPT_OF_A_RANK;
+
+    pthread_mutex_lock(&values.lock);
+    kept_reserve(count < KEPT_MAX ? count : KEPT_MAX);
+    pthread_mutex_unlock(&values.lock);
     __atomic_store_n(&values.is_shared, 1, __ATOMIC_RELAXED);
 }
 
@@ -62,7 +82,7 @@ static const struct kept *kept_find(const char *at, size_t bytes)
 {
     const struct kept *best = NULL;
 
-    for (int i = 0; i < KEPT; i++) {
+    for (size_t i = 0; i < values.count; i++) {
         const struct kept *k = &values.kept[i];
 
         if (k->at && at >= k->at && bytes <= k->len && (size_t)(at - k->at) <= k->len - bytes &&
@@ -90,19 +110,20 @@ bool sti_values_get(const void *address, void *out, size_t bytes)
 void sti_values_put(const void *address, const void *bytes, size_t len)
 {
     char *copy;
-    int i;
+    size_t i;
 
     if (!len || len > (is_shared() ? KEPT_BYTES_MAX : EARLY_BYTES_MAX))
         return;
     copy = vs_alloc(len);
     memcpy(copy, bytes, len);
     pthread_mutex_lock(&values.lock);
+    kept_reserve(KEPT);
     i = values.next;
-    for (int k = 0; k < KEPT; k++)
+    for (size_t k = 0; k < values.count; k++)
         if (values.kept[k].at == address)
             i = k;
     if (i == values.next)
-        values.next = (values.next + 1) % KEPT;
+        values.next = (values.next + 1) % values.count;
     vs_free(values.kept[i].bytes);
     values.kept[i] = (struct kept){address, len, copy, launches(), ++values.number};
     pthread_mutex_unlock(&values.lock);

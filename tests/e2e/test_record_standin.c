@@ -157,6 +157,36 @@ static void several_gpus_are_simulated_on_request(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
+#define SAY_RANK                                                                                   \
+    "echo $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE at $MASTER_ADDR; exit 3"
+
+static void one_rank_of_many_has_the_environment_of_a_launcher(void **state)
+{
+    (void)state;
+    check(
+        program_run("record", "--world", "1024", "--rank", "777", "--", "sh", "-c", SAY_RANK, NULL),
+        3, "777 of 1024, 1 of 8 at 127.0.0.1\n", "never called CUDA");
+    check(program_run("record", "--world", "6", "--rank", "5", "--gpus", "4", "--", "sh", "-c",
+                      SAY_RANK, NULL),
+          3, "5 of 6, 1 of 4 at 127.0.0.1\n", "never called CUDA");
+    check(program_run("record", "--world", "2", "--", "sh", "-c", SAY_RANK, NULL), 3,
+          "0 of 2, 0 of 2 at 127.0.0.1\n", "never called CUDA");
+}
+
+static void ranks_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    check(program_run("record", "--world", "8", "--rank", "8", "--", "true", NULL), 2, "",
+          "--rank cannot be 8: the ranks of --world 8 are 0 to 7");
+    check(program_run("record", "--rank", "1", "--", "true", NULL), 2, "",
+          "--rank is one of --world N");
+    check(program_run("record", "--world", "0", "--", "true", NULL), 2, "", "N is at least 1");
+    check(program_run("record", "--world", "2", "--gpu", "none", "--", "true", NULL), 2, "",
+          "not with --gpu none");
+    check(program_run("record", "--world", "2", "sample_nets/lenet.py", NULL), 2, "",
+          "--world is for programs");
+}
+
 static void gpu_none_simulates_no_gpu(void **state)
 {
     struct program p;
@@ -214,7 +244,7 @@ static void unknown_gpus_and_illegal_counts_are_refused(void **state)
     check(program_run("record", "--async", "soon", "--", "true", NULL), 2, "",
           "--async cannot be `soon`; legal: early, late");
     check(program_run("record", "--gpu", "t4", "sample_nets/lenet.py", NULL), 2, "",
-          "are for programs; a net's GPU is --target");
+          "--gpu is for programs; a net's GPU is --target");
 }
 
 static int cleanup(void **state)
@@ -230,6 +260,8 @@ int main(void)
         cmocka_unit_test(a_simulated_gpu_is_announced_in_one_line),
         cmocka_unit_test(functions_without_a_simulation_are_named_at_the_end),
         cmocka_unit_test(several_gpus_are_simulated_on_request),
+        cmocka_unit_test(one_rank_of_many_has_the_environment_of_a_launcher),
+        cmocka_unit_test(ranks_that_cannot_be_are_refused),
         cmocka_unit_test(gpu_none_simulates_no_gpu),
         cmocka_unit_test(the_second_start_uses_the_cache_of_the_first),
         cmocka_unit_test(an_unwritable_cache_does_not_prevent_recording),

@@ -18,6 +18,7 @@
 #include "tests/skip.h"
 
 #define WORDS_MAX 6
+#define CORPUS_COMMAND_MAX 320
 
 int corpus_setup(void **state)
 {
@@ -95,25 +96,68 @@ static struct program run(char *const *words, int ranks, const char *gpu, const 
                        words[1], words[2], words[3], words[4], NULL);
 }
 
+static struct program run_alone(char *const *words, int world, int rank, const char *gpu,
+                                const char *trace)
+{
+    char worlds[16];
+    char ranks[16];
+
+    snprintf(worlds, sizeof(worlds), "%d", world);
+    snprintf(ranks, sizeof(ranks), "%d", rank);
+    return program_run("record", "--gpu", gpu, "--world", worlds, "--rank", ranks, "-f", "-o",
+                       trace, "--", corpus_python(NULL), words[0], words[1], words[2], words[3],
+                       words[4], NULL);
+}
+
+/* The words of a command, in `text`, which has CORPUS_COMMAND_MAX bytes. */
+static void words_split(const char *command, char *text, char **words)
+{
+    char *rest;
+    int count = 1;
+
+    snprintf(text, CORPUS_COMMAND_MAX, "tests/programs/%.*s.py %s", (int)strcspn(command, " "),
+             command, command + strcspn(command, " "));
+    rest = text;
+    for (words[0] = strsep(&rest, " "); rest;) {
+        char *word = strsep(&rest, " ");
+
+        if (!*word)
+            continue;
+        if (count == WORDS_MAX - 1)
+            fail_msg("%s: more arguments than are passed on", command);
+        words[count++] = word;
+    }
+}
+
+static void ended_well_check(const char *command, const struct program *p)
+{
+    if (p->status != 0)
+        fail_msg("%s: status %d: %s%s", command, p->status, p->out, p->err);
+    if (!strstr(p->err, "runs over a stand-in that simulates"))
+        fail_msg("%s: no line says that a GPU is simulated: %s", command, p->err);
+}
+
 struct program corpus_record(const char *command, int ranks, const char *gpu)
 {
-    char text[256];
-    char script[300];
-    char *words[WORDS_MAX] = {script};
-    char *rest = text;
+    char text[CORPUS_COMMAND_MAX];
+    char *words[WORDS_MAX] = {NULL};
     struct program p;
 
-    snprintf(text, sizeof(text), "%s", command);
-    snprintf(script, sizeof(script), "tests/programs/%s.py", strsep(&rest, " "));
-    for (int i = 1; i < WORDS_MAX && rest; i++)
-        words[i] = strsep(&rest, " ");
-    if (rest)
-        fail_msg("%s: more arguments than are passed on", command);
+    words_split(command, text, words);
     p = run(words, ranks, gpu, program_path("trace.db"));
-    if (p.status != 0)
-        fail_msg("%s: status %d: %s%s", command, p.status, p.out, p.err);
-    if (!strstr(p.err, "runs over a stand-in that simulates"))
-        fail_msg("%s: no line says that a GPU is simulated: %s", command, p.err);
+    ended_well_check(command, &p);
+    return p;
+}
+
+struct program corpus_record_alone(const char *command, int world, int rank, const char *gpu)
+{
+    char text[CORPUS_COMMAND_MAX];
+    char *words[WORDS_MAX] = {NULL};
+    struct program p;
+
+    words_split(command, text, words);
+    p = run_alone(words, world, rank, gpu, program_path("alone.db"));
+    ended_well_check(command, &p);
     return p;
 }
 
@@ -182,7 +226,7 @@ static void events_close(sqlite3_stmt *stmt)
     sqlite3_close(db);
 }
 
-static void events_compare(const char *command, const char *first, const char *second)
+void corpus_events_compare(const char *command, const char *first, const char *second)
 {
     sqlite3_stmt *a = events_open(first);
     sqlite3_stmt *b = events_open(second);
@@ -228,7 +272,7 @@ void corpus_check(const char *command, int ranks)
     p = corpus_record(command, ranks, CORPUS_GPU);
     for (int i = 0; i < traces; i++) {
         corpus_peaks_check(&p, trace_of(i, "trace"), i);
-        events_compare(command, trace_of(i, "first"), trace_of(i, "trace"));
+        corpus_events_compare(command, trace_of(i, "first"), trace_of(i, "trace"));
     }
     program_release(&p);
 }

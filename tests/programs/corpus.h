@@ -1,7 +1,7 @@
 /*
  * tests/programs/corpus.h - programs that use PyTorch, recorded over a simulated GPU.
  *
- * For:            test_programs.c (PyTorch alone) and frameworks/test_frameworks.c (what is built on it).
+ * For:            test_programs.c and test_ranks.c (PyTorch alone), frameworks/test_frameworks.c (what is built on it).
  * Must not know:  what a program does; it prints a line FIGURES for each rank (figures.py).
  */
 #ifndef TESTS_PROGRAMS_CORPUS_H
@@ -32,10 +32,16 @@ const char *corpus_python(const char *modules);
  */
 struct program corpus_record(const char *command, int ranks, const char *gpu);
 
+/* The same as one rank of `world` that runs alone, as alone.db. */
+struct program corpus_record_alone(const char *command, int world, int rank, const char *gpu);
+
 /* The report of a trace as JSON; heap memory. */
 char *corpus_report(const char *trace);
 /* The three peaks of the trace are those that the program printed as `rank`. */
 void corpus_peaks_check(const struct program *p, const char *trace, int rank);
+
+/* Two traces have the same events of the allocator, as corpus_check says; fails the test where they do not. */
+void corpus_events_compare(const char *command, const char *first, const char *second);
 
 /*
  * Record it twice: the peaks of each rank's trace are those that PyTorch says, to the byte, and both recordings have

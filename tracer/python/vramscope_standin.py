@@ -58,8 +58,9 @@ def gpu_count(settings):
 class StandIn:
     """A simulated GPU in this process. what: its name and figures."""
 
-    def __init__(self, folder, library, what):
+    def __init__(self, folder, settings, library, what):
         self.folder = folder
+        self.settings = settings
         self.library = library
         self.what = what
         self.first_read = None
@@ -102,6 +103,13 @@ class StandIn:
                 major * (10000 if major >= 9 else 1000) + minor * 100 + patch, 0)
         except Exception:
             pass
+        try:
+            module_of(self.folder, "vramscope_ranks").attach(self, torch, self.settings)
+        except Exception as e:
+            self.note("refused", "other ranks: %s: %s" % (type(e).__name__, e))
+
+    def note(self, fact, text):
+        note(self.folder, fact, text)
 
     def watch_processes(self):
         """Inductor compiles in processes that get sys.path as their PYTHONPATH, without the folder that leads here."""
@@ -172,6 +180,15 @@ class StandIn:
         return count.value, size.value
 
 
+def module_of(folder, name):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def library_open(path):
     library = ctypes.CDLL(path)
     library.sti_enter.argtypes = [ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_size_t]
@@ -218,7 +235,7 @@ def play(folder, torch_file):
     if how == PLAYED:
         if settings.get("async", "early") != "early":
             said += ", --async %s" % settings["async"]
-        stand_in = StandIn(folder, library, said)
+        stand_in = StandIn(folder, settings, library, said)
         stand_in.watch_libraries()
         stand_in.watch_processes()
         stand_in.point_compilers()

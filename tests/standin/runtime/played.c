@@ -45,6 +45,8 @@ const struct played *played_open(void)
     symbol(library, "sti_set_versions", &played.set_versions);
     symbol(library, "sti_watch_reads", &played.watch_reads);
     symbol(library, "sti_count_reads", &played.count_reads);
+    symbol(library, "sti_next_split", &played.next_split);
+    symbol(library, "sti_store_port", &played.store_port);
     symbol(library, "sti_function_named", &played.function_named);
     symbol(library, "sti_enter", &played.enter);
     return &played;

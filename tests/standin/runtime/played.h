@@ -19,6 +19,8 @@ struct played {
     void (*set_versions)(int cudnn, int nccl);
     void (*watch_reads)(void (*on_read)(uint64_t bytes), uint64_t most);
     void (*count_reads)(uint64_t *count, uint64_t *bytes);
+    void (*next_split)(int size);
+    int (*store_port)(void);
     void *(*function_named)(const char *name);
 };
 
