@@ -379,8 +379,8 @@ enum vs_status sti_elf_read(const char *path, bool names_only, struct sti_elf *o
         return vs_fail(err, errno == ENOENT ? VS_E_NOT_FOUND : VS_E_IO, "%s: %s", path,
                        strerror(errno));
     if (fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        close(file.fd);
-        return vs_fail(err, VS_E_UNSUPPORTED, "%s: no file", path);
+        st = vs_fail(err, VS_E_UNSUPPORTED, "%s: not a regular file", path);
+        goto out;
     }
     file.size = (uint64_t)info.st_size;
     st = header_read(&file);
@@ -390,6 +390,7 @@ enum vs_status sti_elf_read(const char *path, bool names_only, struct sti_elf *o
         st = names_read(&file, out);
     if (!st && !names_only)
         st = imports_read(&file, out);
+out:
     close(file.fd);
     vs_free(file.loads);
     vs_free(file.dynamic);

@@ -385,6 +385,8 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 
 static void recorder_free(struct trc_recorder *rec)
 {
+    if (!rec)
+        return;
     trc_ring_free(rec->ring);
     trc_intern_free(rec->intern);
     pthread_mutex_destroy(&rec->writing);
@@ -403,6 +405,7 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     static const struct trc_recorder_options defaults;
     struct sto_writer_options writer_options = {0};
     struct trc_recorder *rec = NULL;
+    bool is_running = false;
     enum vs_status st;
     int rc;
 
@@ -426,17 +429,21 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
      */
     rc = pthread_create(&rec->thread, NULL, writer_thread, rec);
     if (rc != 0) {
-        recorder_free(rec);
-        return vs_fail(err, VS_E_IO, "%s: no thread to write it with: %s", path, strerror(rc));
+        st = vs_fail(err, VS_E_IO, "%s: no thread can be started to write it: %s", path,
+                     strerror(rc));
+        goto out;
     }
+    is_running = true;
     st = sto_writer_open(path, &writer_options, &rec->consumer.writer, err);
-    if (st) {
-        thread_stop(rec);
-        recorder_free(rec);
-        return st;
-    }
+    if (st)
+        goto out;
     *out = rec;
-    return VS_OK;
+    rec = NULL; /* handed over */
+out:
+    if (rec && is_running)
+        thread_stop(rec);
+    recorder_free(rec);
+    return st;
 }
 
 const struct eng_observer *trc_recorder_observer(struct trc_recorder *rec)

@@ -229,17 +229,16 @@ static void start(struct tui_app *app)
 
     tui_change_text(app, &text);
     if (precompute->from && strcmp(precompute->from, vs_text_get(&text)) == 0 &&
-        precompute->toggle == app->change.toggle) {
-        vs_text_release(&text);
-        return;
-    }
+        precompute->toggle == app->change.toggle)
+        goto out;
     vs_free(precompute->from);
     precompute->from = vs_strdup(vs_text_get(&text));
-    vs_text_release(&text);
     precompute->toggle = app->change.toggle;
     precompute->next = 0;
     precompute->bytes = 0;
     precompute->is_made = false;
+out:
+    vs_text_release(&text);
 }
 
 bool tui_precompute_next(struct tui_app *app)

@@ -351,33 +351,32 @@ static enum vs_status find_or_run(struct wif_cache *cache, const struct vs_toggl
     char *key = key_of(set, capacity);
     struct entry *entry = entry_find(cache, key);
     struct wif_result made = {.trace = NULL};
-    enum vs_status st;
+    enum vs_status st = VS_OK;
 
     *out = entry;
     if (entry && (entry->result.trace || entry->result.status || !whole)) {
-        vs_free(key);
-        return entry->result.status
-                   ? vs_fail(err, entry->result.status, "%s", entry->result.failure)
-                   : VS_OK;
+        if (entry->result.status)
+            st = vs_fail(err, entry->result.status, "%s", entry->result.failure);
+        goto out;
     }
     cache->runs++;
     st = run(cache, set, capacity, reporter, &made, err);
-    if (!is_answer(st) || reporter->is_too_large) {
-        vs_free(key);
-        return st;
-    }
+    if (!is_answer(st) || reporter->is_too_large)
+        goto out;
     if (entry) {
-        vs_free(key);
         vs_free(entry->result.failure);
         vs_free(entry->result.refused);
     } else {
         entry = entry_add(cache, key);
+        key = NULL; /* handed over */
     }
     entry->result = made;
     answer_complete(cache, &entry->result, st, err);
     if (!st)
         entry_recount(cache, entry);
     *out = entry;
+out:
+    vs_free(key);
     return st;
 }
 

@@ -57,6 +57,7 @@ static enum vs_status item_next(struct parser *p, struct item *out)
     struct vs_text all = {NULL, 0, 0};
     const char *colon;
     size_t key_len;
+    enum vs_status st = VS_OK;
 
     out->line = p->line;
     do {
@@ -71,15 +72,16 @@ static enum vs_status item_next(struct parser *p, struct item *out)
     colon = strchr(vs_text_get(&all), ':');
     key_len = strcspn(vs_text_get(&all), " :");
     if (!colon || !key_len) {
-        vs_text_release(&all);
-        return fail_at(p, out->line, "a line of the header must be `# key: text`", NULL);
+        st = fail_at(p, out->line, "a line of the header must be `# key: text`", NULL);
+        goto out;
     }
     out->key = vs_arena_strndup(p->out->arena, vs_text_get(&all), key_len);
     out->argument =
         trimmed(p->out, vs_text_get(&all) + key_len, (size_t)(colon - vs_text_get(&all)) - key_len);
     out->text = trimmed(p->out, colon + 1, strlen(colon + 1));
+out:
     vs_text_release(&all);
-    return VS_OK;
+    return st;
 }
 
 /* ---- the keys ---- */

@@ -71,8 +71,10 @@ void lang_placement_release(struct lang_placement *placement)
     memset(placement, 0, sizeof(*placement));
 }
 
-static void net_plans_release(struct net_plans *plans)
+static void net_plans_free(struct net_plans *plans)
 {
+    if (!plans)
+        return;
     for (size_t i = 0; i < plans->count; i++)
         lang_placement_release(&plans->points[i].run);
     for (size_t i = 0; i < SIMPLE_COUNT; i++)
@@ -90,7 +92,7 @@ void lang_plans_free(struct lang_plans *plans)
     if (!plans)
         return;
     for (size_t i = 0; i < plans->count; i++)
-        net_plans_release(plans->items[i]);
+        net_plans_free(plans->items[i]);
     vs_free(plans->items);
     vs_free(plans);
 }
@@ -231,25 +233,25 @@ static enum vs_status plans_of(const struct lang_settings *settings, struct net_
 {
     struct lang_plans *all = settings->plans;
     struct net_plans *plans = vs_calloc(1, sizeof(*plans));
-    enum vs_status st;
+    enum vs_status st = VS_OK;
 
     plans->key = key_of(settings->toggles);
     for (size_t i = 0; i < all->count; i++) {
         if (strcmp(all->items[i]->key, plans->key) == 0) {
-            net_plans_release(plans);
             *out = all->items[i];
-            return VS_OK;
+            goto out;
         }
     }
     st = plans_fill(plans, settings, err);
-    if (st) {
-        net_plans_release(plans);
-        return st;
-    }
+    if (st)
+        goto out;
     all->items = vs_grow(all->items, all->count, &all->cap, sizeof(struct net_plans *));
     all->items[all->count++] = plans;
     *out = plans;
-    return VS_OK;
+    plans = NULL; /* handed over */
+out:
+    net_plans_free(plans);
+    return st;
 }
 
 /* ---- the search ---- */

@@ -416,22 +416,21 @@ static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang
     struct lang_value *marked =
         lang_dict_find(ctx.as.instance->attrs, lang_name(vm, LANG_N_non_differentiable));
     struct eng_tensor **inputs = tensors_of_args(call);
-    struct eng_tensor **outputs;
+    struct eng_tensor **outputs = NULL;
     struct eng_custom custom = {.backward = custom_backward, .free_user = custom_free};
     const struct lang_value *dirty =
         lang_dict_find(ctx.as.instance->attrs, lang_name(vm, LANG_N_dirty));
-    bool *is_dirty;
+    bool *is_dirty = NULL;
     struct eng_node *node;
     char name[128];
+    bool ok = false;
 
     if (result->kind == LANG_TUPLE) {
         items = result->as.tuple->items;
         count = result->as.tuple->count;
     }
-    if (!check_dirty(vm, call, dirty, items, count)) {
-        vs_free(inputs);
-        return false;
-    }
+    if (!check_dirty(vm, call, dirty, items, count))
+        goto out;
     outputs = vs_calloc(count, sizeof(*outputs));
     is_dirty = vs_calloc(count, sizeof(*is_dirty));
     for (uint32_t i = 0; i < count; i++) {
@@ -460,10 +459,12 @@ static bool attach(struct lang_vm *vm, const struct lang_call *call, struct lang
     lang_drop(vm, lang_dict_take(vm, ctx.as.instance->attrs, lang_name(vm, LANG_N_dirty)));
     lang_drop(vm,
               lang_dict_take(vm, ctx.as.instance->attrs, lang_name(vm, LANG_N_non_differentiable)));
+    ok = lang_check_engine(vm);
+out:
     vs_free(is_dirty);
     vs_free(outputs);
     vs_free(inputs);
-    return lang_check_engine(vm);
+    return ok;
 }
 
 static bool f_apply(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)

@@ -270,6 +270,7 @@ NATIVE(f_backward)
     uint32_t count;
     uint32_t grad_count = 0;
     bool is_part = false;
+    bool ok = false;
 
     *out = lang_none();
     if (!LANG_ARGS(vm, call, "torch.autograd.backward", 1, a, "tensors", "grad_tensors",
@@ -281,10 +282,8 @@ NATIVE(f_backward)
     if (!tensor_list(vm, "torch.autograd.backward", a[0], false, &tensors, &count))
         return false;
     if (lang_is_bound(a[1]) && a[1].kind != LANG_NONE &&
-        !tensor_list(vm, "torch.autograd.backward", a[1], true, &grads, &grad_count)) {
-        vs_free(tensors);
-        return false;
-    }
+        !tensor_list(vm, "torch.autograd.backward", a[1], true, &grads, &grad_count))
+        goto out;
     if (grads != NULL && grad_count != count)
         lang_fail(vm, VS_E_VALUE,
                   "torch.autograd.backward(): as many gradients as tensors are needed");
@@ -292,9 +291,11 @@ NATIVE(f_backward)
         grads = vs_calloc(count + 1, sizeof(*grads));
     if (!vm->failed && lang_part_begin(vm, LANG_PART_BACKWARD, &is_part))
         eng_backward(vm->eng, tensors, grads, (int)count, is_true(a[2]));
+    ok = lang_part_end(vm, is_part, lang_backward_check(vm));
+out:
     vs_free(tensors);
     vs_free(grads);
-    return lang_part_end(vm, is_part, lang_backward_check(vm));
+    return ok;
 }
 
 static bool gather_gradients(struct lang_vm *vm, const struct lang_value *a,
