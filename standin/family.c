@@ -38,14 +38,29 @@ enum sti_family sti_family_of(const char *function)
     return best;
 }
 
+/* Eight digits of a hash, which auditwheel puts between a library's name and ".so" when it copies it into a wheel. */
+static size_t hash_len(const char *text)
+{
+    return *text == '-' && strspn(text + 1, "0123456789abcdef") == 8 ? 9 : 0;
+}
+
+bool sti_family_has_library(enum sti_family family, const char *soname)
+{
+    const char *name = sti_family_info(family)->library;
+    const size_t stem = strlen(name) - strlen(".so");
+    const char *end = soname + stem;
+
+    if (strncmp(soname, name, stem) != 0)
+        return false;
+    end += hash_len(end);
+    return strncmp(end, ".so", 3) == 0 && (!end[3] || end[3] == '.');
+}
+
 enum sti_family sti_family_of_library(const char *soname)
 {
-    for (int i = 0; i < STI_FAMILY_COUNT; i++) {
-        const size_t len = strlen(FAMILIES[i].library);
-
-        if (strncmp(soname, FAMILIES[i].library, len) == 0 && (!soname[len] || soname[len] == '.'))
+    for (int i = 0; i < STI_FAMILY_COUNT; i++)
+        if (sti_family_has_library((enum sti_family)i, soname))
             return (enum sti_family)i;
-    }
     return STI_FAMILY_COUNT;
 }
 

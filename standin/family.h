@@ -33,7 +33,12 @@ struct sti_family_info {
 const struct sti_family_info *sti_family_info(enum sti_family family);
 /* The family of a function; STI_FAMILY_COUNT: none of them. */
 enum sti_family sti_family_of(const char *function);
-/* The family whose library has this name, with or without a version; STI_FAMILY_COUNT: none. */
+/*
+ * Is this the name of the family's library, with or without a version? "libcusparseLt-f80c68d1.so.0" is one, too: a
+ * library that was copied into a wheel.
+ */
+bool sti_family_has_library(enum sti_family family, const char *soname);
+/* The family whose library has this name; STI_FAMILY_COUNT: none. */
 enum sti_family sti_family_of_library(const char *soname);
 /*
  * Is it a library of NVIDIA's that comes with CUDA, whether its family is known or not? By its name: libcu…, libnv…,

@@ -146,15 +146,9 @@ enum vs_status sti_needs_names(struct sti_needs *needs, const char *path, struct
 
 static struct sti_need *library_of(struct sti_needs *needs, enum sti_family family)
 {
-    const char *name = family == STI_FAMILY_COUNT ? NULL : sti_family_info(family)->library;
-
-    for (size_t i = 0; name && i < needs->count; i++) {
-        const char *soname = needs->libraries[i].soname;
-
-        if (strncmp(soname, name, strlen(name)) == 0 &&
-            (!soname[strlen(name)] || soname[strlen(name)] == '.'))
+    for (size_t i = 0; family != STI_FAMILY_COUNT && i < needs->count; i++)
+        if (sti_family_has_library(family, needs->libraries[i].soname))
             return &needs->libraries[i];
-    }
     return NULL;
 }
 

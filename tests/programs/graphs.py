@@ -15,6 +15,7 @@ with torch.cuda.graph(graph):
     y = model(x)
 graph.replay()
 torch.cuda.make_graphed_callables(torch.nn.Linear(64, 64).cuda(), (x,))(x).sum().backward()
-with torch.cuda.use_mem_pool(torch.cuda.MemPool()):
-    z = torch.empty(1 << 20, device="cuda")
+if hasattr(torch.cuda, "use_mem_pool"):  # since PyTorch 2.5
+    with torch.cuda.use_mem_pool(torch.cuda.MemPool()):
+        z = torch.empty(1 << 20, device="cuda")
 figures()

@@ -39,6 +39,9 @@ static void libraries_are_recognized_with_any_version(void **state)
     assert_int_equal(sti_family_of_library("libcudart.so"), STI_RUNTIME);
     assert_int_equal(sti_family_of_library("libcublasLt.so.12"), STI_CUBLASLT);
     assert_int_equal(sti_family_of_library("libcudart.so13"), STI_FAMILY_COUNT);
+    assert_int_equal(sti_family_of_library("libcusparseLt-f80c68d1.so.0"), STI_CUSPARSELT);
+    assert_int_equal(sti_family_of_library("libcusparseLt-f80c.so.0"), STI_FAMILY_COUNT);
+    assert_int_equal(sti_family_of_library("libcusparseLt-"), STI_FAMILY_COUNT);
     assert_int_equal(sti_family_of_library("libc.so.6"), STI_FAMILY_COUNT);
 }
 
