@@ -66,7 +66,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         docs-check words-check files-check globals-check bench benches everything everything-but-the-check \
-        golden golden-counts techniques \
+        golden golden-counts techniques wheel wheel-check \
         fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs cuda gpu-tests doubles
 .SECONDARY:
 
@@ -141,7 +141,7 @@ EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(BASE_SRC:%.c=$(B)/%.o) \
                    $(patsubst %,$(B)/store/%.o,codec codec_encode db migrate schema view)
 $(EMPTY_TRACE): $(EMPTY_TRACE_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lsqlite3 -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lsqlite3 -lm -ldl
 $(B)/gen/empty_trace.inc: $(EMPTY_TRACE)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
@@ -273,11 +273,11 @@ $(B)/cuda/%.o: %.c
 $(B)/cuda/%.o: %.cu
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -std=c++17 --extended-lambda -O2 -I. -D_GNU_SOURCE $(CUDA_GEN) \
+	$(Q)$(NVCC) $(NVCC_FLAGS) -std=c++17 --extended-lambda -O2 -I. -D_GNU_SOURCE $(CUDA_GEN) \
 	  -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -c -o $@ $<
 $(B)/vramscope_cuda.so: $(CUDA_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -shared -cudart static -Xlinker -Bsymbolic $(CUDA_GEN) -o $@ $^ -ldl
+	$(Q)$(NVCC) $(NVCC_FLAGS) -shared -cudart static -Xlinker -Bsymbolic $(CUDA_GEN) -o $@ $^ -ldl
 	$(Q)test "$$(nm -D --defined-only $@ | awk '{ print $$3 }')" = eng_device_plugin || \
 	    { echo "$@ shows more than eng_device_plugin:"; nm -D --defined-only $@; rm -f $@; exit 1; }
 
@@ -504,7 +504,7 @@ install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program and what 
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
-	for f in $(wildcard $(INJECT_SO) $(STANDIN_SO) $(B)/vramscope_cuda.so); do \
+	for f in $(wildcard $(INJECT_SO) $(STANDIN_SO) $(B)/vramscope_cuda.so $(B)/vramscope_blas.so); do \
 	  install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
 	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
 	install -d $(SHARE)/vramscope/sample_nets/tools/netwriter
@@ -519,6 +519,12 @@ install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program and what 
 	install -m 644 completions/vramscope.bash $(SHARE)/bash-completion/completions/vramscope
 	install -m 644 completions/_vramscope $(SHARE)/zsh/site-functions
 	install -m 644 completions/vramscope.fish $(SHARE)/fish/vendor_completions.d
+
+wheel: ## a wheel for pip: all that `make install` has, for glibc 2.28, into $(B)/wheel
+	@sh tools/wheel/build.sh "$(MAKE)" $(B)/wheel
+
+wheel-check: wheel $(B)/vramscope $(TESTS) ## install the wheel, and run what the tests run with the installed program
+	@sh tools/wheel/check.sh $(B)
 
 clean: ## remove what was built
 	rm -rf $(B)

@@ -109,6 +109,11 @@ static uint64_t tag(const struct file *file, int64_t which)
     return 0;
 }
 
+/* elf.h has it since glibc 2.36. */
+#ifndef EM_LOONGARCH
+#define EM_LOONGARCH 258
+#endif
+
 static const char *machine_name(unsigned machine)
 {
     static const struct {

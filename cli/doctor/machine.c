@@ -65,9 +65,19 @@ static void cupti_find(struct doc_library *out)
 
 /* ---- what belongs to vramscope ---- */
 
+/* The path of vramscope_<name>.so, without ".." in it; empty: there is none. */
+static void path_find(const char *name, struct doc_library *out)
+{
+    char path[PATH_MAX + 64];
+
+    if (!eng_plugin_find(name, path, sizeof(path)) || !realpath(path, out->path))
+        out->path[0] = '\0';
+}
+
 static void plugin_find(const char *name, struct doc_library *out)
 {
-    if (!eng_plugin_find(name, out->path, sizeof(out->path)))
+    path_find(name, out);
+    if (!*out->path)
         snprintf(out->why, sizeof(out->why), "vramscope_%s.so is not beside the program", name);
 }
 
@@ -76,7 +86,7 @@ static void device_find(struct doc_library *out)
     struct vs_error err = VS_ERROR_INIT;
     struct eng_device device;
 
-    eng_plugin_find("cuda", out->path, sizeof(out->path));
+    path_find("cuda", out);
     if (eng_device_open("cuda", &device, &err))
         why_keep(out, &err);
     else
@@ -87,6 +97,7 @@ static void blas_find(struct doc_library *out)
 {
     struct vs_error err = VS_ERROR_INIT;
 
+    path_find("blas", out);
     if (cpu_blas_check(&err))
         why_keep(out, &err);
 }

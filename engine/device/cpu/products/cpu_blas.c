@@ -4,8 +4,11 @@
 #include "engine/device/cpu/products/cpu_blas.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
+
+#include "engine/device/plugin.h"
 
 #define LIBRARY "libopenblas.so.0"
 
@@ -28,7 +31,9 @@ static void find(void *library, const char *name, void *call)
 
 static void load(void)
 {
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    char own[PATH_MAX + 64];
+    const bool has_own = eng_plugin_find("blas", own, sizeof(own));
+    void *library = dlopen(has_own ? own : LIBRARY, RTLD_NOW | RTLD_LOCAL);
     __typeof__(openblas_set_num_threads) *threads_set;
 
     if (!library) {

@@ -1,6 +1,8 @@
 /*
  * engine/device/cpu/products/cpu_blas.h - OpenBLAS, brought in when the first product is asked for.
  *
+ * It is vramscope_blas.so beside the program (a wheel has one), or else the system's libopenblas.so.0.
+ *
  * For:            cpu_matmul.c.
  * Must not know:  tensors, tasks.
  * Invariant:      a process that computes nothing never loads it: it would cost 6 MiB, and its threads 25 ms of
