@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""tests/oracle/versions.py - holds versions of PyTorch against each other: which events differ, for which nets.
+
+    python3 tests/oracle/versions.py record [--library build/vramscope_standin.so] [--only REGEX] PYTHON...
+    python3 tests/oracle/versions.py compare [--full]
+
+`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over the GPU that vramscope plays, and writes
+tests/golden/oracle/versions/VERSION.jsonl.gz: one line for each net and toggles, every event as make_golden.py has
+them. Lines whose events are those of the newest version have "same": true instead.
+`compare` prints what differs: for each version, by net, the first event and the sums of bytes.
+"""
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(HERE)
+ROOT = os.path.dirname(TESTS)
+FOLDER = os.path.join(TESTS, "golden", "oracle", "versions")
+NEWEST = "2.15"
+GPU = "a100-80"
+
+TOGGLES = ({}, {"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}, {"checkpoint": "blocks"},
+           {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adam"},
+           {"optimizer": "adamw", "foreach": "off"}, {"optimizer": "momentum"}, {"accumulate": "2"},
+           {"zero-grad": "zeros"}, {"grad": "no_grad"})
+WHOLE = ("gpt_tiny", "gpt_tiny_sdpa", "resnet_small", "unet_small", "vit_small", "mlp", "lstm_cells", "custom_function")
+
+
+# ---- in a process of one PyTorch ----
+
+
+def enter(library):
+    """Play a GPU in this process, and import torch."""
+    import importlib.util
+
+    sys.path.insert(0, os.path.join(ROOT, "tracer", "python"))
+    import vramscope_standin
+
+    folder = tempfile.mkdtemp()
+    with open(os.path.join(folder, "settings"), "w") as f:
+        f.write("gpu %s\ngpus 1\nstandin %s\n" % (GPU, os.path.abspath(library)))
+    os.environ["VRAMSCOPE_NOGPU"] = "1"  # values are zeros
+    os.environ.setdefault("TORCH_SYMBOLIZE_MODE", "dladdr")
+    stand_in = vramscope_standin.play(folder, importlib.util.find_spec("torch").origin)
+    if stand_in is None:
+        raise SystemExit("no GPU is played")
+    import torch
+    stand_in.loaded(torch)
+
+
+def cases():
+    """(net, toggles, whether with what kernels and libraries work in)"""
+    import make_golden
+
+    for net in make_golden.nets("tests/nets/ops"):
+        yield net, {}, False
+        yield net, {}, True
+    for name in WHOLE:
+        for toggles in TOGGLES:
+            yield "tests/nets/%s.py" % name, toggles, False
+        yield "tests/nets/%s.py" % name, {}, True
+
+
+def worker(library, pattern):
+    """A line of JSON for each case."""
+    enter(library)
+    import case
+    case.warm()
+    for net, toggles, scratch in cases():
+        if not re.search(pattern, net):
+            continue
+        given = dict(toggles, steps="1") if "/ops/" in net else toggles
+        report = case.memory(os.path.join(ROOT, net), given, scratch)
+        line = {"net": net, "toggles": dict(toggles, target=GPU) if scratch else toggles}
+        if "error" in report:
+            line["error"] = report["error"]
+            if report.get("refused"):
+                line["refused"] = True
+        else:
+            line["torch"] = report["torch"]
+            line["events"] = report["event_list"]
+        print(json.dumps(line), flush=True)
+
+
+# ---- all of them ----
+
+
+def record(library, pattern, pythons):
+    found = {}
+    for python in pythons:
+        done = subprocess.run([python, os.path.abspath(__file__), "worker", library, pattern], stdout=subprocess.PIPE,
+                              check=True, text=True)
+        lines = [json.loads(l) for l in done.stdout.splitlines() if l.startswith("{")]
+        versions = {l["torch"] for l in lines if "torch" in l}
+        assert len(versions) == 1, versions
+        version = ".".join(versions.pop().split(".")[:2])
+        found[version] = lines
+        print("%s: %d lines, %d failed" % (version, len(lines), sum("error" in l for l in lines)), file=sys.stderr)
+    for version, lines in found.items():
+        write(version, merged(version, lines))
+
+
+def key(line):
+    return line["net"], json.dumps(line["toggles"], sort_keys=True)
+
+
+def path_of(version):
+    return os.path.join(FOLDER, version + ".jsonl.gz")
+
+
+def merged(version, lines):
+    """The lines as they are kept: those of nets that were not recorded now stay."""
+    new = {key(l) for l in lines}
+    if os.path.exists(path_of(version)):
+        lines = lines + [l for l in read(version) if key(l) not in new]
+    return sorted(lines, key=key)
+
+
+def read(version):
+    """All lines of a version, with their events."""
+    with gzip.open(path_of(version), "rt") as f:
+        lines = [json.loads(l) for l in f]
+    if any("same" in l for l in lines):
+        newest = {key(l): l["events"] for l in read(NEWEST) if "events" in l}
+        for line in lines:
+            if line.pop("same", False):
+                line["events"] = newest[key(line)]
+    return lines
+
+
+def write(version, lines):
+    if version != NEWEST:
+        newest = {key(l): l.get("events") for l in read(NEWEST)}
+        for line in lines:
+            if "events" in line and line["events"] == newest.get(key(line)):
+                del line["events"]
+                line["same"] = True
+    os.makedirs(FOLDER, exist_ok=True)
+    text = "".join(json.dumps(l, sort_keys=True, separators=(",", ":")) + "\n" for l in lines)
+    with open(path_of(version), "wb") as f:
+        f.write(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def plain(event):
+    """Kind, bytes and which allocation: what memory depends on; not the op's name, which versions write differently."""
+    return event[0], event[1], event[3]
+
+
+def difference(a, b):
+    """None, or where two lists of events differ first, in memory alone."""
+    a, b = [plain(e) for e in a], [plain(e) for e in b]
+    if a == b:
+        return None
+    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+
+
+def compare(full):
+    versions = sorted((n[:-9] for n in os.listdir(FOLDER) if n.endswith(".jsonl.gz")),
+                      key=lambda v: [int(n) for n in v.split(".")])
+    newest = {key(l): l for l in read(NEWEST)}
+    for version in versions:
+        lines = [(l, newest[key(l)]) for l in read(version) if key(l) in newest]
+        both = [(l, n) for l, n in lines if "events" in l and "events" in n]
+        differ = [(l, n, at) for l, n in both for at in [difference(l["events"], n["events"])] if at is not None]
+        failed = [l for l, n in lines if "error" in l and not l.get("refused")]
+        print("%s: %d of %d equal to %s, %d fail" % (version, len(both) - len(differ), len(both), NEWEST, len(failed)))
+        for line in failed:
+            print("  %s %s: %s" % (line["net"], json.dumps(line["toggles"]), line["error"][:150]))
+        for line, new, at in differ:
+            a, b = line["events"], new["events"]
+            print("  %s %s: %d events instead of %d; the %dth is %s instead of %s" % (
+                line["net"], json.dumps(line["toggles"]), len(a), len(b), at, a[at:at + 1], b[at:at + 1]))
+            for i in range(max(0, at - 3), at + 8) if full else ():
+                print("      %-60s %s" % (a[i:i + 1], b[i:i + 1]))
+
+
+def main():
+    words = sys.argv[1:]
+    if words[:1] == ["worker"]:
+        worker(*words[1:])
+        return
+    if words[:1] == ["compare"]:
+        compare("--full" in words)
+        return
+    options = {"--library": "build/vramscope_standin.so", "--only": ""}
+    pythons = words[1:] if words[:1] == ["record"] else []
+    for name in options:
+        if name in pythons:
+            at = pythons.index(name)
+            options[name] = pythons[at + 1]
+            del pythons[at:at + 2]
+    if not pythons:
+        raise SystemExit(__doc__)
+    record(options["--library"], options["--only"], pythons)
+
+
+if __name__ == "__main__":
+    main()
