@@ -4,9 +4,9 @@
     python3 tests/oracle/versions.py record [--library build/vramscope_standin.so] [--only REGEX] PYTHON...
     python3 tests/oracle/versions.py compare [--full]
 
-`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over the GPU that vramscope plays, and writes
-tests/golden/oracle/versions/VERSION.jsonl.gz: one line for each net and toggles, every event as make_golden.py has
-them. Lines whose events are those of the newest version have "same": true instead.
+`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over the GPU that vramscope plays, and
+writes tests/golden/oracle/versions/VERSION.jsonl.gz: one line for each net and toggles, every event as make_golden.py
+has them. Lines whose events are those of the newest version have "same": true instead.
 `compare` prints what differs: for each version, by net, the first event and the sums of bytes.
 """
 import gzip

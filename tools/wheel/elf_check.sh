@@ -8,7 +8,7 @@ bad() { echo "wheel: $1" >&2; status=1; }
 for file in "$@"; do
     newest=$(objdump -T "$file" | grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -Vu | tail -1)
     [ "$(printf '%s\n%s\n' "$newest" "$floor" | sort -V | tail -1)" = "$floor" ] ||
-        bad "$file needs glibc $newest: $(objdump -T "$file" | grep "GLIBC_$newest)" | awk '{ print $NF }' | tr '\n' ' ')"
+        bad "$file needs glibc $newest: $(objdump -T "$file" | sed -n "s/.*(GLIBC_$newest) *//p" | tr '\n' ' ')"
     for needed in $(objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }'); do
         case $needed in
         libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | ld-linux-x86-64.so.2) ;;
