@@ -19,7 +19,7 @@
 
 #define STATUS ".status"
 #define LINE_MAX_BYTES 8192
-#define FACTS_MAX 8
+#define FACTS_MAX 9
 
 static void text_set(char **out, const char *text)
 {
@@ -32,8 +32,9 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
     const struct {
         const char *fact;
         char **out;
-    } TEXTS[] = {{"program", &p->program}, {"torch", &p->torch}, {"played", &p->simulated},
-                 {"reads", &p->reads},     {"read", &p->read},   {"dump", &p->dumped}};
+    } TEXTS[] = {{"program", &p->program},      {"torch", &p->torch}, {"played", &p->simulated},
+                 {"reads", &p->reads},          {"read", &p->read},   {"dump", &p->dumped},
+                 {"read_kinds", &p->read_kinds}};
 
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
         if (strcmp(fact, TEXTS[i].fact) == 0)
@@ -156,6 +157,7 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->simulated);
         vs_free(p->reads);
         vs_free(p->read);
+        vs_free(p->read_kinds);
         vs_free(p->dumped);
         vs_free(p->error);
         vs_free(p->trace);
@@ -268,6 +270,7 @@ enum vs_status cli_process_import(const struct cli_process *process, const char 
     fact_add(facts, &count, "gpu_played", process->simulated);
     fact_add(facts, &count, "host_reads", process->reads);
     fact_add(facts, &count, "host_read_first", process->read);
+    fact_add(facts, &count, "host_read_kinds", process->read_kinds);
     snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
     vs_text_addf(&snapshot, "%s/%s.pickle", folder, process->name);
     st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);

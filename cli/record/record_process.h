@@ -30,7 +30,8 @@
  * torch     its version of PyTorch; "": not known
  * simulated  the GPU that was simulated for it; NULL: none
  * reads     how often it read values of a simulated GPU, and how many bytes, as text: "12 48"; read: where it did so
- *           first: "train.py:12 main"; NULL: not known
+ *           first: "train.py:12 main"; read_kinds: the same by kind: "3 item train.py:12 main | 1 nonzero moe.py:7 f";
+ *           NULL: not known
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
  * trace     path of its trace; NULL: it has none
@@ -44,6 +45,7 @@ struct cli_process {
     char *simulated;
     char *reads;
     char *read;
+    char *read_kinds;
     char *dumped;
     char *error;
     char *trace;

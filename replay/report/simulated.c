@@ -21,13 +21,46 @@ void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out)
     if (!out->name)
         return;
     out->first = rpl_trace_meta(trace, "host_read_first");
+    out->kinds = rpl_trace_meta(trace, "host_read_kinds");
     out->reads = reads ? strtoull(reads, &rest, 10) : 0;
     out->read_bytes = rest ? strtoull(rest, NULL, 10) : 0;
+}
+
+/* One kind of reads: COUNT OPERATOR PLACE. The strings are not terminated. */
+struct kind {
+    uint64_t count;
+    const char *name, *first;
+    int name_len, first_len;
+};
+
+/* The next kind of `*kinds`, which moves behind it; false: there is none, or it cannot be read. */
+static bool kind_next(const char **kinds, struct kind *out)
+{
+    const char *at = *kinds;
+    const char *end;
+    char *rest;
+
+    if (!at || !*at)
+        return false;
+    end = strstr(at, " | ");
+    *kinds = end ? end + strlen(" | ") : at + strlen(at);
+    end = end ? end : *kinds;
+    out->count = strtoull(at, &rest, 10);
+    if (rest == at || *rest != ' ')
+        return false;
+    out->name = rest + 1;
+    out->name_len = (int)strcspn(out->name, " ");
+    out->first = out->name + out->name_len + 1;
+    if (out->first >= end)
+        return false;
+    out->first_len = (int)(end - out->first);
+    return true;
 }
 
 void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out)
 {
     struct rpl_simulated gpu;
+    struct kind kind;
     char bytes[VS_BYTES_TEXT_MAX];
 
     rpl_simulated_of(trace, &gpu);
@@ -42,11 +75,15 @@ void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out)
                      "differ from that of a real GPU\n",
                      gpu.reads, vs_bytes_text(gpu.read_bytes, bytes),
                      gpu.first ? ", first at " : "", gpu.first ? gpu.first : "");
+    while (kind_next(&gpu.kinds, &kind))
+        vs_text_addf(out, "  %.*s: %" PRIu64 ", first at %.*s\n", kind.name_len, kind.name,
+                     kind.count, kind.first_len, kind.first);
 }
 
 void rpl_simulated_json(const struct rpl_trace *trace, struct vs_json *json)
 {
     struct rpl_simulated gpu;
+    struct kind kind;
 
     rpl_simulated_of(trace, &gpu);
     if (!gpu.name)
@@ -57,5 +94,21 @@ void rpl_simulated_json(const struct rpl_trace *trace, struct vs_json *json)
     vs_json_put_uint(json, "host_reads", gpu.reads);
     vs_json_put_uint(json, "host_read_bytes", gpu.read_bytes);
     vs_json_put_string(json, "first_read", gpu.first);
+    vs_json_key(json, "reads");
+    vs_json_array(json);
+    while (kind_next(&gpu.kinds, &kind)) {
+        struct vs_text text = {NULL, 0, 0};
+
+        vs_json_object(json);
+        vs_text_add_n(&text, kind.name, (size_t)kind.name_len);
+        vs_json_put_string(json, "operator", vs_text_get(&text));
+        vs_json_put_uint(json, "count", kind.count);
+        text.len = 0;
+        vs_text_add_n(&text, kind.first, (size_t)kind.first_len);
+        vs_json_put_string(json, "first", vs_text_get(&text));
+        vs_json_end(json);
+        vs_text_release(&text);
+    }
+    vs_json_end(json);
     vs_json_end(json);
 }

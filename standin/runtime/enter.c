@@ -274,9 +274,9 @@ void sti_set_versions(int cudnn, int nccl)
     sti_versions_set(&versions);
 }
 
-void sti_watch_reads(void (*on_read)(uint64_t bytes), uint64_t most)
+void sti_watch_reads(void (*on_read)(uint64_t bytes, const char *kind))
 {
-    sti_reads_watch(on_read, most);
+    sti_reads_watch(on_read);
 }
 
 void sti_count_reads(uint64_t *count, uint64_t *bytes)
@@ -285,6 +285,15 @@ void sti_count_reads(uint64_t *count, uint64_t *bytes)
 
     *count = reads.count;
     *bytes = reads.bytes;
+}
+
+uint64_t sti_count_kind(size_t index, char *name, size_t size)
+{
+    struct sti_read_kind kind = {.count = 0};
+
+    if (sti_reads_kind(index, &kind))
+        snprintf(name, size, "%s", kind.name);
+    return kind.count;
 }
 
 void *sti_function_named(const char *name)

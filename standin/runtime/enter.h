@@ -75,10 +75,15 @@ STI_EXPORT void sti_set_versions(int cudnn, int nccl);
 /* The next part that a communicator of NCCL is split into has `size` ranks: it is no parameter of that call. */
 STI_EXPORT void sti_next_split(int size);
 
-/* Call `on_read` at each of the next `most` reads of values by the host, with their bytes; NULL: not any more. */
-STI_EXPORT void sti_watch_reads(void (*on_read)(uint64_t bytes), uint64_t most);
+/*
+ * Call `on_read` at the first read of values by the host of each kind, with its bytes and its kind: the operator of
+ * PyTorch that the program called, such as item, or copy. NULL: not any more.
+ */
+STI_EXPORT void sti_watch_reads(void (*on_read)(uint64_t bytes, const char *kind));
 /* How often the host read values of the device so far, and how many bytes. */
 STI_EXPORT void sti_count_reads(uint64_t *count, uint64_t *bytes);
+/* The same of one kind, the first being 0: returns how often, and its name, cut to `size`; 0: there are fewer kinds. */
+STI_EXPORT uint64_t sti_count_kind(size_t index, char *name, size_t size);
 
 /* The simulated function of this name, or NULL; for tests. */
 STI_EXPORT void *sti_function_named(const char *name);

@@ -168,14 +168,31 @@ void sti_values_age(void);
 bool sti_values_get(const void *address, void *out, size_t bytes);
 void sti_values_put(const void *address, const void *bytes, size_t len);
 
+/* ---- reads ---- */
+
+#define STI_READ_KINDS_MAX 24
+#define STI_READ_NAME_MAX 64
+
 /* The values that the host read so far. */
 struct sti_reads {
     uint64_t count;
     uint64_t bytes;
 };
+/* How often an operator of PyTorch did so, by its name: item, nonzero; "copy": none did. */
+struct sti_read_kind {
+    char name[STI_READ_NAME_MAX];
+    uint64_t count;
+};
+
+typedef void sti_on_read(uint64_t bytes, const char *kind);
+
+/* The host reads so many bytes of values now, on this thread. */
+void sti_read_note(uint64_t bytes);
 struct sti_reads sti_reads(void);
-/* Call `on_read` at each of the first `most` reads, with its bytes. NULL: none. */
-void sti_reads_watch(void (*on_read)(uint64_t bytes), uint64_t most);
+/* The kinds of reads so far, in the order in which they came; false: there are fewer. */
+bool sti_reads_kind(size_t index, struct sti_read_kind *out);
+/* Call `on_read` at the first read of each kind that is new from now on. NULL: not any more. */
+void sti_reads_watch(sti_on_read *on_read);
 
 /* ---- streams ---- */
 

@@ -36,9 +36,6 @@ static struct {
     int is_shared;
     uint64_t number;
     uint64_t launches;
-    struct sti_reads reads;
-    void (*on_read)(uint64_t bytes);
-    uint64_t most;
 } values = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Make place for so many; the caller has the lock. */
@@ -129,19 +126,6 @@ void sti_values_put(const void *address, const void *bytes, size_t len)
     pthread_mutex_unlock(&values.lock);
 }
 
-static void read_count(uint64_t bytes)
-{
-    void (*on_read)(uint64_t) = NULL;
-
-    pthread_mutex_lock(&values.lock);
-    values.reads.bytes += bytes;
-    if (values.reads.count++ < values.most)
-        on_read = values.on_read;
-    pthread_mutex_unlock(&values.lock);
-    if (on_read) /* without the lock: it takes Python's */
-        on_read(bytes);
-}
-
 /* Between two addresses of the device: what is kept of one is kept of the other. */
 static void device_copy(void *to, const void *from, size_t bytes)
 {
@@ -171,7 +155,7 @@ void sti_copy(void *to, const void *from, size_t bytes)
     } else {
         if (!is_shared() || !sti_values_get(from, to, bytes))
             memset(to, 0, bytes);
-        read_count(bytes);
+        sti_read_note(bytes);
     }
 }
 
@@ -188,23 +172,5 @@ void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitc
         else
             memmove((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
     if (is_read)
-        read_count((uint64_t)width * height);
-}
-
-struct sti_reads sti_reads(void)
-{
-    struct sti_reads reads;
-
-    pthread_mutex_lock(&values.lock);
-    reads = values.reads;
-    pthread_mutex_unlock(&values.lock);
-    return reads;
-}
-
-void sti_reads_watch(void (*on_read)(uint64_t bytes), uint64_t most)
-{
-    pthread_mutex_lock(&values.lock);
-    values.on_read = on_read;
-    values.most = on_read ? values.reads.count + most : 0;
-    pthread_mutex_unlock(&values.lock);
+        sti_read_note((uint64_t)width * height);
 }

@@ -89,6 +89,9 @@ static void each_host_read_of_a_device_value_is_counted(void **state)
     corpus_peaks_check(&p, program_path("trace.db"), 0);
     assert_true(json_int(json, "$.played.host_reads") >= 6);
     assert_true(json_int(json, "$.played.host_read_bytes") >= 2 * 64 * 64 * 4);
+    if (!strstr(json, "\"nonzero\"") || !strstr(json, "\"index_Tensor\"") ||
+        !strstr(json, "tests/programs/values.py:7 <module>"))
+        fail_msg("a kind of reads is not named: %.2000s", json);
     free(json);
     program_release(&p);
 }

@@ -63,7 +63,7 @@ class StandIn:
         self.settings = settings
         self.library = library
         self.what = what
-        self.first_read = None
+        self.first_reads = {}  # by kind, in the order in which they came
         self.callback = None
 
     def admit(self, path):
@@ -148,15 +148,16 @@ class StandIn:
     # ---- values ----
 
     def watch_reads(self):
-        """Remember where the program reads a value of the device first. Called with Python's lock, on any thread."""
-        def on_read(_):
+        """Remember where the program reads values of the device first, by kind. Called with Python's lock, on any
+        thread."""
+        def on_read(_, kind):
             try:
-                self.first_read = self.place(sys._getframe(1))
+                self.first_reads[kind] = self.place(sys._getframe(1)) or "?"
             except Exception:
                 pass
 
-        self.callback = ctypes.CFUNCTYPE(None, ctypes.c_uint64)(on_read)
-        self.library.sti_watch_reads(self.callback, 1)
+        self.callback = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_char_p)(on_read)
+        self.library.sti_watch_reads(self.callback)
 
     def place(self, frame):
         """The innermost line that is the program's own: not torch's and not a library's."""
@@ -179,6 +180,16 @@ class StandIn:
         self.library.sti_count_reads(ctypes.byref(count), ctypes.byref(size))
         return count.value, size.value
 
+    def read_kinds(self):
+        """COUNT KIND PLACE of each kind of reads, with bars between; place: of the first one."""
+        kinds = []
+        name = ctypes.create_string_buffer(TEXT_BYTES)
+        while True:
+            count = self.library.sti_count_kind(len(kinds), name, TEXT_BYTES)
+            if not count:
+                return " | ".join(kinds)
+            kinds.append("%d %s %s" % (count, os.fsdecode(name.value), self.first_reads.get(name.value, "?")))
+
 
 def module_of(folder, name):
     import importlib.util
@@ -198,7 +209,9 @@ def library_open(path):
     library.sti_stub_folder.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.sti_stub_folder.restype = None
     library.sti_set_versions.argtypes = [ctypes.c_int, ctypes.c_int]
-    library.sti_watch_reads.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    library.sti_watch_reads.argtypes = [ctypes.c_void_p]
+    library.sti_count_kind.argtypes = [ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    library.sti_count_kind.restype = ctypes.c_uint64
     library.sti_watch_reads.restype = None
     library.sti_count_reads.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.sti_count_reads.restype = None

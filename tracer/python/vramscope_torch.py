@@ -194,8 +194,9 @@ class History:
             os.rename(part, self.path + ".pickle")
             if self.stand_in:
                 self.say("reads", "%d %d" % self.stand_in.reads())
-                if self.stand_in.first_read:
-                    self.say("read", self.stand_in.first_read)
+                for first in list(self.stand_in.first_reads.values())[:1]:
+                    self.say("read", first)
+                self.say("read_kinds", self.stand_in.read_kinds())
             self.say("dump", why)
         except BaseException:
             if os.path.exists(part):

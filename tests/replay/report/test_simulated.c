@@ -58,6 +58,33 @@ static void the_gpu_and_the_first_read_are_named(void **state)
     check("A100", "1 4", NULL, "host reads of device values: 1 (4 B);", "\"host_read_bytes\": 4");
 }
 
+static void each_operator_that_read_values_is_named_with_its_first_line(void **state)
+{
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_text out = {NULL, 0, 0};
+    struct vs_json json;
+    struct make m;
+
+    (void)state;
+    make_init(&m);
+    rpl_trace_set_meta(m.trace, "gpu_played", "A100");
+    rpl_trace_set_meta(m.trace, "host_reads", "4 20");
+    rpl_trace_set_meta(m.trace, "host_read_kinds", "3 item a b.py:5 main | 1 nonzero m.py:7 f | x");
+    rpl_simulated_text(m.trace, &text);
+    assert_non_null(strstr(vs_text_get(&text), "\n  item: 3, first at a b.py:5 main\n"
+                                               "  nonzero: 1, first at m.py:7 f\n"));
+    vs_json_init(&json, &out);
+    vs_json_object(&json);
+    rpl_simulated_json(m.trace, &json);
+    vs_json_end(&json);
+    assert_non_null(strstr(vs_text_get(&out), "\"operator\": \"nonzero\""));
+    assert_non_null(strstr(vs_text_get(&out), "\"first\": \"a b.py:5 main\""));
+    assert_null(strstr(vs_text_get(&out), "\"x\""));
+    rpl_trace_free(m.trace);
+    vs_text_release(&text);
+    vs_text_release(&out);
+}
+
 static void a_run_without_host_reads_reports_none(void **state)
 {
     (void)state;
@@ -82,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gpu_and_the_first_read_are_named),
+        cmocka_unit_test(each_operator_that_read_values_is_named_with_its_first_line),
         cmocka_unit_test(a_run_without_host_reads_reports_none),
         cmocka_unit_test(a_trace_of_a_real_gpu_has_no_note_on_simulation),
     };

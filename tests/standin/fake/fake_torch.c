@@ -10,11 +10,19 @@ int cudaFoo(int a);
 int ncclGetVersion(int *version);
 int plain_function(void);
 
+/* Named as PyTorch names the function of an operator: at::_ops::item::call. */
+int fake_item(int (*function)(void)) __asm__("_ZN2at4_ops4item4callERKNS_6TensorE");
 int fake_devices(void);
 int fake_malloc(void **out, unsigned long size);
 int fake_unforeseen(int a);
 int fake_nccl(int *version);
 int fake_plain(void);
+
+/* It calls, and does not jump: the sum is made when the function is back. */
+int fake_item(int (*function)(void))
+{
+    return function() + 1;
+}
 
 int fake_devices(void)
 {

@@ -17,7 +17,8 @@ struct played {
     int (*set)(const char *name, const char *value);
     void (*stub_folder)(char *out, size_t size);
     void (*set_versions)(int cudnn, int nccl);
-    void (*watch_reads)(void (*on_read)(uint64_t bytes), uint64_t most);
+    void (*watch_reads)(void (*on_read)(uint64_t bytes, const char *kind));
+    uint64_t (*count_kind)(size_t index, char *name, size_t size);
     void (*count_reads)(uint64_t *count, uint64_t *bytes);
     void (*next_split)(int size);
     int (*store_port)(void);

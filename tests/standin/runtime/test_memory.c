@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,9 +198,53 @@ static void a_memory_pool_reports_its_used_bytes(void **state)
 
 static uint64_t watched;
 
-static void on_read(uint64_t bytes)
+static void on_read(uint64_t bytes, const char *kind)
 {
+    assert_string_equal(kind, "copy");
     watched += bytes;
+}
+
+static void *read_from;
+
+static int read_four(void)
+{
+    char bytes[4];
+
+    return PLAYED(copy_fn *, "cudaMemcpy")(bytes, read_from, sizeof(bytes), 2);
+}
+
+/* How often values were read by an operator of this name. */
+static uint64_t kind_count(const char *kind)
+{
+    char name[64];
+    uint64_t count;
+
+    for (size_t i = 0; (count = played_open()->count_kind(i, name, sizeof(name))) != 0; i++)
+        if (strcmp(name, kind) == 0)
+            return count;
+    return 0;
+}
+
+static void a_read_is_counted_for_the_operator_that_called_for_it(void **state)
+{
+    char path[640];
+    void *torch;
+    int (*item)(int (*)(void));
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/fake/standin/cuda/libplain.so.1", shared_build());
+    assert_non_null(dlopen(path, RTLD_NOW)); /* which it needs, and which is not CUDA's */
+    torch = dlopen(shared_fake_torch(), RTLD_NOW);
+    if (!torch)
+        fail_msg("%s", dlerror());
+    item = (int (*)(int (*)(void)))(uintptr_t)dlsym(torch, "_ZN2at4_ops4item4callERKNS_6TensorE");
+    read_from = take(64);
+    assert_int_equal(item(read_four), 1);
+    assert_int_equal(item(read_four), 1);
+    assert_int_equal(kind_count("item"), 2);
+    assert_int_equal(kind_count("nonzero"), 0);
+    give(read_from);
+    dlclose(torch);
 }
 
 static void the_host_reads_zeros_and_each_read_is_counted(void **state)
@@ -210,7 +256,7 @@ static void the_host_reads_zeros_and_each_read_is_counted(void **state)
 
     (void)state;
     played->count_reads(&count_before, &size_before);
-    played->watch_reads(on_read, 1);
+    played->watch_reads(on_read);
     memset(bytes, 7, sizeof(bytes));
     assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(memory, bytes, 1000, 1), 0);
     assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(bytes, memory, 1000, 2), 0);
@@ -220,8 +266,8 @@ static void the_host_reads_zeros_and_each_read_is_counted(void **state)
     played->count_reads(&count, &size);
     assert_int_equal(count - count_before, 2);
     assert_int_equal(size - size_before, 1004);
-    assert_int_equal(watched, 1000); /* the first alone */
-    played->watch_reads(NULL, 0);
+    assert_int_equal(watched, 1000); /* the first of its kind alone */
+    played->watch_reads(NULL);
     give(memory);
 }
 
@@ -290,6 +336,7 @@ int main(void)
         cmocka_unit_test(virtual_memory_is_used_while_it_is_held_or_mapped),
         cmocka_unit_test(a_memory_pool_reports_its_used_bytes),
         cmocka_unit_test(the_host_reads_zeros_and_each_read_is_counted),
+        cmocka_unit_test(a_read_is_counted_for_the_operator_that_called_for_it),
         cmocka_unit_test(copies_from_host_to_host_are_performed),
         cmocka_unit_test(collectives_receive_the_data_this_process_sends),
     };
