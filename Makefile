@@ -277,7 +277,7 @@ $(B)/cuda/%.o: %.cu
 	  -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -c -o $@ $<
 $(B)/vramscope_cuda.so: $(CUDA_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -shared -cudart static -Xlinker -Bsymbolic $(CUDA_GEN) -o $@ $^ -ldl
+	$(Q)$(NVCC) $(NVCC_FLAGS) -shared -cudart static -Xlinker -Bsymbolic,--exclude-libs=ALL $(CUDA_GEN) -o $@ $^ -ldl
 	$(Q)test "$$(nm -D --defined-only $@ | awk '{ print $$3 }')" = eng_device_plugin || \
 	    { echo "$@ shows more than eng_device_plugin:"; nm -D --defined-only $@; rm -f $@; exit 1; }
 

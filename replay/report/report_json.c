@@ -406,6 +406,8 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_put_string(json, "device", rpl_trace_meta(trace, "device"));
     if (rpl_trace_meta(trace, "why_cpu"))
         vs_json_put_string(json, "why_cpu", rpl_trace_meta(trace, "why_cpu"));
+    if (rpl_trace_meta(trace, "torch"))
+        vs_json_put_string(json, "torch", rpl_trace_meta(trace, "torch"));
     rpl_simulated_json(trace, json);
     derived_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));

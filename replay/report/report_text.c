@@ -124,6 +124,8 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
     }
     add_exact(out, report->sum.events);
     vs_text_add(out, " events");
+    if (rpl_trace_meta(trace, "torch"))
+        vs_text_addf(out, ", PyTorch %s", rpl_trace_meta(trace, "torch"));
     if (!rpl_trace_is_complete(trace))
         vs_text_add(out, "; the recording was cut off, this report covers what was recorded");
     add_devices(trace, out);

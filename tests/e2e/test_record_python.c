@@ -23,6 +23,7 @@
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
 #define SNAPSHOT_EVENTS 97
+#define FAKE_VERSION "2.15.0+fake"
 #define SNAPSHOT_PEAK INT64_C(3249144832)
 
 #define BEGIN "import os, signal, sys, torch\ntorch.cuda.init()\n"
@@ -88,11 +89,21 @@ static void check_trace(const char *name, const char *dumped, int complete)
 {
     const char *trace = program_path(name);
     struct program p = program_run("report", trace, "--json", NULL);
+    char *version;
     char sql[128];
 
     if (p.status)
         fail_msg("%s: %s", name, p.err);
     assert_int_equal(json_int(p.out, "$.peak.allocated"), SNAPSHOT_PEAK);
+    version = json_text(p.out, "$.torch");
+    if (!version || strcmp(version, FAKE_VERSION) != 0)
+        fail_msg("PyTorch is %s, not " FAKE_VERSION, version ? version : "not there");
+    free(version);
+    program_release(&p);
+    p = program_run("report", trace, NULL);
+    if (!strstr(p.out, " events, PyTorch " FAKE_VERSION "\n") &&
+        !strstr(p.out, " events, PyTorch " FAKE_VERSION ";"))
+        fail_msg("it prints %s", p.out);
     program_release(&p);
     assert_int_equal(sql_int(trace, "select value + 0 from meta where key = 'recorded_events'"),
                      SNAPSHOT_EVENTS);
