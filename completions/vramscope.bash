@@ -19,7 +19,7 @@ _vramscope_values()
     steps) echo "" ;;
     data) echo "fresh once" ;;
     inplace) echo "off on" ;;
-    amp) echo "off fp16 bf16" ;;
+    amp) echo "off fp16 bf16 O0 O1 O2 O3" ;;
     half) echo "off on" ;;
     checkpoint) echo "off blocks segments=2 sqrt auto auto:8G" ;;
     checkpoint-impl) echo "reentrant non-reentrant" ;;

@@ -7,7 +7,7 @@ function __vramscope_pairs
     printf '%s\n' steps=
     printf '%s\n' data=fresh data=once
     printf '%s\n' inplace=off inplace=on
-    printf '%s\n' amp=off amp=fp16 amp=bf16
+    printf '%s\n' amp=off amp=fp16 amp=bf16 amp=O0 amp=O1 amp=O2 amp=O3
     printf '%s\n' half=off half=on
     printf '%s\n' checkpoint=off checkpoint=blocks checkpoint=segments=2 checkpoint=sqrt checkpoint=auto checkpoint=auto:8G
     printf '%s\n' checkpoint-impl=reentrant checkpoint-impl=non-reentrant
@@ -65,7 +65,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l accumulate -x -
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l steps -x -a '' -d 'training steps to record'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l data -x -a 'fresh once' -d 'a new batch each step, or one batch moved to the device once'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l amp -x -a 'off fp16 bf16' -d 'run forward and loss under autocast; fp16 with a GradScaler'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l amp -x -a 'off fp16 bf16 O0 O1 O2 O3' -d 'run forward and loss under autocast, fp16 with a GradScaler; or as an opt_level of NVIDIA\'s Apex'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -a 'off blocks segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
@@ -134,7 +134,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l accumulate -x -a
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l steps -x -a '' -d 'training steps to record'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l data -x -a 'fresh once' -d 'a new batch each step, or one batch moved to the device once'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l amp -x -a 'off fp16 bf16' -d 'run forward and loss under autocast; fp16 with a GradScaler'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l amp -x -a 'off fp16 bf16 O0 O1 O2 O3' -d 'run forward and loss under autocast, fp16 with a GradScaler; or as an opt_level of NVIDIA\'s Apex'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a 'off blocks segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'

@@ -131,7 +131,7 @@ enum vs_status wif_edited_new(struct rpl_trace *base, const struct wif_edits *ed
 
         rpl_trace_set_toggle(edited, toggle.name, toggle.value, toggle.is_default);
     }
-    if (rpl_trace_event_count(base) && strcmp(wif_recorded(base, VS_TOGGLE_AMP), "fp16") == 0)
+    if (rpl_trace_event_count(base) && wif_scales_loss(wif_recorded(base, VS_TOGGLE_AMP)))
         st = skips_copy(base, edited, err);
     if (st) {
         rpl_trace_free(edited);

@@ -15,6 +15,11 @@ const char *wif_recorded(const struct rpl_trace *base, enum vs_toggle toggle)
     return vs_toggle_info(toggle)->initial;
 }
 
+bool wif_scales_loss(const char *amp)
+{
+    return strcmp(amp, "fp16") == 0 || strcmp(amp, "O1") == 0 || strcmp(amp, "O2") == 0;
+}
+
 bool wif_trains(const struct rpl_trace *base)
 {
     return strcmp(wif_recorded(base, VS_TOGGLE_GRAD), "train") == 0;

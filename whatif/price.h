@@ -39,6 +39,9 @@ bool wif_price_is_known(const struct rpl_trace *base, enum vs_toggle toggle);
 /* The value of a toggle in the recording; its default where the recording has none. */
 const char *wif_recorded(const struct rpl_trace *base, enum vs_toggle toggle);
 
+/* Whether a run with this value of the toggle `amp` scales the loss dynamically, and so skips steps that overflow. */
+bool wif_scales_loss(const char *amp);
+
 /* Whether the recording trains: not `grad=eval` or `grad=no_grad`. */
 bool wif_trains(const struct rpl_trace *base);
 

@@ -20,6 +20,7 @@
 #include "replay/trace/trace_internal.h"
 #include "replay/trace/trace_mem.h"
 #include "whatif/alloc.h"
+#include "whatif/price.h"
 
 /* ---- the engine's observer, into a trace in memory ---- */
 
@@ -438,8 +439,8 @@ static enum vs_status settings_make(struct rpl_trace *base, const struct vs_togg
     settings->print = on_print;
     if (!st)
         st = shared_of(base, &shared, err);
-    /* Only a GradScaler skips steps, and reading a whole file would take most of the time of a small net's run. */
-    if (!st && vs_toggles_is(toggles, VS_TOGGLE_AMP, "fp16"))
+    /* Only dynamic loss scaling skips steps; reading a whole file would take most of the time of a small net's run. */
+    if (!st && wif_scales_loss(vs_toggles_get(toggles, VS_TOGGLE_AMP)))
         st = skipped_steps(base, device, skips, &settings->skip_count, err);
     if (st)
         return st;

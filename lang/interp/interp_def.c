@@ -176,7 +176,7 @@ bool lang_exec_class(struct lang_vm *vm, struct lang_frame *f, const struct lang
 static const char *instead_of(const char *path, size_t len)
 {
     static const char *const KNOWN[][2] = {
-        {"apex", "write torch.amp instead, or use the toggle `amp`"},
+        {"apex", "write torch.amp instead, or use the toggle `amp`, which has opt_level O0 to O3"},
         {"numpy", "leave it out: torch.manual_seed() seeds all random numbers of a net"},
         {"random", "leave it out: torch.manual_seed() seeds all random numbers of a net"},
         {"os", "leave it out: what it sets, a toggle or an option of the command line sets"},

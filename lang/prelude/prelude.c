@@ -55,6 +55,7 @@ static const struct {
     {"distributed.py", "_distributed"},
     {"placement.py", "_placement"},
     {"evaluation.py", "_evaluation"},
+    {"apex.py", "_apex"},
     {"toggles.py", "_toggles"},
     {"train.py", "_train"},
 };

@@ -7,6 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import _apex as apex
 import _distributed as distributed
 import _toggles as toggles
 
@@ -187,6 +188,7 @@ def run(net, settings):
         note_state(optimizer)
         if own_step:
             report_made(optimizer, settings)
+    initialize_apex(plain, optimizer, settings, own_step)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     if settings["grad"] == "train":
         parts = settings["accumulate"]
@@ -196,6 +198,24 @@ def run(net, settings):
         train_by_step(net, model, net.train_step, optimizer, scaler, settings)
     else:
         train(net, model, default_loss(net), optimizer, scaler, settings)
+
+
+def initialize_apex(model, optimizer, settings, own_step):
+    # settings["apex"]: Apex's amp; None without it
+    level = settings["amp"]
+    settings["apex"] = None
+    if not apex.is_level(level):
+        return
+    if own_step:
+        raise ValueError(f"amp={level}: the net's own train_step would have to call Apex's amp.scale_loss(), which is "
+                         "not part of the net language; use amp=fp16, with the scaler that train_step gets")
+    if settings["shard"] != "off":
+        raise ValueError(f"amp={level}: Apex together with shard={settings['shard']} is not modelled; use amp=fp16")
+    if level == "O0":  # Apex changes nothing then
+        return
+    settings["apex"] = apex.Amp(level, model, optimizer if settings["grad"] == "train" else None)
+    if level == "O2" and settings["zero-grad"] == "none" and settings["grad"] == "train":
+        torch._note_refused("zero-grad", "none", "Apex's zero_grad() at level O2 writes zeros")
 
 
 def refuse_optimizer(settings):
@@ -240,9 +260,9 @@ def warn_of_no_gradient(model):
 
 
 def autocast(settings):
-    if settings["amp"] == "off":
+    if settings["amp"] in ("off", "O0", "O2", "O3"):
         return torch.autocast("cuda", enabled=False)
-    return torch.autocast("cuda", dtype=torch.float16 if settings["amp"] == "fp16" else torch.bfloat16)
+    return torch.autocast("cuda", dtype=torch.bfloat16 if settings["amp"] == "bf16" else torch.float16)
 
 
 def end(phase, micro, settings, last=False):
@@ -291,7 +311,13 @@ def train(source, net, loss, optimizer, scaler, settings):
                 continue
             end("loss", micro, settings)
             torch._phase("backward")
-            scaler.scale(l).backward()
+            if settings["apex"] is None:
+                scaler.scale(l).backward()
+            else:
+                with settings["apex"].scale_loss(l) as scaled_loss:
+                    scaled_loss.backward()
+                if drop_outputs:
+                    del scaled_loss
             if not detach_loss:
                 epoch_loss += l
             if drop_outputs:

@@ -121,7 +121,8 @@ static void wrong_arguments_are_refused_with_the_legal_ones(void **state)
     ASSERT_REFUSED(VS_E_USAGE,
                    "cmd: `c` is one argument too many; usage: vramscope cmd FILE [FILE]", "a", "b",
                    "c");
-    ASSERT_REFUSED(VS_E_VALUE, "toggle `amp` cannot be `fp8`; legal: off, fp16 or bf16", "a",
+    ASSERT_REFUSED(VS_E_VALUE,
+                   "toggle `amp` cannot be `fp8`; legal: off, fp16, bf16, O0, O1, O2 or O3", "a",
                    "--amp", "fp8");
 }
 

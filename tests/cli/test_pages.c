@@ -167,7 +167,7 @@ static void bash_completes_commands_options_and_values(void **state)
         tests_skip("there is no bash");
     check_bash("vramscope re", "record report ");
     check_bash("vramscope record --che", "--checkpoint --checkpoint-impl ");
-    check_bash("vramscope record net.py --amp \"\"", "off fp16 bf16 ");
+    check_bash("vramscope record net.py --amp \"\"", "off fp16 bf16 O0 O1 O2 O3 ");
     check_bash("vramscope record net.py --amp = b", "bf16 ");
     check_bash("vramscope record net.py --device m", "meta ");
     check_bash("vramscope whatif t.db --set in", "inplace= ");

@@ -158,6 +158,13 @@ static void nets_as_articles_write_them_are_equal_event_by_event(void **state)
     assert_true(golden_file("tests/golden/oracle/articles.jsonl", article_is_equal, NULL));
 }
 
+/* Apex cannot be installed beside this PyTorch: tests/oracle/apex_by_hand.py has its code written out in PyTorch. */
+static void apex_by_hand_is_equal_to_amp_as_a_level(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/apex.jsonl.gz", events_are_equal, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +173,7 @@ int main(void)
         cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),
+        cmocka_unit_test(apex_by_hand_is_equal_to_amp_as_a_level),
     };
 
     return cmocka_run_group_tests_name("golden_check/events", tests, NULL, NULL);

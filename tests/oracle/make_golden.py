@@ -8,6 +8,7 @@ ops_scratch   the same with library workspaces and kernel scratch, and of tests/
 grid          phase figures, peaks, saved, recomputed: every net with every toggle alone
 events        every event of three steps of some nets
 articles      the same of the nets of tests/nets/articles
+apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind it
 shard         the same of one process of several
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
@@ -225,6 +226,41 @@ def make_articles(case, only):
     lines = [event_line(case, n, t) for n in nets("tests/nets/articles")
              for t in ARTICLE_TOGGLES.get(os.path.basename(n)[:-3], ({},)) if only(n, t)]
     write("articles.jsonl", lines, only)
+
+
+# ---- mixed precision of NVIDIA's Apex ----
+
+APEX_NETS = ("tests/nets/resnet_small.py", "tests/nets/mlp.py", "tests/nets/gpt_tiny.py", "tests/nets/vit_small.py",
+             "tests/nets/unet_small.py", "sample_nets/lenet.py")
+APEX_OPTIMIZERS = {"sgd": ("SGD", {"lr": 0.01}), "momentum": ("SGD", {"lr": 0.01, "momentum": 0.9}),
+                   "adam": ("Adam", {"lr": 0.001})}
+
+
+def apex_line(case, net, level, given):
+    """`net` with apex_by_hand.py behind it, as a line of the net itself with amp=LEVEL."""
+    optimizer, options = APEX_OPTIMIZERS[given.get("optimizer", "sgd")]
+    settings = {"LEVEL": level, "OPTIMIZER": optimizer, "OPTIONS": options, "DROP": "drop-outputs" in given,
+                "TO_NONE": given.get("zero-grad") != "zeros"}
+    text = "".join("%s = %r\n" % pair for pair in settings.items())
+    for path in (os.path.join(ROOT, net), os.path.join(HERE, "apex_by_hand.py")):
+        with open(path) as f:
+            text += f.read()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, os.path.basename(net))
+        with open(path, "w") as f:
+            f.write(text)
+        return dict(event_line(case, path, {}), net=net, toggles=dict(given, amp=level))
+
+
+def make_apex(case, only):
+    lines = []
+    for net in APEX_NETS:
+        for level in ("O0", "O1", "O2", "O3"):
+            for given in ({"optimizer": "sgd"}, {"optimizer": "momentum", "drop-outputs": "on"}, {"optimizer": "adam"},
+                          {"optimizer": "sgd", "zero-grad": "zeros"}):
+                if only(net, dict(given, amp=level)):
+                    lines.append(apex_line(case, net, level, given))
+    write("apex.jsonl.gz", lines, only)
 
 
 # ---- the runs of lessons ----

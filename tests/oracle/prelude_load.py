@@ -21,7 +21,7 @@ FILES = (
     ("nn_transformer.py", "torch.nn"), ("nn_rnn.py", "torch.nn"), ("optim.py", "torch.optim"),
     ("lr_scheduler.py", "torch.optim.lr_scheduler"), ("nn_utils.py", "torch.nn.utils"), ("amp.py", "torch.amp"),
     ("checkpoint.py", "torch.utils.checkpoint"), ("distributed.py", "_distributed"),
-    ("toggles.py", "_toggles"), ("train.py", "_train"),
+    ("apex.py", "_apex"), ("toggles.py", "_toggles"), ("train.py", "_train"),
 )
 NATIVE_NN = ("Module", "Parameter", "Buffer")
 NATIVE_F = ("linear", "gelu", "softplus", "logsigmoid", "prelu", "glu", "layer_norm",
@@ -109,7 +109,7 @@ def load(given=None):
             ("torch.nn.utils", None, ()), ("torch.optim", None, ()), ("torch.optim.lr_scheduler", None, ()),
             ("copy", None, ()), ("torch.amp", torch.amp, ("autocast",)),
             ("torch.utils", torch.utils, None), ("torch.utils.checkpoint", None, ()),
-            ("_distributed", None, ()), ("_toggles", None, ()), ("_train", None, ())):
+            ("_distributed", None, ()), ("_apex", None, ()), ("_toggles", None, ()), ("_train", None, ())):
         spaces[name] = Proxy(name, behind, only)
     for name, space in spaces.items():
         if "." in name:
@@ -141,7 +141,7 @@ def load(given=None):
         setattr(top, name, function)
 
     def find(name, globals=None, locals=None, fromlist=(), level=0):
-        if name.partition(".")[0] not in ("torch", "copy", "_distributed", "_toggles", "_train"):
+        if name.partition(".")[0] not in ("torch", "copy", "_distributed", "_apex", "_toggles", "_train"):
             return builtins.__import__(name, globals, locals, fromlist, level)
         return spaces[name] if fromlist else spaces[name.partition(".")[0]]
 

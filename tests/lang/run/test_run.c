@@ -339,6 +339,52 @@ static void anomaly_detection_names_the_node_that_gave_nan(void **state)
     }
 }
 
+static void refused_with(const char *name, const char *value, const char *level, const char *more,
+                         const char *part)
+{
+    struct net_run r = {0};
+    char text[2048];
+
+    snprintf(text, sizeof(text), "%s%s", NET_RUN_MLP, more);
+    net_run_set(&r, "amp", level);
+    if (name != NULL)
+        net_run_set(&r, name, value);
+    net_run_text(&r, text);
+    assert_int_equal(r.st, VS_E_VALUE);
+    if (strstr(r.err.text, part) == NULL)
+        fail_msg("\"%s\" is not in: %s", part, r.err.text);
+    net_run_release(&r);
+}
+
+static void levels_of_apex_are_refused_where_apex_could_not_be_called(void **state)
+{
+    (void)state;
+    refused_with("half", "on", "O2", "", "do not need to call .half()");
+    refused_with("shard", "ddp", "O1", "", "together with shard=ddp is not modelled");
+    refused_with(NULL, NULL, "O3",
+                 "def train_step(model, optimizer, scaler, x, y):\n"
+                 "    model(x).sum().backward()\n",
+                 "scale_loss()");
+}
+
+/* 51 parameters: all of them twice, in half and as master weights; gradients in half stay, those of masters go. */
+static void level_o2_has_weights_in_half_and_master_weights(void **state)
+{
+    struct net_run r = {0};
+
+    (void)state;
+    net_run_set(&r, "amp", "O2");
+    net_run_ok(&r, NET_RUN_MLP);
+    assert_int_equal(net_run_phase(&r, -1, VS_PHASE_SETUP)->requested_end, 2 * 51 + 2 * 4);
+    assert_int_equal(net_run_phase(&r, 1, VS_PHASE_OPTIMIZER)->requested_end -
+                         net_run_phase(&r, 0, VS_PHASE_OPTIMIZER)->requested_end,
+                     0);
+    assert_int_equal(net_run_phase(&r, 0, VS_PHASE_BACKWARD)->requested_end -
+                         net_run_phase(&r, 0, VS_PHASE_OPTIMIZER)->requested_end,
+                     4 * 51);
+    net_run_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +402,8 @@ int main(void)
         cmocka_unit_test(a_running_loss_that_is_not_detached_is_not_freed),
         cmocka_unit_test(a_bool_is_not_subtracted_from_a_tensor),
         cmocka_unit_test(anomaly_detection_names_the_node_that_gave_nan),
+        cmocka_unit_test(levels_of_apex_are_refused_where_apex_could_not_be_called),
+        cmocka_unit_test(level_o2_has_weights_in_half_and_master_weights),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
