@@ -16,7 +16,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* At least `events` events, to the end of a step; how many. About 240 bytes each, 640 different stacks 52 deep. */
+/*
+ * Writes at least `events` events, up to the end of a step, and returns their number. An event takes about 240 bytes;
+ * there are 640 different stacks of 52 frames.
+ */
 uint64_t snapshot_make(FILE *out, uint64_t events);
 
 #endif

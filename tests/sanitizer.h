@@ -1,10 +1,10 @@
 /*
- * tests/sanitizer.h - what checker a test was built with: gcc says it by macros, clang by features.
+ * tests/sanitizer.h - the sanitizer with which a test was built: gcc announces it by macros, clang by features.
  *
- *   HAS_SANITIZER          1 under the address or the thread sanitizer, which bring a malloc of their own and reserve
- *                          all addresses there are
- *   HAS_THREAD_SANITIZER   1 under the thread sanitizer, which knows no threads begun after a process with several was
- *                          forked
+ *   HAS_SANITIZER          1 with the address or the thread sanitizer, which replace malloc and reserve all address
+ *                          space
+ *   HAS_THREAD_SANITIZER   1 with the thread sanitizer, which does not support threads that are started after a process
+ *                          with several threads was forked
  */
 #ifndef TESTS_SANITIZER_H
 #define TESTS_SANITIZER_H

@@ -1,9 +1,9 @@
 /*
- * tests/share.h - how much of what is long a run of the tests does.
+ * tests/share.h - which share of a long test a run performs.
  *
- * For:            tests that go through a grid, of which any part reaches the same code.
- * Must not know:  what the grid is of.
- * Invariant:      the same cells in every run with the same share; over all beginnings, every cell.
+ * For:            tests over a grid of cases, of which any part covers the same code.
+ * Must not know:  what the grid contains.
+ * Invariant:      runs with the same share check the same cells; all shares together check every cell.
  */
 #ifndef TESTS_SHARE_H
 #define TESTS_SHARE_H

@@ -1,5 +1,5 @@
 /*
- * tests/skip.h - leaving a test out, with the reason: tools/run-tests.sh and `make check` print them all at the end.
+ * tests/skip.h - skips a test with a reason: tools/run-tests.sh and `make check` print all reasons at the end.
  */
 #ifndef TESTS_SKIP_H
 #define TESTS_SKIP_H

@@ -1,12 +1,13 @@
 /*
- * tests/wait.h - waiting for what a program or a thread does, within a bound, and saying what did not come.
+ * tests/wait.h - waits with a bound until a program or a thread has done something; a failure names what did not
+ * happen.
  *
- * For:            every test that needs something to have happened elsewhere.
+ * For:            every test that depends on another process or thread.
  * Must not know:  what is waited for.
- * Invariant:      nothing waits longer than WAIT_S seconds. The bound is generous, as it is there for defects and not
+ * Invariant:      no wait is longer than WAIT_S seconds. The bound is generous, because it is there for defects and not
  *                 for slow machines: a test waits for what has been done, never for time.
  *
- * WAIT_S is 300, and 1,200 under a sanitizer; the environment's WAIT_S is used instead where it is set.
+ * WAIT_S is 300, and 1,200 under a sanitizer; the environment variable WAIT_S replaces it.
  */
 #ifndef TESTS_WAIT_H
 #define TESTS_WAIT_H

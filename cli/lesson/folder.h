@@ -1,9 +1,9 @@
 /*
- * cli/lesson/folder.h - finds the lessons: a folder of files NN_name.py.
+ * cli/lesson/folder.h - reads the lessons of a folder: files NN_name.py.
  *
  * For:            cmd_lesson.c.
- * Must not know:  what a lesson says beyond its number.
- * Invariant:      lessons are in the order of their numbers, of which none is there twice.
+ * Must not know:  the contents of a lesson other than its number.
+ * Invariant:      lessons are sorted by their numbers, which are unique.
  */
 #ifndef CLI_LESSON_FOLDER_H
 #define CLI_LESSON_FOLDER_H

@@ -2,7 +2,7 @@
  * cli/lesson/run.c - see run.h.
  *
  * Must not know:  figures (figures.c), verdicts.
- * Invariant:      a run depends on the lesson and the files that it names alone.
+ * Invariant:      a run depends only on the lesson and the files that it names.
  */
 #include "cli/lesson/run.h"
 

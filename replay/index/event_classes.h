@@ -5,7 +5,7 @@
  * For:            breakpoints: a condition that no event class can fulfil never hits, and none hits after the last
  *                 event of the classes that can.
  * Must not know:  conditions.
- * Invariant:      every event belongs to one of the classes, or the list is full and empty of information.
+ * Invariant:      every event belongs to one of the classes; with more classes than the list can hold, it has none.
  *
  * A program has as many event classes as it has combinations of lines, ops and phases, however long it runs.
  */

@@ -1,5 +1,5 @@
 /*
- * tests/base/test_bytes.c - checked byte arithmetic and its texts.
+ * tests/base/test_bytes.c - byte arithmetic with overflow checks, and byte counts as text.
  */
 #include <setjmp.h>
 #include <stdarg.h>

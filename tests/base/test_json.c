@@ -1,5 +1,5 @@
 /*
- * tests/base/test_json.c - the JSON writer, compared with SQLite's JSON parser where a parser is the judge.
+ * tests/base/test_json.c - the JSON writer; where its output has to be parsed, SQLite's JSON functions do it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/base/test_log.c - what VRAMSCOPE_DEBUG switches on.
+ * tests/base/test_log.c - the log domains and levels that VRAMSCOPE_DEBUG enables.
  */
 #include <setjmp.h>
 #include <stdarg.h>

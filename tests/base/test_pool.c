@@ -1,5 +1,5 @@
 /*
- * tests/base/test_pool.c - small blocks that are used again.
+ * tests/base/test_pool.c - the pool of small blocks: reuse, alignment, release.
  */
 #include <setjmp.h>
 #include <stdarg.h>

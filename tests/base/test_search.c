@@ -1,5 +1,5 @@
 /*
- * tests/base/test_search.c - a number is found where going through the list finds it.
+ * tests/base/test_search.c - binary search gives the same result as a linear scan.
  */
 #include <setjmp.h>
 #include <stdarg.h>

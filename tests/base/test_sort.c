@@ -1,5 +1,5 @@
 /*
- * tests/base/test_sort.c - sorting by a number.
+ * tests/base/test_sort.c - radix sort by a 64-bit key.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/base/test_table.c - the hash table beside a plain list of pairs that is searched from its start.
+ * tests/base/test_table.c - the hash table compared with a plain list of pairs that is searched from its start.
  */
 #include <setjmp.h>
 #include <stdarg.h>

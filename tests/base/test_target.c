@@ -1,5 +1,5 @@
 /*
- * tests/base/test_target.c - the table of GPUs, and that the toggle takes each of them.
+ * tests/base/test_target.c - the table of GPUs, and the toggle `target`, which accepts each of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/base/test_text.c - the growing text, and how alike words are.
+ * tests/base/test_text.c - the growing text buffer, and the edit distance of words.
  */
 #include <setjmp.h>
 #include <stdarg.h>

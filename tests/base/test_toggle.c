@@ -1,5 +1,5 @@
 /*
- * tests/base/test_toggle.c - the table of toggles and sets of values.
+ * tests/base/test_toggle.c - the table of toggles, and sets of toggle values.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/cli/test_args.c - what the command line accepts, and what it says to the rest.
+ * tests/cli/test_args.c - parsing the command line: accepted forms, and the errors for all others.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/e2e/bad_input.h - what the tests of mistakes share: the message of a run, files that are wrong, what is left.
+ * tests/e2e/bad_input.h - shared by the tests of wrong input: run a command and check its message, write damaged files,
+ * check what is left.
  */
 #ifndef TESTS_E2E_BAD_INPUT_H
 #define TESTS_E2E_BAD_INPUT_H

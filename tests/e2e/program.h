@@ -1,5 +1,5 @@
 /*
- * tests/e2e/program.h - runs the built program and reads what it says.
+ * tests/e2e/program.h - runs the built program and captures its output.
  */
 #ifndef TESTS_E2E_PROGRAM_H
 #define TESTS_E2E_PROGRAM_H

@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_account.c - why nvidia-smi says what it says: of a run on the device made of host memory, over a
- * driver's library of the test's own (tests/tracer/nvml/fake), which finds 512 MiB more in use each time it is asked.
+ * tests/e2e/test_account.c - the account of nvidia-smi's figure for a run on the host memory device. The driver's
+ * library is a fake (tests/tracer/nvml/fake) in which 512 MiB more are in use at each query.
  */
 #include <setjmp.h>
 #include <stdarg.h>

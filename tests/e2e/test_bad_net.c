@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_bad_net.c - a net file or an argument that is wrong gives one message that names it, exit status 1
- * or 2, and no trace.
+ * tests/e2e/test_bad_net.c - a wrong net file or argument gives one message that names it, exit status 1 or 2, and no
+ * trace.
  */
 #include <setjmp.h>
 #include <stdarg.h>

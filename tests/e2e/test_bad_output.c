@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_bad_output.c - outputs that cannot be written and recordings that are ended early: nothing that was
- * there is lost, and a trace has what happened until then.
+ * tests/e2e/test_bad_output.c - unwritable outputs and interrupted recordings: existing files are kept, and the trace
+ * has all events until then.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/e2e/test_bad_trace.c - a file that is no trace, or no snapshot, is refused by every command with the reason.
+ * tests/e2e/test_bad_trace.c - every command refuses a file that is not a trace or not a snapshot, with the reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>

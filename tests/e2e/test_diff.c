@@ -1,5 +1,5 @@
 /*
- * tests/e2e/test_diff.c - the commands that compare: their exit status is for scripts, their JSON is the contract.
+ * tests/e2e/test_diff.c - the commands that compare traces: exit status and JSON, on which scripts rely.
  */
 #include <setjmp.h>
 #include <stdarg.h>

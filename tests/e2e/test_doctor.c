@@ -1,5 +1,5 @@
 /*
- * tests/e2e/test_doctor.c - `vramscope doctor` of Pythons and PyTorches that the test makes.
+ * tests/e2e/test_doctor.c - `vramscope doctor` with Pythons and PyTorch installations that the test creates.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_evaluation.c - the toggles fuse and quantize: what they compute, and where they are refused. Their
- * memory is compared with PyTorch's by the runs of lesson 27 (tests/golden/oracle/lessons.jsonl).
+ * tests/e2e/test_evaluation.c - the toggles fuse and quantize: the outputs they compute, and where they are refused.
+ * Their memory is compared with PyTorch's by the runs of lesson 27 (tests/golden/oracle/lessons.jsonl).
  */
 #include <setjmp.h>
 #include <stdarg.h>

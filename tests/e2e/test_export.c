@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_export.c - `vramscope export`: snapshots that give the same figures when they are imported, tables
- * that say what SQL says, and what a user can get wrong.
+ * tests/e2e/test_export.c - `vramscope export`: exported snapshots import with the same figures, tables equal SQL
+ * queries, and wrong arguments are refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_oom.c - what the report on a run that ran out of memory says to do, done: it then fits, and what does
- * not is not said to.
+ * tests/e2e/test_oom.c - the advice in the report of a run that ran out of memory: every advised change fits when it is
+ * recorded, and no change that does not fit is advised.
  */
 #include <setjmp.h>
 #include <stdarg.h>

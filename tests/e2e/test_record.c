@@ -1,5 +1,5 @@
 /*
- * tests/e2e/test_record.c - record and report, as a user runs them.
+ * tests/e2e/test_record.c - `vramscope record` and `vramscope report` as a user runs them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

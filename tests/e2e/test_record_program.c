@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_record_program.c - `vramscope record -- PROGRAM`: what is a program, its exit status, its streams,
- * its signals.
+ * tests/e2e/test_record_program.c - `vramscope record -- PROGRAM`: which files count as programs, exit status, streams,
+ * signals.
  */
 #include <setjmp.h>
 #include <stdarg.h>

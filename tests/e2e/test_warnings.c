@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_warnings.c - a run's warning is shown wherever the run is: record, report, whatif, tui; and the table
- * of what-ifs says why a peak rises.
+ * tests/e2e/test_warnings.c - the warnings of a run are shown by record, report, whatif and tui; and the sweep explains
+ * why a peak rises.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/e2e/test_whatif.c - what-if against recording again, and the commands that print tables.
+ * tests/e2e/test_whatif.c - a what-if equals recording again; and the commands that print tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>

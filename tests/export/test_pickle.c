@@ -1,6 +1,6 @@
 /*
- * tests/export/test_pickle.c - what is pickled is read back as it was, whatever its size; ranges of addresses are what
- * a plain array says.
+ * tests/export/test_pickle.c - written pickles are read back unchanged, whatever their size; address ranges agree with
+ * a plain array.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/export/test_svg.c - the drawing of a timeline: every height in it is the trace's to the byte, it is
- * well-formed whatever it says, and it stands alone.
+ * tests/export/test_svg.c - the drawing of a timeline: its heights are those of the trace to the byte, it is
+ * well-formed for any text, and it refers to no other file.
  */
 #include <setjmp.h>
 #include <stdarg.h>

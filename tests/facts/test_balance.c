@@ -1,6 +1,6 @@
 /*
- * tests/facts/test_balance.c - allocations minus frees are the allocator's counter at every event, and steps end where
- * the step before ended, unless the net leaks, which is reported with its line.
+ * tests/facts/test_balance.c - allocated minus freed bytes equal the allocator's counter at every event; each step ends
+ * with the memory with which the step before it ended, unless the net leaks, which is reported with its line.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /*
- * tests/facts/test_cuda_device.c - whole runs on the CUDA device: the events of the CPU, and its losses but for
- * rounding.
+ * tests/facts/test_cuda_device.c - whole runs on the CUDA device: the events are those of the CPU, and the losses agree
+ * except for rounding.
  *
- * The device is the plug-in made of host memory (tests/engine/device/twin/): the same kernels as loops, found and
- * opened as the real one is. Its driver gives addresses as the counted one does, so that the traces are the same in
- * every word. Its convolutions work in as much memory as it likes, and everything that works in memory has to be
- * brought some.
+ * The device is the simulated GPU in host memory (tests/engine/device/twin/): the same kernels as loops, in a plug-in
+ * that is found and opened as the real one. Its driver assigns addresses as the simulated driver of `cpu` and `meta`
+ * does, so the traces are equal in every field. Its convolutions request workspaces of varying size, and no kernel may
+ * use memory that it did not allocate.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
- * tests/facts/test_cycles.c - nets whose tensors hold themselves: in PyTorch their memory is lost, here the run's end
- * gives it back.
+ * tests/facts/test_cycles.c - nets with reference cycles: PyTorch would not free their memory, here it is freed at the
+ * end of the run.
  *
- * In each of tests/nets/cycles something is left of every step. What a run took from the host and from a device is
- * compared with what came back; what else is left a leak checker finds, where the tests run under one.
+ * Each net in tests/nets/cycles keeps something of every step. The test compares what a run allocates on the host and
+ * on the device with what it frees; under a leak checker, that finds everything else that is not freed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

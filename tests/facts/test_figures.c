@@ -1,5 +1,5 @@
 /*
- * tests/facts/test_figures.c - figures that were published or measured elsewhere, and what this engine says.
+ * tests/facts/test_figures.c - figures that were published or measured elsewhere, compared with this engine's.
  */
 #include <setjmp.h>
 #include <stdarg.h>

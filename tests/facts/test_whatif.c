@@ -1,10 +1,10 @@
 /*
- * tests/facts/test_whatif.c - a what-if equals recording again with that toggle: event for event.
+ * tests/facts/test_whatif.c - a what-if equals recording again with that toggle, event for event.
  *
- * The recording that is asked is of `cpu`, written to a file and read again, as a user's is; so is, for the small
- * nets, the one made again. Only whether a GradScaler skips a step cannot be known without data: where the recording
- * made again skipped one that the first did not (only amp=fp16 can), it is compared with a run on `meta` that skips
- * none.
+ * The recording that what-ifs start from is made on `cpu`, written to a file and read again, like a user's; for the
+ * small nets, so is the second recording. Without data it cannot be known whether a GradScaler skips a step: where the
+ * second recording skips one that the first did not (only amp=fp16 can), the what-if is compared with a run on `meta`
+ * that skips none.
  */
 #include <setjmp.h>
 #include <stdarg.h>

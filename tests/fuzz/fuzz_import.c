@@ -1,8 +1,8 @@
 /*
- * tests/fuzz/fuzz_import.c - any snapshot at all becomes a trace, whole or in part, that gives a report, or one
- * message.
+ * tests/fuzz/fuzz_import.c - imports any snapshot: the result is one error message or a trace, complete or partial,
+ * that gives a report.
  *
- * Input: what a file holds, unpacked.
+ * Input: the contents of a file, decompressed.
  */
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * tests/fuzz/fuzz_net.c - any bytes as a net file that is run: it ends, says one thing about what is wrong, and leaves
- * nothing behind.
+ * tests/fuzz/fuzz_net.c - runs any bytes as a net file: the run ends, reports at most one error, and releases
+ * everything.
  *
  * Seeds: the programs of tests/golden/lang/; tests/fuzz/seeds/net has short ones.
  */

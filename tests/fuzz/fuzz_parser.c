@@ -1,5 +1,6 @@
 /*
- * tests/fuzz/fuzz_parser.c - any bytes as a net file: a tree or one message, and a tree that keeps its promises.
+ * tests/fuzz/fuzz_parser.c - parses any bytes as a net file: the result is one error message or a tree that satisfies
+ * its invariants.
  *
  * Seeds: tests/golden/lang/ and sample_nets/ hold every construct; tests/fuzz/seeds/parser has short ones.
  */

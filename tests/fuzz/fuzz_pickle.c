@@ -1,6 +1,6 @@
 /*
- * tests/fuzz/fuzz_pickle.c - any bytes at all are a pickle or give one message, and what is in it can be got in every
- * way.
+ * tests/fuzz/fuzz_pickle.c - reads any bytes as a pickle: the result is one error message or values that can all be
+ * read.
  */
 #include <stddef.h>
 #include <stdint.h>

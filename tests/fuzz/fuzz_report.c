@@ -1,8 +1,8 @@
 /*
- * tests/fuzz/fuzz_report.c - any events at all give a report or one message.
+ * tests/fuzz/fuzz_report.c - makes a report of any events: the result is a report or one error message.
  *
- * Input: 24 bytes an event; every fourth input starts with a tensor too. Values are kept small, so that events meet
- * each other.
+ * Input: 24 bytes for each event; every fourth input starts with a tensor too. Values are kept small, so that events
+ * refer to each other.
  */
 #include <stddef.h>
 #include <stdint.h>

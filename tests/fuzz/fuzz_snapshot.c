@@ -1,8 +1,8 @@
 /*
- * tests/fuzz/fuzz_snapshot.c - any bytes at all give a list of memory events, which can be replayed or not, or one
- * message.
+ * tests/fuzz/fuzz_snapshot.c - reads any bytes as a snapshot: the result is one error message or a list of memory
+ * events, which may or may not be replayed.
  *
- * Input: what a file holds, unpacked; a pickle, or a list as text.
+ * Input: the contents of a file, decompressed; a pickle, or a list as text.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /*
- * tests/golden_check/golden.h - runs cells of golden files and says how far ours is the same.
+ * tests/golden_check/golden.h - runs the cells of golden files and reports how far our results equal them.
  *
  * For:            the test_golden_* programs.
  * Must not know:  how PyTorch was measured; see tests/oracle/README.md.

@@ -1,5 +1,6 @@
 /*
- * tests/golden_check/numbers.h - runs a net with arithmetic, on the CPU or a device, and keeps its numbers.
+ * tests/golden_check/numbers.h - runs a net with arithmetic, on the CPU or another device, and keeps losses, gradients
+ * and weights.
  *
  * For:            the tests of numbers: against PyTorch's, and of a toggle against another.
  * Must not know:  how PyTorch was measured.

@@ -1,5 +1,5 @@
 /*
- * tests/golden_check/test_arithmetic.c - a toggle of memory changes memory, never arithmetic: on the CPU, bit for bit.
+ * tests/golden_check/test_arithmetic.c - a toggle that changes memory never changes results: on the CPU, bit for bit.
  *
  * Every sample net, made small where it is large, and every net of tests/nets, dropout and all, from one seed.
  */

@@ -1,6 +1,6 @@
 /*
- * tests/golden_check/test_golden_events.c - whole runs of small nets, and of nets written from PyTorch models, event by
- * event, against PyTorch's.
+ * tests/golden_check/test_golden_events.c - whole runs of small nets, and of nets written from PyTorch models, compared
+ * with PyTorch event by event.
  */
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * tests/golden_check/test_golden_numbers.c - losses, gradients, updated weights and buffers against PyTorch's on a CPU.
+ * tests/golden_check/test_golden_numbers.c - losses, gradients, updated weights and buffers compared with PyTorch's on
+ * a CPU.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /*
- * tests/golden_check/test_golden_ops.c - every op's allocations and frees, forward and backward, against PyTorch's.
+ * tests/golden_check/test_golden_ops.c - the allocations and frees of every op, forward and backward, compared with
+ * PyTorch's.
  */
 #include <setjmp.h>
 #include <stdarg.h>

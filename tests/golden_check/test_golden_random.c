@@ -1,7 +1,6 @@
 /*
- * tests/golden_check/test_golden_random.c - nets made at random (tests/property/netgen.h), event by event, against
- * PyTorch's; and which of their modules work in place under the toggle `inplace`: those that PyTorch's in-place check
- * allows.
+ * tests/golden_check/test_golden_random.c - random nets (tests/property/netgen.h) compared with PyTorch event by event;
+ * and which of their modules work in place under the toggle `inplace`: those that PyTorch's in-place check allows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/golden_check/test_golden_scratch.c - library workspaces and kernel scratch, between the tensors of every op,
- * on several GPUs, against what PyTorch's own launch code asks for.
+ * tests/golden_check/test_golden_scratch.c - library workspaces and kernel scratch of every op, on several GPUs,
+ * compared with the requests of PyTorch's own launch code.
  */
 #include <setjmp.h>
 #include <stdarg.h>

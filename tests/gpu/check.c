@@ -3,8 +3,8 @@
  *
  *     check ops|nets|events|steps [--json FILE] [--seconds N] [--only TEXT] [--few]
  *
- * Exit status 0: all the same, 1: something differs, 3: there is no such device. A case that was not begun for want of
- * time is no difference.
+ * Exit status 0: everything is equal, 1: something differs, 3: the device does not exist. A case that was not started
+ * because the time was up does not count as a difference.
  */
 #include "tests/gpu/check.h"
 

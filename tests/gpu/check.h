@@ -1,10 +1,10 @@
 /*
- * tests/gpu/check.h - the program that compares a device with the CPU and meta: declarations its parts share.
+ * tests/gpu/check.h - the program that compares a device with the CPU and meta: declarations that its parts share.
  *
- * For:            check_*.c, a file a part; tests/gpu/run.sh runs them.
+ * For:            check_*.c, one file for each part; tests/gpu/run.sh runs them.
  * Must not know:  what a part compares.
- * Invariant:      every case that was begun has one line, on the terminal and in the file of JSON lines; a case that
- *                 no time was left for is counted.
+ * Invariant:      every case that was started has one line, on the terminal and in the file of JSON lines; cases that
+ *                 were not started in time are counted.
  */
 #ifndef TESTS_GPU_CHECK_H
 #define TESTS_GPU_CHECK_H

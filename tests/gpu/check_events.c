@@ -1,10 +1,10 @@
 /*
- * tests/gpu/check_events.c - what happens on the device and what happens on meta, event for event.
+ * tests/gpu/check_events.c - compares the events of the device with those of meta, one by one.
  *
- * Workspaces of libraries are on the device alone: they, the segments and the places in them are left aside where
- * there are some, and everything else is compared. Where there are none (with a target both have those PyTorch would
- * take), each block must also lie in the same segment at the same offset, and the segments must be the same. A what-if
- * on meta repeats the device's workspaces, and so must be the same in all of this.
+ * Only the device has library workspaces. Where there are any, they, the segments and the offsets in segments are
+ * ignored, and everything else is compared. Where there are none (with a target both devices have the workspaces that
+ * PyTorch would use), each block must also be at the same offset of the same segment, and the segments must be equal. A
+ * what-if on meta replays the device's workspaces, so it must agree in all of this.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /*
- * tests/gpu/check_nets.c - nets trained on the device and on the CPU: losses and gradients; and on the device again:
- * the same bits.
+ * tests/gpu/check_nets.c - compares nets trained on the device and on the CPU: losses and gradients; a second run on
+ * the device must repeat the first one bit for bit.
  *
- * Weights and batches are those of the formula (tests/oracle/README.md), dropout is off. A gradient is compared as a
- * whole, its distance as a part of its norm; what is nothing but rounding beside the net's other gradients (the bias
- * of an attention's key) is measured against theirs. Deep nets with batch norm over two samples make more of a
- * rounding than any bound for all nets allows: where a net is beyond it, how much of it is the net's own doing is
- * measured, by a run on the CPU whose products and convolutions are off by a rounding, and four times that is the
- * bound. And a ReLU's input that is 0 but for a rounding falls on either side: such a net is allowed a hundredth of a
- * gradient's norm. How far each one was off is in its line.
+ * Weights and batches follow the formula of tests/oracle/README.md; dropout is off. A gradient is compared as a whole:
+ * the norm of the difference relative to the norm of the gradient. A gradient that is only rounding noise compared with
+ * the net's other gradients (the bias of an attention's key) is compared relative to those. Deep nets with batch norm
+ * over two samples amplify rounding beyond any common bound: for a net that exceeds the bound, its own amplification is
+ * measured by a run on the CPU with rounding errors added to products and convolutions, and four times that is the
+ * bound. An input of a ReLU that is 0 except for rounding can have either sign, so a net with such inputs may differ by
+ * a hundredth of a gradient's norm. The line of each net has its difference.
  */
 #include <math.h>
 #include <stdlib.h>

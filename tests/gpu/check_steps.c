@@ -1,8 +1,8 @@
 /*
- * tests/gpu/check_steps.c - how long a training step takes on the device, unrecorded and recorded.
+ * tests/gpu/check_steps.c - the time of a training step on the device, unrecorded and recorded.
  *
- * A run of one and a run of the other in turn, each ending its steps with a wait for the device; the first steps of a
- * run are left out. tests/gpu/time_torch.py does the same under PyTorch, and tests/gpu/times.py makes the ratios.
+ * Unrecorded and recorded runs alternate. Each step ends with a synchronization of the device; the first steps of a run
+ * are ignored. tests/gpu/time_torch.py measures the same under PyTorch, and tests/gpu/times.py computes the ratios.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * tests/gpu/gpu.h - the device that a check is for, and values in its memory.
+ * tests/gpu/gpu.h - opens the device under test, and copies values to and from its memory.
  *
  * For:            the programs of this folder.
  * Must not know:  what they check.
- * Invariant:      where no device can be opened the program ends with status 3 and the reason.
+ * Invariant:      if no device can be opened, the program ends with status 3 and the reason.
  */
 #ifndef TESTS_GPU_GPU_H
 #define TESTS_GPU_GPU_H

@@ -1,13 +1,14 @@
 /*
- * tests/gpu/gpu_kernels.c - what stands for eng_kernels_cpu in the tests of the CPU's kernels when they are compiled
- * for a device of its own.
+ * tests/gpu/gpu_kernels.c - the kernel table that replaces eng_kernels_cpu when the tests of the CPU's kernels are
+ * compiled for a device with its own memory.
  *
- * Each call moves its operands to the memory of the device, is done there, and is brought back (gpu_move.h). The
- * device is the plug-in in the folder of VRAMSCOPE_PLUGINS; without that, the one made of host memory.
+ * Each call copies its operands to the device, runs the kernel there, and copies them back (gpu_move.h). The device is
+ * the plug-in in the folder of VRAMSCOPE_PLUGINS, otherwise the simulated one in host memory.
  *
- * For:            the Makefile, which gives the tests -Deng_kernels_cpu=gpu_kernels.
+ * For:            the Makefile, which compiles the tests with -Deng_kernels_cpu=gpu_kernels.
  * Must not know:  the tests.
- * Invariant:      a kernel that is missing from gpu_kernels.def is NULL in the table, which ends the program at once.
+ * Invariant:      a kernel that is missing from gpu_kernels.def is NULL in the table, which ends the program at its
+ *                 first call.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
  * tests/gpu/gpu_move.c - see gpu_move.h.
  *
- * Each run of host bytes that operands touch becomes a segment of its own, with a fringe of a known pattern at both
- * ends, so that a kernel which writes past a view is seen here; one that reads past it, by compute-sanitizer.
+ * Each contiguous range of host bytes that operands touch becomes a separate segment with a known pattern at both ends,
+ * so a kernel that writes past a view is detected here. A kernel that reads past it is detected by compute-sanitizer.
  */
 #include "tests/gpu/gpu_move.h"
 

@@ -1,10 +1,10 @@
 /*
- * tests/gpu/gpu_move.h - operands of the tests of kernels, brought to the memory of a device and back.
+ * tests/gpu/gpu_move.h - copies operands of kernel tests to the memory of a device and back.
  *
  * For:            gpu_kernels.c.
- * Must not know:  kernels, but for copy.
- * Invariant:      views that share bytes on the host share them on the device; what a call wrote outside of them ends
- *                 the test.
+ * Must not know:  kernels, except copy.
+ * Invariant:      views that share bytes on the host share them on the device; a write outside of the views ends the
+ *                 test.
  */
 #ifndef TESTS_GPU_GPU_MOVE_H
 #define TESTS_GPU_GPU_MOVE_H

@@ -1,6 +1,6 @@
 /*
- * tests/gpu/test_run.c - tests/gpu/run.sh where there is no GPU: its parts over the device made of host memory, and
- * what it says of a failure.
+ * tests/gpu/test_run.c - tests/gpu/run.sh on a machine without a GPU: its parts on the host memory device, and its
+ * output when a part fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>

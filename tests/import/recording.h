@@ -1,5 +1,5 @@
 /*
- * tests/import/recording.h - recordings made by hand: events with stacks written as text.
+ * tests/import/recording.h - recordings written by hand for tests: events with stacks given as text.
  */
 #ifndef TESTS_IMPORT_RECORDING_H
 #define TESTS_IMPORT_RECORDING_H

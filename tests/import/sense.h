@@ -1,5 +1,5 @@
 /*
- * tests/import/sense.h - what the trace of any import must be, whatever it was made of.
+ * tests/import/sense.h - checks the properties that the trace of every import must have, whatever was imported.
  */
 #ifndef TESTS_IMPORT_SENSE_H
 #define TESTS_IMPORT_SENSE_H

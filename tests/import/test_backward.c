@@ -1,5 +1,5 @@
 /*
- * tests/import/test_backward.c - nodes of backward are matched to the modules whose ops made them.
+ * tests/import/test_backward.c - nodes of backward are matched with the modules whose ops created them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/import/test_devices.c - a trace of several devices: each is read as if it were the only one.
+ * tests/import/test_devices.c - a trace of several devices: each is read as if it were the only one. The three devices
+ * are those of a published recording (tests/golden/alloc/expandable_3gpu_oom.*.txt).
  *
  * The three devices are those of a published recording (tests/golden/alloc/expandable_3gpu_oom.*.txt).
  */

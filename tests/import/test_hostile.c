@@ -1,6 +1,6 @@
 /*
- * tests/import/test_hostile.c - snapshots with something wrong in every field, and cut off everywhere: an error that
- * names the field or the place, or a trace that makes sense.
+ * tests/import/test_hostile.c - snapshots with a wrong value in every field, and truncated at every length: the result
+ * is an error that names the field or the place, or a consistent trace.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/import/test_modules.c - paths of modules from files and lines, and the numbers of calls.
+ * tests/import/test_modules.c - module paths derived from files and lines, and the numbering of calls.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /*
- * tests/import/test_partial.c - histories that cannot have come about as they say: what is kept makes sense, what is
- * not is counted.
+ * tests/import/test_partial.c - impossible histories: the part that is imported is consistent, and the rest is counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

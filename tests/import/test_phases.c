@@ -1,5 +1,6 @@
 /*
- * tests/import/test_phases.c - phases from what runs, before and after; steps from phases, notes, calls, repetition.
+ * tests/import/test_phases.c - phases derived from the code that runs, before and after; steps derived from phases,
+ * annotations, calls and repetition.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/import/test_roles.c - what stacks say was running: one line for each rule of roles.def, and how they combine.
+ * tests/import/test_roles.c - roles of stack frames: one line for each rule of roles.def, and how they combine.
  */
 #include <setjmp.h>
 #include <stdarg.h>

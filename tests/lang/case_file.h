@@ -1,5 +1,5 @@
 /*
- * tests/lang/case_file.h - files of the golden folder, whole or as pairs of source and message.
+ * tests/lang/case_file.h - reads files of tests/golden/lang, whole or as pairs of source and message.
  */
 #ifndef TESTS_LANG_CASE_FILE_H
 #define TESTS_LANG_CASE_FILE_H

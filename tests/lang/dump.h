@@ -1,5 +1,6 @@
 /*
- * tests/lang/dump.h - trees and slots as text, for comparing with what Python says about the same source.
+ * tests/lang/dump.h - prints syntax trees and variable slots as text, for comparison with Python's for the same source.
+ * The same text is written by tests/oracle/lang_ast.py and tests/oracle/varnames.py.
  *
  * The same text is written by tests/oracle/lang_ast.py and tests/oracle/varnames.py.
  */

@@ -1,5 +1,6 @@
 /*
- * tests/lang/programs.h - runs the programs of a text file one by one and compares what comes of each.
+ * tests/lang/programs.h - runs the programs of a text file one by one and compares the output of each with the expected
+ * one.
  *
  * For:            the test_interp*.c programs.
  * Must not know:  what the programs are about.

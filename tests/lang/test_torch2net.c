@@ -1,6 +1,5 @@
 /*
- * tests/lang/test_torch2net.c - the names that torch2net.py takes for known are those of the net language, no more and
- * no fewer.
+ * tests/lang/test_torch2net.c - the list of names that torch2net.py knows equals the names of the net language.
  */
 #include <setjmp.h>
 #include <stdarg.h>

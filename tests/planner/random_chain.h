@@ -1,5 +1,5 @@
 /*
- * tests/planner/random_chain.h - random chains, and what a plan needs on one, found by carrying it out.
+ * tests/planner/random_chain.h - random chains, and the memory and cost of a plan, found by executing it step by step.
  *
  * For:            tests of planner/.
  * Must not know:  how plans are found.

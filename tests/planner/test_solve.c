@@ -1,5 +1,5 @@
 /*
- * tests/planner/test_solve.c - placements of checkpoints on a chain: the solver against every legal placement.
+ * tests/planner/test_solve.c - placements of checkpoints on a chain: the solver compared with every legal placement.
  */
 #include <math.h>
 #include <setjmp.h>

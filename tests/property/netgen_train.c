@@ -1,6 +1,6 @@
 /*
- * tests/property/netgen_train.c - what stands around the blocks of a net made at random: functions they call, loss,
- * optimizer, training step.
+ * tests/property/netgen_train.c - the parts of a random net other than its blocks: functions that the blocks call,
+ * loss, optimizer, training step.
  *
  * Must not know:  the engine.
  * Invariant:      as in netgen_internal.h.

@@ -1,10 +1,10 @@
 /*
- * tests/property/test_random_nets.c - what must hold for every net, held for nets that nobody wrote.
+ * tests/property/test_random_nets.c - random nets satisfy the invariants that every net must satisfy.
  *
- * Of each seed: the net gives the same events on meta and on cpu; every event balances; steps end where the one before
- * ended unless a leak is reported; a what-if equals recording again; and what is refused is refused alike. A failure
- * names its seed: SEED=17 runs that one alone, SEEDS=500 that many, WRITE=folder writes the nets there instead of
- * running them. STRESS=1 builds run more.
+ * For each seed: the net gives the same events on meta and on cpu; every event balances; each step ends with the memory
+ * with which the one before ended, unless a leak is reported; a what-if equals recording again; and both refuse the
+ * same toggles. A failure names its seed: SEED=17 runs only that one, SEEDS=500 runs that many, WRITE=folder writes the
+ * nets there instead of running them. STRESS=1 builds run more seeds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

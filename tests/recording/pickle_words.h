@@ -1,5 +1,5 @@
 /*
- * tests/recording/pickle_words.h - a pickle's values written out: two pickles that hold the same give the same text.
+ * tests/recording/pickle_words.h - prints the values of a pickle as text: pickles with equal values give equal text.
  *
  * For:            tests of the pickle reader; tests/oracle/pickle_cases.py writes CPython's the same way.
  * Must not know:  how a value is kept.

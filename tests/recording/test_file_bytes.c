@@ -1,5 +1,6 @@
 /*
- * tests/recording/test_file_bytes.c - a packed file comes out as it went in, however it was packed, or is refused.
+ * tests/recording/test_file_bytes.c - reading files: a compressed file is decompressed, in each compression, or
+ * refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>

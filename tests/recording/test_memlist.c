@@ -1,5 +1,5 @@
 /*
- * tests/recording/test_memlist.c - lists of memory events as people write them, and what is refused.
+ * tests/recording/test_memlist.c - lists of memory events in the forms in which users write them, and malformed ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>

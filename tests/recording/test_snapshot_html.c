@@ -1,5 +1,5 @@
 /*
- * tests/recording/test_snapshot_html.c - the page that holds a snapshot.
+ * tests/recording/test_snapshot_html.c - HTML pages that contain a snapshot.
  */
 #include <setjmp.h>
 #include <stdarg.h>

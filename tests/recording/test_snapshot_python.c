@@ -1,6 +1,6 @@
 /*
- * tests/recording/test_snapshot_python.c - whose code a Python frame is, and which one is the place. The paths are
- * those of the published snapshots.
+ * tests/recording/test_snapshot_python.c - classifies Python frames as user, library or PyTorch code, and selects the
+ * frame that becomes the location. The paths are those of the published snapshots.
  */
 #include <setjmp.h>
 #include <stdarg.h>

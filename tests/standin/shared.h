@@ -1,5 +1,6 @@
 /*
- * tests/standin/shared.h - a folder of the test's own, stub libraries in it, and where the fake of PyTorch is.
+ * tests/standin/shared.h - shared by the tests of standin/: a temporary folder, stub libraries in it, and the paths of
+ * the fake of PyTorch.
  */
 #ifndef TESTS_STANDIN_SHARED_H
 #define TESTS_STANDIN_SHARED_H

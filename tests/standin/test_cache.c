@@ -1,5 +1,5 @@
 /*
- * tests/standin/test_cache.c - stub libraries are kept, whole or not at all.
+ * tests/standin/test_cache.c - stub libraries are cached completely or not at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/standin/test_elf.c - what a library needs is read from its file, and no file makes the reader read elsewhere.
+ * tests/standin/test_elf.c - the imports of a library are read from its ELF file, and no file makes the reader read out
+ * of bounds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/standin/test_family.c - functions and libraries of CUDA are known by their names.
+ * tests/standin/test_family.c - functions and libraries of CUDA are recognized by their names.
  */
 #include <setjmp.h>
 #include <stdarg.h>

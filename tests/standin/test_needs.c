@@ -1,5 +1,5 @@
 /*
- * tests/standin/test_needs.c - each function is in the library it was imported from, once.
+ * tests/standin/test_needs.c - each needed function is listed once, under the library it is imported from.
  */
 #include <setjmp.h>
 #include <stdarg.h>

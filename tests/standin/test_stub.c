@@ -1,5 +1,5 @@
 /*
- * tests/standin/test_stub.c - a written stub library is one that the dynamic linker loads: symbols, versions, targets.
+ * tests/standin/test_stub.c - the dynamic linker loads a written stub library: symbols, versions, targets.
  */
 #include <setjmp.h>
 #include <stdarg.h>

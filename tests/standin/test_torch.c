@@ -1,5 +1,5 @@
 /*
- * tests/standin/test_torch.c - which PyTorch is installed, its key, and whether there is a driver.
+ * tests/standin/test_torch.c - the installed PyTorch, its cache key, and whether there is a driver.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/store/phase_rows.h - the table of phases in a trace file, which is for those who ask it in SQL.
+ * tests/store/phase_rows.h - reads the table of phases in a trace file, which is there for SQL queries.
  */
 #ifndef TESTS_STORE_PHASE_ROWS_H
 #define TESTS_STORE_PHASE_ROWS_H

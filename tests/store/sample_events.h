@@ -1,5 +1,5 @@
 /*
- * tests/store/sample_events.h - events for tests: wild ones, and those of an invented training run.
+ * tests/store/sample_events.h - events for tests: random ones, and those of an invented training run.
  */
 #ifndef TESTS_STORE_SAMPLE_EVENTS_H
 #define TESTS_STORE_SAMPLE_EVENTS_H

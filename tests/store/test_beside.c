@@ -1,5 +1,5 @@
 /*
- * tests/store/test_beside.c - what stands beside the events: derived parts and marks; and reading on while a recorder
+ * tests/store/test_beside.c - the other data in a trace file: derived parts and marks; and reading while a recorder
  * writes.
  */
 #include <setjmp.h>

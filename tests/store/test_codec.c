@@ -1,5 +1,5 @@
 /*
- * tests/store/test_codec.c - events to columns and back.
+ * tests/store/test_codec.c - encoding events as columns, and decoding them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

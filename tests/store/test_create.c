@@ -1,6 +1,5 @@
 /*
- * tests/store/test_create.c - what a new trace begins as is what its schema makes, also where its recorder was killed
- * at once.
+ * tests/store/test_create.c - a new trace file has the current schema, even if its recorder was killed at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>

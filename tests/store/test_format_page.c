@@ -1,5 +1,6 @@
 /*
- * tests/store/test_format_page.c - docs/formats/trace-format.md against what it describes.
+ * tests/store/test_format_page.c - docs/formats/trace-format.md compared with the file format. Runs in the root of the
+ * repository, as `make test` does.
  *
  * Runs in the root of the repository, as `make test` does.
  */

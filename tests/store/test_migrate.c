@@ -1,5 +1,5 @@
 /*
- * tests/store/test_migrate.c - a trace of an older version becomes one of today, or stays what it was.
+ * tests/store/test_migrate.c - a trace of an older version is migrated to the current one, or stays as it was.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/store/test_phases.c - steps and phases against a naive model.
+ * tests/store/test_phases.c - steps and phases compared with a naive model.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/store/test_refusals.c - files that must not be overwritten, and files that are no whole traces.
+ * tests/store/test_refusals.c - files that must not be overwritten, and incomplete trace files.
  */
 #include <setjmp.h>
 #include <signal.h>

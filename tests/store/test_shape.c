@@ -1,5 +1,5 @@
 /*
- * tests/store/test_shape.c - shapes by number and as text.
+ * tests/store/test_shape.c - shapes as numbers and as text.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/store/test_trace.c - what goes into a writer comes out of a reader.
+ * tests/store/test_trace.c - everything written by the writer is read back by the reader.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * tests/store/test_view.c - the views, decoded by SQLite alone, against the events that were written.
+ * tests/store/test_view.c - the views of a trace file, decoded by SQLite alone, compared with the events that were
+ * written.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/store/test_work.c - what a GPU did, written beside the events and read again.
+ * tests/store/test_work.c - GPU times are written with the events and read back.
  */
 #include <setjmp.h>
 #include <stdarg.h>

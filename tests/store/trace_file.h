@@ -1,5 +1,5 @@
 /*
- * tests/store/trace_file.h - a folder of its own for each test that needs files.
+ * tests/store/trace_file.h - a temporary folder for each test that needs files.
  */
 #ifndef TESTS_STORE_TRACE_FILE_H
 #define TESTS_STORE_TRACE_FILE_H

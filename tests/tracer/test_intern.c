@@ -1,5 +1,5 @@
 /*
- * tests/tracer/test_intern.c - numbers for strings and places.
+ * tests/tracer/test_intern.c - numbers for strings and locations.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tracer/test_ring.c - records from one thread to another.
+ * tests/tracer/test_ring.c - records passed from one thread to another.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tui/session.h - traces to look at, and what a session shows of them.
+ * tests/tui/session.h - opens traces in a session and captures its screen, for the tests of tui/.
  */
 #ifndef TESTS_TUI_SESSION_H
 #define TESTS_TUI_SESSION_H

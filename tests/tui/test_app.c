@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_app.c - what a session says of a run, its what-ifs and a second run.
+ * tests/tui/test_app.c - what a session shows of a run, of its what-ifs, and of a second run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_curve.c - the view of peak against recomputation: its points, and taking one of them.
+ * tests/tui/test_curve.c - the view of peak against recomputation: its points, and choosing one of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

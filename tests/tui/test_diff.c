@@ -1,6 +1,6 @@
 /*
- * tests/tui/test_diff.c - the two runs of a session compared: the same figures as `vramscope diff`, and one place in
- * both.
+ * tests/tui/test_diff.c - the comparison of the two runs of a session: the figures of `vramscope diff`, and the same
+ * position in both runs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

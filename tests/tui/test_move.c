@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_move.c - moving in a run: steps, callers, jumps, breaks, ends of blocks, marks.
+ * tests/tui/test_move.c - moving in a run: steps, callers, jumps, breakpoints, ends of blocks, marks.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/tui/test_precompute.c - precomputed runs change no screen, ends, stops for a key, and is not run again.
+ * tests/tui/test_precompute.c - precomputed what-ifs do not change the screen, come to an end, stop for a key, and are
+ * not run twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>

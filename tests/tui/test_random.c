@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_random.c - random keys and sizes leave a session whole.
+ * tests/tui/test_random.c - random keys and sizes keep a session consistent.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,8 @@
 /*
- * tests/tui/test_screens.c - screens as they were looked at and found right: tests/golden/tui. `make golden` writes
- * them anew.
+ * tests/tui/test_screens.c - compares screens with reviewed ones in tests/golden/tui; `make golden` writes them anew.
  *
- * They are of a trace that is written by hand (tests/store/small_trace.h), so that they change when the TUI does, and
- * not with every change of what the engine allocates.
+ * The trace is written by hand (tests/store/small_trace.h), so the screens change only with the TUI, not with the
+ * engine's allocations.
  */
 #include <setjmp.h>
 #include <stdarg.h>

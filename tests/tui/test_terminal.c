@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_terminal.c - the program on a terminal: a pseudo one of our own, and tmux where there is one.
+ * tests/tui/test_terminal.c - the program on a terminal: a pseudo-terminal, and tmux where it is installed.
  */
 #include <errno.h>
 #include <poll.h>

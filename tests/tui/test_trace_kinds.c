@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_trace_kinds.c - traces that are imported, small, empty, cut off, without derived tables, or still
+ * tests/tui/test_trace_kinds.c - traces that are imported, small, empty, truncated, without derived tables, or still
  * being recorded.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tui/test_words.c - what is typed as words: searches, filters, commands, and the files they write.
+ * tests/tui/test_words.c - typed text: searches, filters, commands, and the files they write.
  */
 #include <setjmp.h>
 #include <stdarg.h>

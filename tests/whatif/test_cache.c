@@ -1,6 +1,5 @@
 /*
- * tests/whatif/test_cache.c - what-ifs that are kept equal fresh ones, take no more memory than they may, and are not
- * run twice.
+ * tests/whatif/test_cache.c - cached what-ifs equal fresh ones, stay within their memory limit, and are not run twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/whatif/test_edit.c - lines added to a net and replaced in it; the net that results runs.
+ * tests/whatif/test_edit.c - lines inserted into a net and replaced in it; the resulting net runs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

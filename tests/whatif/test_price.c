@@ -1,5 +1,5 @@
 /*
- * tests/whatif/test_price.c - what a change costs, as a class; the search for the largest batch.
+ * tests/whatif/test_price.c - the cost of a change, as a class; the search for the largest batch.
  */
 #include <setjmp.h>
 #include <stdarg.h>

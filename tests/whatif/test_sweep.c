@@ -1,6 +1,6 @@
 /*
- * tests/whatif/test_sweep.c - before and after of a what-if against the summaries of both runs; the table of toggles;
- * batches that fit.
+ * tests/whatif/test_sweep.c - before and after of a what-if compared with the summaries of both runs; the table of
+ * toggles; batches that fit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

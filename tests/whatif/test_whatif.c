@@ -1,5 +1,6 @@
 /*
- * tests/whatif/test_whatif.c - what a trace says of a run against what the run itself counted, and runs of runs.
+ * tests/whatif/test_whatif.c - the figures of a trace compared with those that the run itself counted, and what-ifs of
+ * what-ifs.
  *
  * The run's own figures come from the allocator's statistics at each phase end, the trace's from its events alone.
  */

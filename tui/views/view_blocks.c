@@ -30,8 +30,9 @@ struct row {
 };
 
 /*
- * rows    list.count of them; all_count, all_bytes: of those that are alive, filtered out or not; bytes: of the rows
- * moves   of the app when they were made; synced_at: list.at then
+ * rows       list.count rows; bytes: the sum over them
+ * all_count  number of live blocks, including those that are filtered out; all_bytes: their bytes
+ * moves      app->moves when the rows were built; synced_at: list.at at that time
  */
 struct blocks {
     struct tui_list list;

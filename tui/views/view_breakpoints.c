@@ -11,7 +11,7 @@
 #include "tui/parts/page.h"
 #include "tui/views.h"
 
-/* break_count: rows of breaks, before those of marks. Marks belong to the recorded run alone */
+/* break_count: number of rows with breakpoints; those with marks follow. Only the recorded run has marks. */
 struct breaks {
     struct tui_page page;
     size_t break_count;
@@ -25,7 +25,7 @@ static void add_break(struct tui_page *page, const struct rpl_breakpoint *b)
                   b->is_watch ? "watch" : "breakpoint", b->text);
 }
 
-/* Marks are of the recorded run: their note, and what ran there. */
+/* The row of a mark of the recorded run: its note, and the op that ran there. */
 static void add_mark(struct tui_page *page, const struct tui_app *app, const struct rpl_mark *mark)
 {
     const struct rpl_trace *trace = app->base.trace;

@@ -2,7 +2,7 @@
  * tui/views/view_curve.c - peak against recomputation: placements of checkpoints, from none to the least peak.
  *
  * Must not know:  how a placement is found.
- * Invariant:      a row is a run of the net (whatif/curve.h); taking it is a what-if with its value of `checkpoint`.
+ * Invariant:      a row is a run of the net (whatif/curve.h); choosing it sets the toggle `checkpoint` to its value.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #define BAR_MIN_W 10
 #define WHOLE_MIN_H 6
 
-/* list: a row a point */
+/* list: one row for each point */
 struct curve {
     struct tui_list list;
     struct wif_curve points;

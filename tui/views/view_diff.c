@@ -19,8 +19,8 @@
 #include "tui/views.h"
 
 /*
- * Heights from which there is a chart; a line about how the runs were made, and one that says all of the chosen row;
- * the phases.
+ * Minimum heights of the view for the chart, for a line on the settings of both runs and a line with the full text of
+ * the chosen row, and for the phases.
  */
 #define CHART_MIN_H 9
 #define MADE_MIN_H 14
@@ -31,7 +31,7 @@
 #define NAME_MAX_W 44
 #define CATEGORY_W 18
 #define FIGURES_W 25
-/* From this width on a tensor's shape is in its row. */
+/* Minimum width at which a row shows the shape of its tensor. */
 #define SHAPE_MIN_W 110
 
 /* The levels of comparison. */
@@ -43,7 +43,7 @@ struct opened {
 };
 
 /*
- * serial, made_*   what they were made for
+ * serial, made_*   the comparison and settings for which the rows were built
  */
 struct diff {
     struct tui_list list;

@@ -14,7 +14,7 @@
 #define KEYS_W 14
 #define NAME_W 18
 
-/* of, w: the view that the page speaks of first, and the width it was made for */
+/* of, w: the view whose keys come first, and the width for which the page was built */
 struct help {
     struct tui_page page;
     int of;

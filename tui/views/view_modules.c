@@ -24,8 +24,9 @@
 enum order { ORDER_NET, ORDER_TOTAL, ORDER_PEAK, ORDER_COUNT };
 
 /*
- * rows      list.count numbers of modules
- * tree, of  the modules of that index; is_open: one each; is_new: nothing has been opened yet
+ * rows      list.count module numbers
+ * tree, of  the tree of modules, and the index from which it was built
+ * is_open   for each module, whether it is expanded; is_new: none has been expanded yet
  */
 struct modules {
     struct tui_list list;
@@ -76,7 +77,7 @@ static enum vs_status tree_make(struct modules *s, const struct tui_run *run, st
     return VS_OK;
 }
 
-/* The module right below `number` that has most at the peak; SIZE_MAX: it has none below. *sum: what they all have. */
+/* The child of `number` with most bytes at the peak; SIZE_MAX: there are none. *sum: the bytes of all children. */
 static size_t largest_below(const struct rpl_module *all, size_t number, uint64_t *sum)
 {
     size_t last = number + all[number].below;
@@ -91,7 +92,7 @@ static size_t largest_below(const struct rpl_module *all, size_t number, uint64_
     return best;
 }
 
-/* Go down to the module from which on no single child has most of the bytes. */
+/* Descend to the first module of which no single child has more than half of the bytes. */
 static void open_first(struct modules *s)
 {
     const struct rpl_module *all = rpl_modules_all(s->tree, &s->count);
@@ -144,8 +145,8 @@ static void rank(const struct modules *s, struct ranked *items, size_t count)
 }
 
 /*
- * Modules first … end - 1 that stand beside each other, each followed by those below it where it is open. While a
- * filter is on: all that pass, without a tree.
+ * Append the siblings first … end - 1, each followed by its children if it is expanded. While a filter is on: all
+ * modules that pass, as a flat list.
  */
 static void rows_add(struct modules *s, const struct tui_app *app, size_t first, size_t end)
 {
@@ -168,7 +169,7 @@ static void rows_add(struct modules *s, const struct tui_app *app, size_t first,
     vs_free(items);
 }
 
-/* The chosen module stays chosen where another order puts it elsewhere. */
+/* Keep the chosen module chosen after a change of the order. */
 static void rows_make(struct modules *s, const struct tui_app *app)
 {
     size_t chosen = s->is_sorted_anew && s->list.at < s->row_count ? s->rows[s->list.at] : SIZE_MAX;
@@ -219,7 +220,7 @@ static void draw_head(struct tui_canvas *c)
     tui_text_right(c, x + 8, 0, 8, style, "at peak");
 }
 
-/* Share of the whole, as a bar with the categories in it. */
+/* Draw the share of the whole as a bar that is divided by category. */
 static void draw_bar(const struct tui_app *app, const struct rpl_module *module, uint64_t whole,
                      struct tui_canvas *c, int x, int y, int w)
 {

@@ -17,7 +17,7 @@
 
 #define NAME_MIN_W 14
 #define MODULE_MIN_W 56
-/* Cells of the figures: change, peak inside, after. */
+/* Width of the columns of figures: change, peak inside, after. */
 #define CHANGE_W 7
 #define PEAK_W 12
 #define AFTER_W 7
@@ -25,9 +25,9 @@
 #define TIME_W 8
 
 /*
- * list      a row an op: op number at + 1
- * ops       of rows first … first + filled - 1
- * work      times of the GPU of the trace `timed`, as it was with timed_events events
+ * list      one row for each op; row `at` is op number at + 1
+ * ops       the ops of rows first … first + filled - 1
+ * work      GPU times of the trace `timed`, read when it had timed_events events
  * current   row of the op that runs at the cursor; SIZE_MAX: none
  */
 struct ops {
@@ -113,7 +113,7 @@ static void draw_bytes(const struct rpl_op *op, struct tui_canvas *c, int y)
                    tui_short_bytes(op->after, buf));
 }
 
-/* Times of the GPU stand where there are some, and names_w. */
+/* Whether rows show GPU times: some were measured, and the view is wide enough. */
 static bool shows_times(const struct ops *s, const struct tui_canvas *c)
 {
     return s->work.time_count > 0 && c->at.w >= MODULE_MIN_W;

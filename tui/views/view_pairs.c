@@ -31,8 +31,8 @@ enum order { ALL, DIFFERENT, LARGEST, ORDER_COUNT };
 static const char *const ORDER_NAMES[ORDER_COUNT] = {"all", "only what differs", "largest first"};
 
 /*
- * picked    rows of the pairs, where order is not ALL; picked_count of them
- * serial, row   of the diff, and the row looked at, when it was brought into sight last
+ * picked        rows of the pairs that are listed if the order is not ALL; picked_count of them
+ * serial, row   the comparison and its current row when that row was last scrolled into view
  */
 struct pairs {
     struct tui_list list;
@@ -178,7 +178,7 @@ static char mark_of(const struct rpl_pair_row *row)
     return ' ';
 }
 
-/* What was made, "conv1 _convolution", also where it is given back. */
+/* The name of the block, "conv1 _convolution", in the row of its free, too. */
 static void add_name(const struct rpl_align_side *side, const struct rpl_alloc *alloc,
                      struct vs_text *out)
 {
@@ -220,7 +220,7 @@ static void draw_side(const struct rpl_align_side *side, const struct rpl_alloc 
     vs_text_release(&text);
 }
 
-/* Cells of each side, and where what is between them begins. */
+/* Width of each side, and the column between them. */
 struct columns {
     int side_w;
     int middle;
@@ -314,7 +314,7 @@ static void add_fate(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
         vs_text_addf(out, "%s does not free it within the trace", other);
 }
 
-/* What is to be said of a row: what became of it on the other side, which tensor, and the line that does this. */
+/* Describe a row: its fate in the other run, its tensor, and the source line. */
 static void why_text(const struct rpl_pairs *pairs, const struct rpl_pair_row *row,
                      struct vs_text *out)
 {
@@ -395,7 +395,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->list, row_total(s, pairs), (int)s->list.height);
 }
 
-/* Both runs go to the row that is chosen now. */
+/* Move both runs to the chosen row. */
 static void moved(void *state, struct tui_app *app)
 {
     struct pairs *s = state;

@@ -41,12 +41,12 @@ struct call {
 };
 
 /*
- * lines     list.count of them, of source_of (the trace's text)
+ * lines     list.count lines of source_of, the text of the net in the trace
  * current   index of the line that runs; SIZE_MAX: none
  * near      index of the line that runs, or ran last; 0: none
  * heaviest  index of the first line with most `bytes`; SIZE_MAX: none holds any
  * vars      the variables
- * sites     where the trace carries no source: functions and lines, by bytes
+ * sites     if the trace has no source: functions and lines, sorted by bytes
  * up        how many calls above the function that runs: its variables come first. 0: that one itself
  * call      that function, and the line of its call
  */
@@ -181,8 +181,7 @@ static void vars_make(struct source *s, const struct tui_run *run, int h)
 /* ---- calls ---- */
 
 /*
- * The places of functions that hold something: a flag a place id, but for those of `func`. How many are left is
- * returned.
+ * Flags the ids of locations in functions that hold something, except those of `func`. Returns the number of flags.
  */
 static size_t locations_of_callers(const struct source *s, const struct rpl_trace *trace,
                                    bool *wanted, size_t count)
@@ -264,7 +263,7 @@ static void call_show(struct source *s, struct tui_app *app, size_t up)
 
 /* ---- the view ---- */
 
-/* The line to have in sight: the one that runs, else the one that ran last. 0: none did. */
+/* The line to scroll into view: the current line, else the last one that ran. 0: there is none. */
 static uint32_t line_near(const struct tui_run *run, uint64_t at, uint32_t line)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -301,7 +300,7 @@ static struct areas areas_of(const struct source *s, int w, int h)
     return areas;
 }
 
-/* Row `row`, with the heaviest line in sight, too, where both fit. */
+/* Scroll row `row` into view, and the line with most bytes, too, if both fit. */
 static void list_show(struct source *s, size_t row)
 {
     size_t h = s->list.height;
@@ -373,7 +372,7 @@ static bool is_keyword(const char *word, size_t len)
     return false;
 }
 
-/* A line of the net language in roles: comments, words of the language, the rest. */
+/* Draw a line of source, with comments and keywords in their own colours. */
 static void draw_code(struct tui_canvas *c, int x, int y, const char *text, int len)
 {
     int i = 0;

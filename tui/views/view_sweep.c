@@ -21,9 +21,9 @@
 #define WHOLE_MIN_H 6
 
 /*
- * list      a row a try
+ * list      one row for each what-if
  * order     indices of tries.items, the lowest peak first; those that failed last
- * shown     while the table fills: what is known so far, borrowed
+ * shown     while the table is computed: the results so far, borrowed
  */
 struct sweep {
     struct tui_list list;

@@ -23,14 +23,14 @@
 #define STEP_H 8
 #define LEGEND_H 7
 #define BRUSH_H 14
-/* A capacity is drawn as a line where it is at most so many quarters of what is used. */
+/* The capacity is drawn as a line if it is at most this many quarters of the highest total. */
 #define CAPACITY_QUARTERS 6
 
 /*
- * columns, other, brush   count of each; other_count 0: there is no other run
- * moves, w                of the app when they were made
+ * columns, other, brush   `count` columns each; other_count 0: there is no other run
+ * moves, w                app->moves and the width when the columns were built
  * top                     bytes at the upper edge
- * is_by_time              columns are as wide in time; else in events
+ * is_by_time              columns cover equal times, otherwise equal numbers of events
  */
 struct timeline {
     struct rpl_column *columns;
@@ -117,7 +117,7 @@ static enum vs_status columns_fill(const struct timeline *t, const struct tui_ru
     return st ? st : rpl_timeline_columns(run->index, first, last, out, (size_t)t->count, err);
 }
 
-/* Where the two runs are aligned, each column has the height of what is aligned with its events. */
+/* If the two runs are aligned, a column of the other run covers the counterparts of the column's events. */
 static void other_align(struct timeline *t, const struct tui_app *app,
                         const struct rpl_pairs *pairs)
 {

@@ -24,7 +24,7 @@
 #define NAME_W 17
 #define VALUE_W 16
 
-/* list: a row a toggle that can be tried. answer: what came of it, else what the toggle `described` is */
+/* list: one row for each toggle that can be tried. answer: its result, or else the description of `described` */
 struct whatif {
     struct tui_list list;
     struct tui_page answer;
@@ -179,7 +179,7 @@ static void add_bound(struct tui_page *page, const struct tui_app *app, int w)
     vs_text_release(&text);
 }
 
-/* The first part of the toggle that could not be applied, near the top, as it explains a change of nothing. */
+/* The first part of the toggle that could not be applied; it is near the top, because it explains an empty result. */
 static void add_refused(struct tui_page *page, const char *refused, int w)
 {
     size_t len = strcspn(refused, "\n");

@@ -1,5 +1,5 @@
 /*
- * engine/ops/reduction/cumsum.c - sums so far, and their gradient.
+ * engine/ops/reduction/cumsum.c - cumulative sums along a dim, and their gradient.
  *
  * Must not know:  models.
  * Invariant:      the result is allocated before the input is cast to the result's dtype.

@@ -1,5 +1,5 @@
 /*
- * tests/base/recorded/test_callstack.c - equal frames and stacks are kept once.
+ * tests/base/recorded/test_callstack.c - equal frames and equal stacks are stored once.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/cli/doctor/test_verdict.c - what works on machines that are made up.
+ * tests/cli/doctor/test_verdict.c - the verdicts of `vramscope doctor` for invented machines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/cli/lesson/test_expr.c - expressions of lessons: their values, their formats, what is refused.
+ * tests/cli/lesson/test_expr.c - the expressions of lessons: their values, their formats, and the errors of malformed
+ * ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/cli/lesson/test_lesson.c - the heads of lesson files: what is read, and what is refused with its line.
+ * tests/cli/lesson/test_lesson.c - the headers of lesson files: what is read, and the line that the error of a
+ * malformed one names.
  */
 #include <setjmp.h>
 #include <stdarg.h>

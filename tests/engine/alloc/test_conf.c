@@ -1,5 +1,5 @@
 /*
- * tests/engine/alloc/test_conf.c - PyTorch's allocator settings as text.
+ * tests/engine/alloc/test_conf.c - parsing PyTorch's allocator settings.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/test_cpu_conv.c - convolutions and their gradients against loops in double.
+ * tests/engine/device/test_cpu_conv.c - convolutions and their gradients compared with loops in double precision.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/test_cpu_copy.c - copies between dtypes and strides, fill, item; memory; threads.
+ * tests/engine/device/test_cpu_copy.c - copies between dtypes and strides, fill, item; the device's memory cache; its
+ * threads.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * tests/engine/device/test_cpu_edges.c - elementwise kernels at the edges: NaN, infinities, nothing at all, other
- * instruction sets.
+ * tests/engine/device/test_cpu_edges.c - elementwise kernels on special inputs (NaN, infinities, empty tensors) and
+ * with each instruction set.
  */
 #include <math.h>
 #include <setjmp.h>

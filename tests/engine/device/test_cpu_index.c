@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/test_cpu_index.c - gather, scatter, advanced indexing, embeddings, nll_loss against plain loops.
+ * tests/engine/device/test_cpu_index.c - gather, scatter, advanced indexing, embeddings and nll_loss compared with
+ * plain loops.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/test_cpu_matmul.c - batched products against a loop in double.
+ * tests/engine/device/test_cpu_matmul.c - batched matrix products compared with a loop in double precision.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/test_cpu_pool.c - pooling and upsampling against loops in double.
+ * tests/engine/device/test_cpu_pool.c - pooling and upsampling compared with loops in double precision.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/test_cpu_random.c - random values, the oracle's formula, arange, triangles.
+ * tests/engine/device/test_cpu_random.c - random values, the oracle's formula, arange, tril and triu.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * tests/engine/device/test_cpu_reduce.c - reductions, and what goes along one dim, against loops in double.
+ * tests/engine/device/test_cpu_reduce.c - reductions, and other ops along one dim, compared with loops in double
+ * precision.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * tests/engine/device/test_cpu_ternary.c - ternary kernels and the unscaling of gradients against formulas in double;
- * lists of calls against the same calls one by one.
+ * tests/engine/device/test_cpu_ternary.c - ternary kernels and the unscaling of gradients compared with formulas in
+ * double precision; batched calls compared with single ones.
  */
 #include <math.h>
 #include <setjmp.h>

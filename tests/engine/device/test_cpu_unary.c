@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/test_cpu_unary.c - unary kernels against formulas in double.
+ * tests/engine/device/test_cpu_unary.c - unary kernels compared with formulas in double precision.
  */
 #include <math.h>
 #include <setjmp.h>

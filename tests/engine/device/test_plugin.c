@@ -1,5 +1,7 @@
 /*
- * tests/engine/device/test_plugin.c - a library of another build is refused with words, and not called.
+ * tests/engine/device/test_plugin.c - a plug-in of another build is refused with a message, and none of its functions
+ * is called. The library is tests/engine/device/fake/plugin.c, built beside the program; the test sets its version and
+ * sizes in the loaded library.
  *
  * The library is tests/engine/device/fake/plugin.c, built beside the program; what it says of itself is set here,
  * where it is loaded already.

@@ -1,6 +1,6 @@
 /*
- * tests/lang/prelude/test_prelude.c - the files of the standard library: there, in the language, and asking only for
- * ops that exist.
+ * tests/lang/prelude/test_prelude.c - the files of the prelude: each is present, is in the net language, and uses only
+ * existing ops.
  */
 #include <setjmp.h>
 #include <stdarg.h>

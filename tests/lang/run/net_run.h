@@ -1,5 +1,5 @@
 /*
- * tests/lang/run/net_run.h - runs the text of a net and keeps what came of it, for the tests of lang_run.
+ * tests/lang/run/net_run.h - runs the text of a net and keeps the result, for the tests of lang_run.
  */
 #ifndef TESTS_LANG_RUN_NET_RUN_H
 #define TESTS_LANG_RUN_NET_RUN_H

@@ -1,5 +1,6 @@
 /*
- * tests/lang/run/test_run_inplace.c - in-place checks: which modules may overwrite their input, and what is kept of it.
+ * tests/lang/run/test_run_inplace.c - in-place checks: which modules may overwrite their input, and which results are
+ * cached.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/lang/run/test_run_stop.c - a run ends when its caller says so: between phases, within one, within a backward.
+ * tests/lang/run/test_run_stop.c - a run stops when its caller requests it: between phases, within a phase, within a
+ * backward.
  */
 #include <setjmp.h>
 #include <stdarg.h>

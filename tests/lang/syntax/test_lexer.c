@@ -1,5 +1,5 @@
 /*
- * tests/lang/syntax/test_lexer.c - where tokens begin and end, lines and blocks, f-strings, places.
+ * tests/lang/syntax/test_lexer.c - tokens and their positions, lines and blocks, f-strings.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/lang/syntax/test_parser.c - trees of every construct against CPython's, precedence, and what is refused with
- * which words.
+ * tests/lang/syntax/test_parser.c - the syntax tree of every construct compared with CPython's, precedence, and the
+ * messages for what is refused.
  */
 #include <glob.h>
 #include <locale.h>

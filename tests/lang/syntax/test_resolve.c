@@ -1,6 +1,6 @@
 /*
- * tests/lang/syntax/test_resolve.c - slots, cells and captures against CPython 3.12, and what each use of a name
- * points to.
+ * tests/lang/syntax/test_resolve.c - slots, cells and captures compared with CPython 3.12, and the variable that each
+ * use of a name refers to.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/replay/breakpoints/test_breakpoints.c - hits against a plain walk with the same condition written in C, in
- * both directions; and what is refused.
+ * tests/replay/breakpoints/test_breakpoints.c - breakpoint hits compared with a linear scan for the same condition
+ * written in C, in both directions; and malformed conditions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/replay/diff/test_diff.c - what differs between two traces adds up, to the byte.
+ * tests/replay/diff/test_diff.c - the rows of a difference of two traces add up to the byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/replay/diff/test_lcs.c - common subsequences against a plain model.
+ * tests/replay/diff/test_lcs.c - common subsequences compared with a plain implementation.
  */
 #include <setjmp.h>
 #include <stdarg.h>

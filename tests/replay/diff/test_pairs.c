@@ -1,6 +1,6 @@
 /*
- * tests/replay/diff/test_pairs.c - the events of two traces side by side: none is lost, none is twice, and each is
- * where its trace has it.
+ * tests/replay/diff/test_pairs.c - the aligned events of two traces: each event is in exactly one row, in the order of
+ * its trace.
  */
 #include <setjmp.h>
 #include <stdarg.h>

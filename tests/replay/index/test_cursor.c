@@ -1,6 +1,6 @@
 /*
- * tests/replay/index/test_cursor.c - seeking in every way against reading from the start; of a file, of memory, of
- * what was stored.
+ * tests/replay/index/test_cursor.c - seeking compared with reading from the start: in a file, in memory, and with a
+ * stored index.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/replay/index/test_timeline.c - every column against a plain walk over its events.
+ * tests/replay/index/test_timeline.c - every column of a timeline compared with a linear scan over its events.
  */
 #include <setjmp.h>
 #include <stdarg.h>

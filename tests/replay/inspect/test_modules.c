@@ -1,5 +1,5 @@
 /*
- * tests/replay/inspect/test_modules.c - the tree of modules, and whose bytes are whose.
+ * tests/replay/inspect/test_modules.c - the tree of modules, and the bytes that belong to each module.
  */
 #include <setjmp.h>
 #include <stdarg.h>

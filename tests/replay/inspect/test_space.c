@@ -1,5 +1,5 @@
 /*
- * tests/replay/inspect/test_space.c - segments, blocks and holes; what fits.
+ * tests/replay/inspect/test_space.c - the address space: segments, blocks, holes, and where a request fits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/replay/inspect/test_step.c - every verb against a plain walk over the events, in both directions.
+ * tests/replay/inspect/test_step.c - every stepping command compared with a linear scan over the events, in both
+ * directions.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/replay/match/test_match.c - when two lists of memory events are the same, and what is said where they are not.
+ * tests/replay/match/test_match.c - comparing two lists of memory events: when they are equal, and the description of
+ * the first difference. The recordings are lists of the test's own, the traces are built event by event.
  *
  * The recordings are lists of the test's own, the traces are built event by event.
  */

@@ -1,5 +1,5 @@
 /*
- * tests/replay/report/test_report.c - what the report says of a trace written by hand.
+ * tests/replay/report/test_report.c - the report of a trace written by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>

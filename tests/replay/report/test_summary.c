@@ -1,5 +1,6 @@
 /*
- * tests/replay/report/test_summary.c - the figures of small traces, worked out by hand beside them.
+ * tests/replay/report/test_summary.c - the summary of small traces, compared with figures calculated by hand beside
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/replay/report/test_warnings.c - warnings that a trace has, in the report as text and JSON.
+ * tests/replay/report/test_warnings.c - the warnings of a trace, in the report as text and JSON.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/replay/state/test_live.c - the live set, against a plain table of blocks on random events, and what it refuses.
+ * tests/replay/state/test_live.c - the set of live blocks compared with a plain table on random events, and the events
+ * that it refuses.
  */
 #include <setjmp.h>
 #include <stdarg.h>

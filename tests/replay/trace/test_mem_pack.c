@@ -1,6 +1,6 @@
 /*
- * tests/replay/trace/test_mem_pack.c - what is packed in memory comes out as it went in: events, a trace that is
- * looked at meanwhile.
+ * tests/replay/trace/test_mem_pack.c - compressed events in memory are read back unchanged, also when the trace is read
+ * while it is compressed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

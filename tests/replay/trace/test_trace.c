@@ -1,5 +1,5 @@
 /*
- * tests/replay/trace/test_trace.c - a trace in memory and the same one in a file read alike.
+ * tests/replay/trace/test_trace.c - a trace in memory and the same trace in a file give the same results.
  */
 #include <setjmp.h>
 #include <stdarg.h>

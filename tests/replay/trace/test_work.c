@@ -1,5 +1,5 @@
 /*
- * tests/replay/trace/test_work.c - what a GPU did, of the small trace with one kernel for each op.
+ * tests/replay/trace/test_work.c - the GPU times of a trace: the small trace with one kernel for each op.
  */
 #include <setjmp.h>
 #include <stdarg.h>

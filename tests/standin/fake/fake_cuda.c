@@ -1,5 +1,6 @@
 /*
- * tests/standin/fake/fake_cuda.c - libraries that the fake of PyTorch is linked with, in the place of CUDA's.
+ * tests/standin/fake/fake_cuda.c - libraries with which the fake of PyTorch is linked, in place of CUDA's. Compiled
+ * once for each library, with its functions only: FAKE_CUDART, FAKE_NCCL, FAKE_PLAIN.
  *
  * Compiled once for each library, with its functions alone: FAKE_CUDART, FAKE_NCCL, FAKE_PLAIN.
  */

@@ -1,6 +1,6 @@
 /*
- * tests/standin/runtime/test_enter.c - a library that is linked with CUDA runs over the stand-in, and what is not
- * played names itself.
+ * tests/standin/runtime/test_enter.c - a library that is linked with CUDA runs over the stand-in, and a function that
+ * is not simulated reports its name.
  */
 #include <setjmp.h>
 #include <stdarg.h>

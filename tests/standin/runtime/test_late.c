@@ -1,5 +1,5 @@
 /*
- * tests/standin/runtime/test_late.c - `--async late`: an event is complete when the host has waited for it, and not
+ * tests/standin/runtime/test_late.c - `--async late`: an event completes when the host has waited for it, and not
  * before.
  */
 #include <setjmp.h>

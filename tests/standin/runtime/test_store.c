@@ -1,5 +1,5 @@
 /*
- * tests/standin/runtime/test_store.c - the store of one rank that runs alone, over its socket, in the requests of
+ * tests/standin/runtime/test_store.c - the key-value store of a single rank, over its socket, with the requests of
  * PyTorch's TCPStore.
  */
 #include <setjmp.h>

@@ -1,6 +1,5 @@
 /*
- * tests/tracer/cupti/captured.h - records of CUPTI that were kept as text (tracer/cupti/cupti_capture.h), delivered
- * again.
+ * tests/tracer/cupti/captured.h - delivers CUPTI records again that were kept as text (tracer/cupti/cupti_capture.h).
  *
  * For:            test_cupti_captured.c. A file may be compressed by gzip.
  * Must not know:  where the file came from.

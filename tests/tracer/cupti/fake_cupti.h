@@ -1,13 +1,13 @@
 /*
- * tests/tracer/cupti/fake_cupti.h - a simulated table of CUPTI: calls are counted, one can be made to fail; what a
- * device would do is defined by the test, and becomes records in the buffers that were given, delivered when the test
- * says so, from another thread.
+ * tests/tracer/cupti/fake_cupti.h - a simulated table of CUPTI's functions: calls are counted, and one can be made to
+ * fail. The test defines the work of the device; it becomes records in the buffers that the caller supplied, and these
+ * are delivered from another thread when the test requests it.
  *
- * For:            tests of tracer/cupti/, and the library of twin/cupti_library.c, which a whole run finds in place of
+ * For:            tests of tracer/cupti/, and the library of twin/cupti_library.c, which a whole run loads in place of
  *                 CUPTI.
  * Must not know:  what is done with the records.
- * Invariant:      as CUPTI: a call's tie stands right before its record; what the device did stands in buffers of its
- *                 own.
+ * Invariant:      as in CUPTI, the record that links a call with its op is directly before the record of the call;
+ *                 records of device work are in separate buffers.
  */
 #ifndef TESTS_TRACER_FAKE_CUPTI_H
 #define TESTS_TRACER_FAKE_CUPTI_H

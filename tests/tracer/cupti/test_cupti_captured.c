@@ -1,6 +1,5 @@
 /*
- * tests/tracer/cupti/test_cupti_captured.c - records that were kept as text come to what they came to when they were
- * recorded.
+ * tests/tracer/cupti/test_cupti_captured.c - kept CUPTI records give the same sums as when they were recorded.
  *
  * Those of tests/golden/cupti/ were captured on a GPU, where there are any. made_up_records.txt was not: it is what
  * the simulated CUPTI gave, kept so that a change of the format is seen.

@@ -1,5 +1,5 @@
 /*
- * tests/tracer/cupti/test_cupti_memory.c - what was asked for against what was seen.
+ * tests/tracer/cupti/test_cupti_memory.c - requested memory compared with the memory that CUPTI reports.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * tests/tracer/cupti/test_cupti_session.c - a recording that CUPTI watches, CUPTI being simulated: what is in the file,
- * and what is said and left when a call fails.
+ * tests/tracer/cupti/test_cupti_session.c - recordings with a simulated CUPTI: the contents of the trace, and messages
+ * and state after a failed call.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * tests/tracer/cupti/test_cupti_work.c - records in any order, and what they come to for each op; beside a plain model.
+ * tests/tracer/cupti/test_cupti_work.c - CUPTI records in any order, and their sums for each op; compared with a plain
+ * model.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tracer/inject/injected.h - runs a program with the injection library in it, and asks what was recorded.
+ * tests/tracer/inject/injected.h - runs a program with the injection library, and queries what was recorded.
  *
  * For:        the tests of what CUDA programs leave behind.
  * Invariant:  the driver and CUPTI are fakes (fake/fake.h); the library, NVTX and the traces are real. Each run writes

@@ -1,5 +1,5 @@
 /*
- * tests/tracer/inject/test_inject_processes.c - each process has a trace of its own, however it begins and ends.
+ * tests/tracer/inject/test_inject_processes.c - each process has its own trace, however it starts and ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
  * tests/tracer/inject/test_inject_python.c - allocations of a Python program have its functions and lines, where the
- * calling thread has Python's lock.
+ * calling thread holds the GIL.
  */
 #include <setjmp.h>
 #include <stdarg.h>

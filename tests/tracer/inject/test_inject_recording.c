@@ -1,5 +1,6 @@
 /*
- * tests/tracer/inject/test_inject_recording.c - what a program does with CUDA is in its trace: bytes, functions, steps.
+ * tests/tracer/inject/test_inject_recording.c - the trace has what a program does with CUDA: bytes, functions, steps.
+ * The figures are added up from what the programs of fake/programs.c allocate.
  *
  * The figures are added up from what the programs of fake/programs.c allocate.
  */

@@ -1,5 +1,6 @@
 /*
- * tests/tracer/inject/test_memory.c - calls into events: every block is freed once, whatever threads and contexts do.
+ * tests/tracer/inject/test_memory.c - events made from calls of the driver: every block is freed once, whatever threads
+ * and contexts do. Blocks are also compared with a naive model, on random calls.
  *
  * Blocks are also compared with a naive model, on random calls.
  */

@@ -1,5 +1,5 @@
 /*
- * tests/tracer/nvml/test_smi.c - what the driver's library says, and what is said where it fails: over a library of
+ * tests/tracer/nvml/test_smi.c - the data of the driver's library NVML, and the messages when it fails; the library is
  * the test's own.
  */
 #include <setjmp.h>

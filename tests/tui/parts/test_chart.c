@@ -1,5 +1,5 @@
 /*
- * tests/tui/parts/test_chart.c - columns as cells.
+ * tests/tui/parts/test_chart.c - the columns of a chart drawn in cells.
  */
 #include <setjmp.h>
 #include <stdarg.h>

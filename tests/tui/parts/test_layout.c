@@ -1,4 +1,6 @@
-/* tests/tui/parts/test_layout.c - panes at every size. */
+/*
+ * tests/tui/parts/test_layout.c - the layout of panes at every size of the screen.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * tests/tui/term/test_facts.c - what a terminal can do, by its name.
+ * tests/tui/term/test_facts.c - the capabilities of a terminal, found by its name.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* tests/tui/term/test_surface.c - drawing on cells. */
+/*
+ * tests/tui/term/test_surface.c - drawing on cells.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * tests/tui/term/test_surface_curses.c - what curses believes a terminal shows after a surface was sent: characters,
- * colours, bold, reverse, underline.
+ * tests/tui/term/test_surface_curses.c - the contents that curses reports for a terminal after a surface was sent:
+ * characters, colours, bold, reverse, underline.
  *
  * Must not know:  the bytes curses sends, which depend on its version and on terminfo; tests/tui/term/test_terminal.c
  *                 looks at real terminals.

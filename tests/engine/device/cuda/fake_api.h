@@ -1,11 +1,12 @@
 /*
- * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, simulated on the host: memory is had, arithmetic
- * of libraries is not done.
+ * tests/engine/device/cuda/fake_api.h - the table of CUDA's functions, implemented on the host: memory is allocated,
+ * the libraries' arithmetic is not done.
  *
- * For:            tests of what the device asks of CUDA: in which order, what it gives back, what it says when a call
- *                 fails.
+ * For:            tests of the calls that the device makes to CUDA: their order, what it frees, its messages when a
+ *                 call fails.
  * Must not know:  the device.
- * Invariant:      counts every call; one of them, by number, can be made to fail, or all from one on.
+ * Invariant:      counts every call; a single call, chosen by its number, can be made to fail, or all calls from one
+ *                 on.
  */
 #ifndef TESTS_ENGINE_DEVICE_FAKE_API_H
 #define TESTS_ENGINE_DEVICE_FAKE_API_H

@@ -1,10 +1,10 @@
 /*
- * tests/engine/device/cuda/test_api.c - what the CUDA device asks of CUDA's libraries, and what it does when they
- * refuse.
+ * tests/engine/device/cuda/test_api.c - the calls that the CUDA device makes to CUDA's libraries, and its behaviour
+ * when they fail.
  *
- * The libraries are a table of the test's own (fake_api.h), the kernels are loops of the host, so products and
- * convolutions leave their results as they were: the events must be those of the CPU all the same. Built where there
- * is a CUDA toolkit.
+ * The libraries are a table of the test's own (fake_api.h), and the kernels are loops on the host. Products and
+ * convolutions leave their results unchanged; the events must nevertheless be those of the CPU. Built where there is a
+ * CUDA toolkit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

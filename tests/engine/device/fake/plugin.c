@@ -1,5 +1,5 @@
 /*
- * tests/engine/device/fake/plugin.c - a device's library whose version and sizes the test sets: see
+ * tests/engine/device/fake/plugin.c - a plug-in whose version and table sizes the test sets: see
  * tests/engine/device/test_plugin.c.
  *
  * FAKE_PLUGIN_VERSION: the version it says it has.

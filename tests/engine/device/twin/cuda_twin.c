@@ -1,13 +1,13 @@
 /*
- * tests/engine/device/twin/cuda_twin.c - a GPU made of host memory: what the kernels of engine/device/cuda need to run
- * where there is none.
+ * tests/engine/device/twin/cuda_twin.c - a simulated GPU in host memory: everything that the kernels of
+ * engine/device/cuda need to run on a machine without a GPU.
  *
- * For:            the tests of the CPU's kernels, run once more over the table of the CUDA device, and whole runs
- *                 through the plug-in that twin_plugin.c makes of it. Launches are loops (cuda_launch.cuh), each begun
- *                 somewhere else.
- * Must not know:  any kernel. Products and convolutions, which libraries do on a GPU, are those of the host.
- * Invariant:      before a device is open all memory counts as the device's; then only its segments and scratch do,
- *                 and everything else has to be staged.
+ * For:            the tests of the CPU's kernels, run a second time over the table of the CUDA device, and whole runs
+ *                 through the plug-in of twin_plugin.c. Kernel launches are loops (cuda_launch.cuh) that start at
+ *                 varying iterations.
+ * Must not know:  any kernel. Products and convolutions, which libraries compute on a GPU, are those of the host.
+ * Invariant:      before a device is opened, all host memory counts as device memory; afterwards only its segments and
+ *                 scratch memory do, and all other operands must be copied first.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * tests/engine/device/twin/cuda_twin.h - the table of the CUDA device over host memory.
+ * tests/engine/device/twin/cuda_twin.h - the kernel table of the CUDA device over host memory.
  *
- * For:            tests: see cuda_twin.c.
+ * For:            tests; see cuda_twin.c.
  * Must not know:  the tests.
- * Invariant:      one at a time.
+ * Invariant:      at most one is open at a time.
  */
 #ifndef TESTS_ENGINE_DEVICE_CUDA_TWIN_H
 #define TESTS_ENGINE_DEVICE_CUDA_TWIN_H

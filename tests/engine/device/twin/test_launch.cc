@@ -1,10 +1,10 @@
 /*
- * tests/engine/device/twin/test_launch.cc - the GPU's own cuda_launch.cuh, on simulated threads: each has
- * a stack of its own, and between two barriers they run in any order, blocks too.
+ * tests/engine/device/twin/test_launch.cc - the GPU's own cuda_launch.cuh, on simulated threads: each has its own
+ * stack, and between two barriers threads and blocks run in any order.
  *
- * The twin runs launches as loops, so no other test covers barriers, shuffles and shared memory. A thread that
- * leaves while others wait, or waits for another thing than they do, ends the test. What a block leaves in shared
- * memory the next one finds there.
+ * The twin runs launches as loops, so no other test covers barriers, shuffles and shared memory. The test ends if a
+ * thread returns while others wait at a barrier, or if threads wait at different barriers. Shared memory keeps the
+ * contents of the previous block, as on a GPU.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /*
- * tests/engine/device/twin/twin_device.h - the memory of the GPU that is made of host memory.
+ * tests/engine/device/twin/twin_device.h - the memory of the simulated GPU.
  *
  * For:            twin_plugin.c.
  * Must not know:  kernels.
- * Invariant:      twin_close finds every segment given back.
+ * Invariant:      twin_close checks that every segment was freed.
  */
 #ifndef TESTS_ENGINE_DEVICE_TWIN_DEVICE_H
 #define TESTS_ENGINE_DEVICE_TWIN_DEVICE_H

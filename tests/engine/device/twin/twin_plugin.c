@@ -1,10 +1,10 @@
 /*
- * tests/engine/device/twin/twin_plugin.c - the plug-in that `record --device cuda` finds where VRAMSCOPE_PLUGINS names
- * its folder.
+ * tests/engine/device/twin/twin_plugin.c - the plug-in of the simulated GPU: `record --device cuda` loads it from the
+ * folder that VRAMSCOPE_PLUGINS names.
  *
- * For:            tests of whole runs on a device of its own, without a GPU.
+ * For:            tests of whole runs on a device, without a GPU.
  * Must not know:  kernels.
- * Invariant:      its memory is had, not only counted: a kernel that reads a segment given back ends the run.
+ * Invariant:      segments are allocated, not only counted: a kernel that reads a freed segment ends the run.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * tests/engine/device/twin/twin_tests.c - what stands for eng_kernels_cpu in the tests of the CPU's kernels when they
- * are compiled a second time.
+ * tests/engine/device/twin/twin_tests.c - the kernel table that replaces eng_kernels_cpu when the tests of the CPU's
+ * kernels are compiled for the simulated GPU.
  *
- * For:            the Makefile, which gives them -Deng_kernels_cpu=twin_kernels.
+ * For:            the Makefile, which compiles these tests with -Deng_kernels_cpu=twin_kernels.
  * Must not know:  the tests.
  * Invariant:      nothing but the table changes.
  */

@@ -2,7 +2,8 @@
  * tests/engine/device/twin/twin_turn.c - see twin_turn.h.
  *
  * Must not know:  any kernel.
- * Invariant:      without twin_turns_begin every loop begins somewhere else, the same in each run of a program.
+ * Invariant:      without twin_turns_begin each loop starts at another iteration, the same one in every run of a
+ *                 program.
  */
 #include "tests/engine/device/twin/twin_turn.h"
 

@@ -1,11 +1,11 @@
 /*
- * tests/engine/device/twin/twin_turn.h - the order in which the loops that stand for launches and teams are gone
- * through.
+ * tests/engine/device/twin/twin_turn.h - the order of iterations of the loops that replace kernel launches and teams of
+ * threads.
  *
- * For:            kernels compiled with VS_CUDA_TWIN (engine/device/cuda/cuda_launch.cuh); tests that compare orders
- *                 or count launches.
+ * For:            kernels compiled with VS_CUDA_TWIN (engine/device/cuda/cuda_launch.cuh); tests that compare orders or
+ *                 count launches.
  * Must not know:  any kernel.
- * Invariant:      what lies between two barriers may run in any order, so no order may show in a result.
+ * Invariant:      between two barriers any order is possible, so no result may depend on the order.
  */
 #ifndef TESTS_ENGINE_DEVICE_TWIN_TWIN_TURN_H
 #define TESTS_ENGINE_DEVICE_TWIN_TWIN_TURN_H

@@ -1,13 +1,14 @@
 /*
- * tests/tracer/inject/fake/fake.h - what the fake driver and the fake CUPTI have in common.
+ * tests/tracer/inject/fake/fake.h - shared by the fake driver and the fake CUPTI.
  *
- * The driver's functions do what NVIDIA's do as far as a program can see without a GPU: give addresses, run out of
- * memory, refuse what they do not know. Around each of them whoever listens is called, as the real driver calls CUPTI.
+ * The driver's functions behave like NVIDIA's as far as a program can see without a GPU: they return addresses, run out
+ * of memory, and refuse what they do not know. Around each of them the subscriber is called, as the real driver calls
+ * CUPTI.
  *
- * FAKE_CUDA_BYTES   memory of each device (1 GiB)
- * FAKE_CUDA_FAIL    "cuMemAlloc_v2:3:700": that function's third call does nothing and answers 700
- * FAKE_CUDA_OPAQUE  functions of the runtime come down to the driver unheard
- * FAKE_CUPTI_FAIL   "cuptiSubscribe:39": that function answers 39
+ * FAKE_CUDA_BYTES   memory of each device (default 1 GiB)
+ * FAKE_CUDA_FAIL    "cuMemAlloc_v2:3:700": the third call of that function does nothing and returns 700
+ * FAKE_CUDA_OPAQUE  functions of the runtime call the driver without a callback to the subscriber
+ * FAKE_CUPTI_FAIL   "cuptiSubscribe:39": that function returns 39
  */
 #ifndef TESTS_FAKE_H
 #define TESTS_FAKE_H

@@ -1,6 +1,6 @@
 /*
- * tests/tracer/inject/fake/fake_cupti_rest.c - what else the table of CUPTI's functions wants: nothing that recording
- * a program needs.
+ * tests/tracer/inject/fake/fake_cupti_rest.c - the other functions of CUPTI's table, which recording a program does not
+ * need.
  */
 #include "tests/tracer/inject/fake/fake.h"
 

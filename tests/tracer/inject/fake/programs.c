@@ -1,6 +1,6 @@
 /*
- * tests/tracer/inject/fake/programs.c - programs that use CUDA, one a word; what each must leave in its trace stands
- * in test_inject_*.c.
+ * tests/tracer/inject/fake/programs.c - programs that use CUDA, selected by the first argument; test_inject_*.c state
+ * what each must leave in its trace.
  */
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>

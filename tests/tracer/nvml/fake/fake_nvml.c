@@ -1,16 +1,16 @@
 /*
- * tests/tracer/nvml/fake/fake_nvml.c - a library of NVIDIA's management that needs no GPU: each call can be made to
- * fail.
+ * tests/tracer/nvml/fake/fake_nvml.c - a fake of NVIDIA's management library that needs no GPU: each call can be made
+ * to fail.
  *
  * For:            test_smi.c and the tests of runs, which name it in VRAMSCOPE_NVML.
- * Must not know:  who asks.
- * Invariant:      what is taken up by nvmlInit is given back by nvmlShutdown; FAKE_NVML_LOG counts both.
+ * Must not know:  its callers.
+ * Invariant:      every nvmlInit needs an nvmlShutdown; FAKE_NVML_LOG records both.
  *
- * FAKE_NVML_FAILS=NAME:RESULT   this call answers so
- * FAKE_NVML_GPUS=N              there are so many (1)
- * FAKE_NVML_PROCESSES=N         each has so many, with pids 100, 101, … and the caller's own first (2)
- * FAKE_NVML_USED=MIB            used in all at the first question; each further one finds 512 MiB more
- * FAKE_NVML_LOG=FILE            a line an nvmlInit and an nvmlShutdown
+ * FAKE_NVML_FAILS=NAME:RESULT   this function returns RESULT
+ * FAKE_NVML_GPUS=N              number of GPUs (default 1)
+ * FAKE_NVML_PROCESSES=N         processes on each GPU: the caller's own pid, then 100, 101, … (default 2)
+ * FAKE_NVML_USED=MIB            memory in use at the first query; each further query finds 512 MiB more
+ * FAKE_NVML_LOG=FILE            receives one line for each nvmlInit and nvmlShutdown
  */
 #include <stdint.h>
 #include <stdio.h>
