@@ -89,6 +89,11 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static double above(double all, double tail)
+{
+    return all > tail ? all - tail : 0;
+}
+
 /* The gradient of what crosses the cut behind stage `last`; the loss has none. */
 static int64_t gradient_behind(const struct pln_chain *chain, uint32_t last)
 {
@@ -140,9 +145,10 @@ static int64_t window(const struct measure *m, uint32_t first, uint32_t end, siz
             int64_t held = (int64_t)stage->input_freed;
 
             peak = most(peak, gradient + alive + dropped_peak(chain, r));
-            plan->cost += m->cost[r.end] - m->cost[r.first] - chain->stages[r.end - 1].tail_cost;
+            plan->cost +=
+                above(m->cost[r.end] - m->cost[r.first], chain->stages[r.end - 1].tail_cost);
             plan->flops +=
-                m->flops[r.end] - m->flops[r.first] - chain->stages[r.end - 1].tail_flops;
+                above(m->flops[r.end] - m->flops[r.first], chain->stages[r.end - 1].tail_flops);
             peak = most(peak, alive + held + later - m->gradients[r.end] +
                                   window(m, r.first, r.end, at + 1));
             alive += (int64_t)chain->stages[r.end].crossing;

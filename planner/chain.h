@@ -34,8 +34,8 @@
  * input_freed   bytes of its input that recording it frees, contained in `kept`; a checkpoint that begins here holds
  *               them
  * cost          of running it forward once, in any unit; plans are chosen by it
- * tail_cost     the part of the cost of the stages before the cut at the end of this stage that a checkpoint ending
- *               here does not run again, because nothing is saved after it
+ * tail_cost     the part of the cost of this stage and those before it that a checkpoint ending here does not run
+ *               again, because nothing is saved after it; of a checkpoint that begins later, all of its cost
  * flops, tail_flops   the arithmetic in both
  */
 struct pln_stage {

@@ -2,7 +2,7 @@
  * planner/curve.c - see curve.h.
  *
  * Must not know:  how a table is solved.
- * Invariant:      points are compared by what pln_plan_measure says, never by a table's rounded sizes.
+ * Invariant:      points are compared by what pln_plan_measure says.
  */
 #include "planner/curve.h"
 
@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "planner/solve.h"
 
-/* Tables are made as long as all of them compare no more choices than this, and at most so many. */
-#define WORK 1100000
+/* Tables are made as long as all of them compare no more choices a stage than this, and at most so many. */
+#define WORK UINT64_C(500)
 #define TABLES 5
 
 void pln_curve_release(struct pln_curve *curve)
@@ -114,8 +114,8 @@ void pln_curve_fill(struct pln_curve *out, const struct pln_chain *chain)
         /* Until nothing fits: a coarse unit hides how little memory small tensors need. */
         if (table_points(out, chain, (range + PLN_SLOTS - 1) / PLN_SLOTS, &work) > PLN_SLOTS)
             break;
-        if (i == 0 && work > WORK / TABLES)
-            tables = work < WORK ? WORK / work : 1;
+        if (i == 0 && work > WORK * chain->count / TABLES)
+            tables = work < WORK * chain->count ? WORK * chain->count / work : 1;
         range = (uint64_t)((double)range / finer(tables));
     }
     filter(out);

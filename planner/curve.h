@@ -11,7 +11,7 @@
 #include "planner/chain.h"
 
 /* Slots of a table of solve.h. More give finer points and take proportionally longer. */
-#define PLN_SLOTS 500
+#define PLN_SLOTS 400
 
 /* The first point has no checkpoint, the last one the least peak that was found. */
 struct pln_curve {

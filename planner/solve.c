@@ -2,7 +2,7 @@
  * planner/solve.c - see solve.h.
  *
  * Must not know:  anything but the chain.
- * Invariant:      a row never rises from one slot to the next.
+ * Invariant:      a row never rises from one slot to the next; what a plan needs is never rounded.
  *
  * Costs are kept as float, which halves the memory that the inner loop reads; a plan's own cost is exact.
  */
@@ -13,33 +13,55 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+/* Part of a slot by which a plan may exceed it: sums of fractions of a slot are not exact. */
+#define TOLERANCE 1e-3
+
+/* Slots that the inner loop treats together. */
+#define TOGETHER 32
+
 /*
- * The costs of one window (i, k), by slot: `cost` has those of the slots low … full - 1, the only ones that are stored.
+ * The plans of one window (i, k): for each of the slots low … full - 1 the cheapest one that was found to fit, its cost
+ * and what it needs, in slots and fractions of one.
  *
- * low   first slot where a plan fits; slots + 1: none
- * full  first slot where nothing is run again; slots + 1: none; never below low
+ * from   the slot at which the choice was made that this plan begins with: where the sizes are no multiples of the
+ *        unit, it may be above the slot that the plan fits
+ * low    first slot where a plan fits; slots + 1: none
+ * full   first slot where nothing is run again, which needs full_need; slots + 1: none; never below low. That plan is
+ *        stored TOGETHER times behind the others
  */
 struct row {
     float *cost;
+    float *need;
+    uint16_t *from;
     int64_t low;
     int64_t full;
+    float full_need;
 };
 
 /*
- * A region that begins at cut i, and the figures that its row is made with.
+ * A part of a window with a row of its own: `add` slots are alive beside it, so that the choice of slot m takes the
+ * part's plan of slot m - less.
+ */
+struct part {
+    const struct row *row;
+    int64_t less;
+    float add;
+};
+
+/*
+ * A region that begins at cut i.
  *
  * low     first slot at which it can be considered
- * behind  the row of what is behind the region, and how many slots less that has
- * inside  the row of the region when it is run again, and how many slots less that has; not negative
+ * floor   what its first run needs, in slots
+ * behind  the stages after it; inside: its own, run again
  */
 struct drop {
     uint32_t end;
     float cost;
     int64_t low;
-    const struct row *behind;
-    int64_t behind_less;
-    const struct row *inside;
-    int64_t inside_less;
+    float floor;
+    struct part behind;
+    struct part inside;
 };
 
 /* A cut of a run. */
@@ -52,10 +74,10 @@ struct use {
  * per_byte   slots for each byte
  * rows       rows of the windows that end with stage k, from stage lowest[k] on: rows[k][i - lowest[k]]; NULL where no
  *            window ends there
- * zeros      slots + 1 costs of 0
  * uses       the runs that contain cut i: uses[first_use[i]] … uses[first_use[i + 1] - 1]
- * drops      those of the row that is being made
- * sum_cost, sum_gradients, sum_kept   of the stages before each cut
+ * drops, cost, need   of the row that is being made: cost[m] and need[m] are of the best choice made at slot m, and
+ *            have a capacity of TOGETHER slots more
+ * sum_cost, sum_gradients   of the stages before each cut
  */
 struct pln_table {
     const struct pln_chain *chain;
@@ -64,31 +86,26 @@ struct pln_table {
     struct row **rows;
     uint32_t *lowest;
     struct vs_arena *cells;
-    float *zeros;
     struct use *uses;
     size_t *first_use;
     struct drop *drops;
     size_t drop_count, drop_cap;
+    float *cost;
+    float *need;
     double *sum_cost;
     uint64_t *sum_gradients;
-    int64_t *sum_kept;
     uint64_t work;
 };
 
 /* ---- what is fixed before the rows ---- */
 
-/* The nearest number of slots. */
-static int64_t slots_of(const struct pln_table *t, int64_t bytes)
+/* The first slot at which so much is available. */
+static int64_t slot_of(double slots)
 {
-    double slots = (double)bytes * t->per_byte;
+    double from = slots - TOLERANCE;
+    int64_t whole = (int64_t)from; /* towards 0 */
 
-    return (int64_t)(slots < 0 ? slots - 0.5 : slots + 0.5);
-}
-
-/* Slots that keeping stage i takes. What neighbours take adds up to the slots of their sum, whatever their number. */
-static int64_t kept_slots(const struct pln_table *t, uint32_t i)
-{
-    return slots_of(t, t->sum_kept[i + 1]) - slots_of(t, t->sum_kept[i]);
+    return whole + ((double)whole < from);
 }
 
 static void sums_fill(struct pln_table *t)
@@ -97,11 +114,9 @@ static void sums_fill(struct pln_table *t)
 
     t->sum_cost = vs_calloc(n + 1, sizeof(*t->sum_cost));
     t->sum_gradients = vs_calloc(n + 1, sizeof(*t->sum_gradients));
-    t->sum_kept = vs_calloc(n + 1, sizeof(*t->sum_kept));
     for (size_t i = 0; i < n; i++) {
         t->sum_cost[i + 1] = t->sum_cost[i] + t->chain->stages[i].cost;
         t->sum_gradients[i + 1] = t->sum_gradients[i] + t->chain->stages[i].gradients;
-        t->sum_kept[i + 1] = t->sum_kept[i] + t->chain->stages[i].kept;
     }
 }
 
@@ -176,10 +191,16 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void row_set(struct row *row, int64_t from, int64_t to, float value)
+static struct part part_of(const struct pln_table *t, const struct row *row, int64_t bytes)
 {
-    for (int64_t m = from; m < to; m++)
-        row->cost[m - row->low] = value;
+    double add = (double)bytes * t->per_byte;
+
+    return (struct part){row, slot_of(add), (float)add};
+}
+
+static float larger(float a, float b)
+{
+    return a > b ? a : b;
 }
 
 static int64_t gradient_behind(const struct pln_table *t, uint32_t last)
@@ -187,25 +208,56 @@ static int64_t gradient_behind(const struct pln_table *t, uint32_t last)
     return last + 1 < t->chain->count ? (int64_t)t->chain->stages[last + 1].crossing : 0;
 }
 
-/* Slots that stage i needs to be kept in the window that ends with stage k. */
-static int64_t keep_floor(const struct pln_table *t, uint32_t i, uint32_t k)
+/* What stage i needs to be kept in the window that ends with stage k, in slots. */
+static float keep_floor(const struct pln_table *t, uint32_t i, uint32_t k)
 {
     const struct pln_stage *stage = &t->chain->stages[i];
     int64_t forward = gradient_behind(t, k) + (int64_t)stage->kept_peak;
     int64_t backward =
         (int64_t)(stage->backward_peak + t->sum_gradients[k + 1] - t->sum_gradients[i + 1]);
 
-    return slots_of(t, most(forward, backward));
+    return (float)((double)most(forward, backward) * t->per_byte);
 }
 
-/* The cost at a slot; of a budget above the largest one, that of the largest one. */
-static float cost_at(const struct pln_table *t, const struct row *row, int64_t slot)
+/* The cost of a row's plan of a slot, and what that needs. A slot above the largest one has its plan. */
+static float cost_at(const struct pln_table *t, const struct row *row, int64_t slot, float *need)
 {
-    int64_t m = slot < t->slots ? slot : t->slots;
+    int64_t m = least(slot, t->slots);
+    bool is_stored = m >= row->low && m < row->full;
 
-    if (m >= row->full)
-        return 0;
-    return m >= row->low ? row->cost[m - row->low] : INFINITY;
+    *need = is_stored ? row->need[m - row->low] : row->full_need;
+    if (is_stored)
+        return row->cost[m - row->low];
+    return m >= row->full ? 0 : INFINITY;
+}
+
+/* The cost of a drop that is chosen at a slot. */
+static float drop_at(const struct pln_table *t, const struct drop *d, int64_t slot, float *need)
+{
+    float behind;
+    float inside;
+    float cost = d->cost + cost_at(t, d->behind.row, slot - d->behind.less, &behind) +
+                 cost_at(t, d->inside.row, slot - d->inside.less, &inside);
+
+    *need = larger(d->floor, larger(behind + d->behind.add, inside + d->inside.add));
+    return cost;
+}
+
+/* The cost of keeping stage i, chosen at a slot, in the window that ends with stage k. */
+static float keep_at(const struct pln_table *t, uint32_t i, uint32_t k, int64_t slot, float *need)
+{
+    float floor = keep_floor(t, i, k);
+    float rest = 0;
+    float cost = 0;
+
+    if (i < k) {
+        struct part next = part_of(t, row_at(t, i + 1, k), t->chain->stages[i].kept);
+
+        cost = cost_at(t, next.row, slot - next.less, &rest);
+        rest += next.add;
+    }
+    *need = larger(floor, rest);
+    return slot >= slot_of(floor) ? cost : INFINITY;
 }
 
 /*
@@ -217,90 +269,78 @@ static struct drop drop_of(const struct pln_table *t, uint32_t i, const struct p
 {
     const struct pln_stage *stages = t->chain->stages;
     uint32_t end = run->cuts[at];
-    struct drop d = {.end = end, .behind = row_at(t, end, k), .inside = row_at(t, i, end - 1)};
+    uint64_t gradients = t->sum_gradients[k + 1] - t->sum_gradients[end];
+    double cost = t->sum_cost[end] - t->sum_cost[i] - stages[end - 1].tail_cost;
+    double floor;
+    struct drop d = {.end = end, .cost = cost > 0 ? (float)cost : 0};
 
     for (uint32_t s = run->cuts[at - 1]; s < end; s++) {
         int64_t input = s > i ? (int64_t)stages[s].crossing : 0;
 
         *peak = most(*peak, input + (int64_t)stages[s].dropped_peak);
     }
-    d.cost = (float)(t->sum_cost[end] - t->sum_cost[i] - stages[end - 1].tail_cost);
-    d.behind_less = slots_of(t, (int64_t)stages[end].crossing);
-    d.inside_less = slots_of(
-        t, (int64_t)(t->sum_gradients[k + 1] - t->sum_gradients[end] + stages[i].input_freed));
-    d.low = slots_of(t, gradient_behind(t, k) + *peak);
-    d.low = most(d.low, d.behind->low + d.behind_less);
-    d.low = most(d.low, d.inside->low + d.inside_less);
+    floor = (double)(gradient_behind(t, k) + *peak) * t->per_byte;
+    d.floor = (float)floor;
+    d.behind = part_of(t, row_at(t, end, k), (int64_t)stages[end].crossing);
+    d.inside = part_of(t, row_at(t, i, end - 1), (int64_t)(gradients + stages[i].input_freed));
+    d.low = most(slot_of(floor),
+                 most(d.behind.row->low + d.behind.less, d.inside.row->low + d.inside.less));
     return d;
 }
 
+/* A part's costs and needs from a slot on, TOGETHER of them. */
+static size_t part_at(const struct part *part, int64_t slot)
+{
+    return (size_t)(least(slot - part->less, part->row->full) - part->row->low);
+}
+
 /*
- * The loop that takes most of the time: to[m] = min(to[m], cost + a[m] + b[m]). From one slot to the next no cost
- * rises, so the last sum of a number of slots is the least of them, and the first of `to` the highest: mostly, these
- * two tell that none of them has to be looked at.
+ * The loops that take most of the time, over TOGETHER slots: to[m] = min(to[m], cost + a[m] + b[m]), and what that
+ * needs. From one slot to the next no cost rises, so the last sum is the least of them, and the first of `to` the
+ * highest: often, these two tell that none of them has to be looked at.
  */
-#define TOGETHER 32
-
-static void lower(float *restrict to, const float *restrict a, const float *restrict b, float cost,
-                  int64_t count)
+static void lower(float *restrict to, float *restrict need, const struct drop *d, size_t behind,
+                  size_t inside)
 {
-    for (int64_t from = 0; from < count && to[from] > cost; from += TOGETHER) {
-        int64_t end = least(from + TOGETHER, count);
+    const float *a = d->behind.row->cost + behind;
+    const float *b = d->inside.row->cost + inside;
+    const float *p = d->behind.row->need + behind;
+    const float *q = d->inside.row->need + inside;
+    float sum[TOGETHER];
+    float needed[TOGETHER];
+    int is_any = 0;
 
-        if (cost + a[end - 1] + b[end - 1] >= to[from])
-            continue;
-        for (int64_t m = from; m < end; m++) {
-            float v = cost + a[m] + b[m];
-
-            to[m] = v < to[m] ? v : to[m];
-        }
+    if (d->cost + a[TOGETHER - 1] + b[TOGETHER - 1] >= *to)
+        return;
+    for (int m = 0; m < TOGETHER; m++) {
+        sum[m] = d->cost + a[m] + b[m];
+        is_any |= sum[m] < to[m];
     }
-}
+    if (!is_any)
+        return;
+    for (int m = 0; m < TOGETHER; m++) {
+        float r = larger(p[m] + d->behind.add, q[m] + d->inside.add);
 
-/* The costs of a row from a slot on. Where nothing is run again they are not stored. */
-static const float *costs_from(const struct pln_table *t, const struct row *row, int64_t slot)
-{
-    return slot < row->full ? row->cost + (slot - row->low) : t->zeros;
-}
-
-/* Considers a drop. */
-static void row_lower(const struct pln_table *t, struct row *row, const struct drop *d)
-{
-    int64_t behind_full = d->behind->full + d->behind_less;
-    int64_t inside_full = d->inside->full + d->inside_less;
-    int64_t end;
-
-    for (int64_t m = d->low; m < row->full; m = end) {
-        end = row->full;
-        if (m < behind_full)
-            end = least(end, behind_full);
-        if (m < inside_full)
-            end = least(end, inside_full);
-        lower(row->cost + (m - row->low), costs_from(t, d->behind, m - d->behind_less),
-              costs_from(t, d->inside, m - d->inside_less), d->cost, end - m);
+        needed[m] = larger(r, d->floor);
     }
+    for (int m = 0; m < TOGETHER; m++)
+        need[m] = sum[m] < to[m] ? needed[m] : need[m];
+    for (int m = 0; m < TOGETHER; m++)
+        to[m] = sum[m] < to[m] ? sum[m] : to[m];
 }
 
-/* Sets low and full of the row of a window in which stage i is kept, whose rest has the row `next`; NULL: no rest. */
-static void row_keep(const struct pln_table *t, struct row *row, uint32_t i, uint32_t k,
-                     const struct row *next)
+/* Considers a drop for the slots below `high`. */
+static void drop_consider(struct pln_table *t, const struct drop *d, int64_t high)
 {
-    int64_t end = t->slots + 1;
-    int64_t shift = next ? kept_slots(t, i) : 0;
-
-    row->low = keep_floor(t, i, k);
-    if (next)
-        row->low = next->low < end ? most(row->low, next->low + shift) : end;
-    row->full = row->low;
-    if (next)
-        row->full = next->full < end ? most(row->low, next->full + shift) : end;
-    row->low = least(row->low, end);
-    row->full = least(row->full, end);
+    for (int64_t m = d->low; m < high && t->cost[m] > d->cost; m += TOGETHER)
+        lower(t->cost + m, t->need + m, d, part_at(&d->behind, m), part_at(&d->inside, m));
 }
 
-/* Collects the drops of a row that lower a cost, and sets the first slot that any of them has. */
-static void row_collect(struct pln_table *t, struct row *row, uint32_t i, uint32_t k)
+/* Collects the drops of a window that can be considered below slot `high`. Returns the first slot that any has. */
+static int64_t drops_collect(struct pln_table *t, uint32_t i, uint32_t k, int64_t high)
 {
+    int64_t low = high;
+
     t->drop_count = 0;
     for (size_t u = t->first_use[i]; u < t->first_use[i + 1]; u++) {
         const struct pln_run *run = t->uses[u].run;
@@ -310,42 +350,141 @@ static void row_collect(struct pln_table *t, struct row *row, uint32_t i, uint32
             struct drop d = drop_of(t, i, run, at, k, &peak);
 
             t->work++;
-            if (d.low >= row->full)
+            if (d.low >= high)
                 continue;
-            row->low = least(row->low, d.low);
+            low = least(low, d.low);
             t->drops = vs_grow(t->drops, t->drop_count, &t->drop_cap, sizeof(*t->drops));
             t->drops[t->drop_count++] = d;
         }
+    }
+    return low;
+}
+
+/* Keeping stage i and all that is behind it. */
+static void row_full(const struct pln_table *t, struct row *row, uint32_t i, uint32_t k)
+{
+    const struct row *next = i < k ? row + 1 : NULL;
+
+    row->full = t->slots + 1;
+    row->full_need = keep_floor(t, i, k);
+    if (next)
+        row->full_need =
+            larger(row->full_need,
+                   next->full_need + (float)((double)t->chain->stages[i].kept * t->per_byte));
+    row->full = least(row->full, slot_of((double)row->full_need));
+}
+
+/* Stores the choices made at the slots low … high - 1, each at the slot that its plan fits. */
+static void row_store(struct pln_table *t, struct row *row, int64_t low, int64_t high)
+{
+    /* A plan fits the slot of its choice or the one before. */
+    int64_t first = most(low - 1, 0);
+    size_t count = row->full > first ? (size_t)(row->full - first) : 0;
+    float last = INFINITY;
+
+    row->cost = vs_arena_alloc(t->cells, (count + TOGETHER) * sizeof(*row->cost));
+    row->need = vs_arena_alloc(t->cells, (count + TOGETHER) * sizeof(*row->need));
+    row->from = vs_arena_alloc(t->cells, count * sizeof(*row->from));
+    for (size_t s = 0; s < count; s++)
+        row->cost[s] = INFINITY;
+    for (size_t s = count; s < count + TOGETHER; s++) {
+        row->cost[s] = 0;
+        row->need[s] = row->full_need;
+    }
+    for (int64_t m = low; m < high; m++) {
+        int64_t s;
+
+        if (t->cost[m] >= last)
+            continue;
+        last = t->cost[m];
+        s = most(slot_of((double)t->need[m]), first) - first;
+        if (s >= (int64_t)count)
+            break;
+        if (t->cost[m] >= row->cost[s])
+            continue;
+        row->cost[s] = t->cost[m];
+        row->need[s] = t->need[m];
+        row->from[s] = (uint16_t)m;
+    }
+    for (size_t s = 1; s < count; s++) {
+        if (row->cost[s - 1] > row->cost[s])
+            continue;
+        row->cost[s] = row->cost[s - 1];
+        row->need[s] = row->need[s - 1];
+        row->from[s] = row->from[s - 1];
+    }
+    row->low = first;
+    while (row->low < row->full && isinf(*row->cost)) {
+        row->low++;
+        row->cost++;
+        row->need++;
+        row->from++;
+    }
+}
+
+/* The choice to keep stage i, at the slots low … high - 1. */
+static void row_keep(struct pln_table *t, uint32_t i, uint32_t k, int64_t low, int64_t high)
+{
+    float floor = keep_floor(t, i, k);
+    struct part next;
+    int64_t full = low;
+
+    if (i < k) {
+        next = part_of(t, row_at(t, i + 1, k), t->chain->stages[i].kept);
+        full = least(most(next.row->full + next.less, low), high);
+        for (int64_t m = low; m < full; m++) {
+            /* Above the largest slot its plan is the best that is known. */
+            int64_t at = least(m - next.less, t->slots) - next.row->low;
+
+            t->cost[m] = next.row->cost[at];
+            t->need[m] = larger(floor, next.row->need[at] + next.add);
+        }
+        floor = larger(floor, next.row->full_need + next.add);
+    }
+    for (int64_t m = full; m < high; m++) {
+        t->cost[m] = 0;
+        t->need[m] = floor;
     }
 }
 
 static void row_fill(struct pln_table *t, struct row *row, uint32_t i, uint32_t k)
 {
-    const struct row *next = i < k ? row + 1 : NULL;
-    int64_t shift = next ? kept_slots(t, i) : 0;
+    int64_t high;
     int64_t kept;
+    int64_t low;
 
-    row_keep(t, row, i, k, next);
-    kept = row->low;
-    row_collect(t, row, i, k);
-    row->cost = vs_arena_alloc(t->cells, (size_t)(row->full - row->low) * sizeof(*row->cost));
-    row_set(row, row->low, kept, INFINITY);
-    for (int64_t m = kept; m < row->full; m++)
-        row->cost[m - row->low] = cost_at(t, next, m - shift);
+    row_full(t, row, i, k);
+    /* A choice at one slot above may fit the last one that is stored. */
+    high = least(row->full + 1, t->slots + 1);
+    kept = row->full;
+    if (i < k) {
+        struct part next = part_of(t, row + 1, t->chain->stages[i].kept);
+
+        kept = most(slot_of((double)keep_floor(t, i, k)), next.row->low + next.less);
+    }
+    kept = least(kept, high);
+    low = least(kept, drops_collect(t, i, k, high));
+    for (int64_t m = low; m < kept; m++)
+        t->cost[m] = INFINITY;
+    for (int64_t m = high; m < high + TOGETHER; m++)
+        t->cost[m] = 0;
+    row_keep(t, i, k, kept, high);
     for (size_t d = 0; d < t->drop_count; d++)
-        row_lower(t, row, &t->drops[d]);
+        drop_consider(t, &t->drops[d], high);
+    row_store(t, row, low, high);
 }
 
 struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, uint32_t slots)
 {
     struct pln_table *t = vs_calloc(1, sizeof(*t));
 
-    VS_ASSERT(chain->count > 0 && unit > 0 && slots > 0);
+    VS_ASSERT(chain->count > 0 && unit > 0 && slots > 0 && slots < UINT16_MAX);
     t->chain = chain;
     t->per_byte = 1 / (double)unit;
     t->slots = slots;
     t->cells = vs_arena_new();
-    t->zeros = vs_calloc((size_t)t->slots + 1, sizeof(*t->zeros));
+    t->cost = vs_calloc((size_t)t->slots + 1 + TOGETHER, sizeof(*t->cost));
+    t->need = vs_calloc((size_t)t->slots + 1 + TOGETHER, sizeof(*t->need));
     sums_fill(t);
     uses_fill(t);
     rows_allocate(t);
@@ -367,13 +506,13 @@ void pln_table_free(struct pln_table *table)
     vs_free(table->rows);
     vs_free(table->lowest);
     vs_arena_free(table->cells);
-    vs_free(table->zeros);
+    vs_free(table->cost);
+    vs_free(table->need);
     vs_free(table->drops);
     vs_free(table->uses);
     vs_free(table->first_use);
     vs_free(table->sum_cost);
     vs_free(table->sum_gradients);
-    vs_free(table->sum_kept);
     vs_free(table);
 }
 
@@ -381,34 +520,26 @@ void pln_table_free(struct pln_table *table)
 
 double pln_table_cost(const struct pln_table *table, uint32_t slot)
 {
+    const struct row *row = row_at(table, 0, (uint32_t)table->chain->count - 1);
+    float need;
+
     VS_ASSERT(slot <= table->slots);
-    return (double)cost_at(table, row_at(table, 0, (uint32_t)table->chain->count - 1), slot);
+    return (double)cost_at(table, row, slot, &need);
 }
 
-/* Whether keeping stage i gives the cost that the row has at slot m. */
-static bool is_kept(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m)
+/* The region at cut i that gives a plan of the window with this cost and need, chosen at slot m. */
+static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m, float cost,
+                         float need)
 {
-    if (i == k)
-        return true;
-    return m >= keep_floor(t, i, k) &&
-           cost_at(t, row_at(t, i + 1, k), m - kept_slots(t, i)) <= cost_at(t, row_at(t, i, k), m);
-}
-
-/* The region at cut i with which the row got its cost at slot m. */
-static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m)
-{
-    float cost = cost_at(t, row_at(t, i, k), m);
-
     for (size_t u = t->first_use[i]; u < t->first_use[i + 1]; u++) {
         const struct pln_run *run = t->uses[u].run;
         int64_t peak = 0;
 
         for (size_t at = t->uses[u].at + 1; at < run->count && run->cuts[at] <= k; at++) {
             struct drop d = drop_of(t, i, run, at, k, &peak);
+            float needed;
 
-            if (m >= d.low && d.cost + cost_at(t, d.behind, m - d.behind_less) +
-                                      cost_at(t, d.inside, m - d.inside_less) <=
-                                  cost)
+            if (m >= d.low && drop_at(t, &d, m, &needed) <= cost && needed <= need)
                 return d;
         }
     }
@@ -416,20 +547,30 @@ static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int6
     return (struct drop){0};
 }
 
+/* Adds the regions of the plan that the window (i, k) has at slot m. */
 static void choose(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m,
                    struct pln_plan *plan)
 {
     while (i < k) {
-        if (is_kept(t, i, k, m)) {
-            m -= kept_slots(t, i);
-            m = m < t->slots ? m : t->slots;
+        const struct row *row = row_at(t, i, k);
+        float needed;
+        float need;
+        float cost;
+
+        m = least(m, t->slots);
+        if (m >= row->full)
+            return;
+        cost = cost_at(t, row, m, &need);
+        m = row->from[m - row->low];
+        if (keep_at(t, i, k, m, &needed) <= cost && needed <= need) {
+            m -= part_of(t, NULL, t->chain->stages[i].kept).less;
             i++;
         } else {
-            struct drop d = taken(t, i, k, m);
+            struct drop d = taken(t, i, k, m, cost, need);
 
             pln_plan_add(plan, i, d.end);
-            choose(t, i, d.end - 1, m - d.inside_less, plan);
-            m -= d.behind_less;
+            choose(t, i, d.end - 1, m - d.inside.less, plan);
+            m -= d.behind.less;
             i = d.end;
         }
     }

@@ -3,8 +3,8 @@
  *
  * For:            planner/curve.h.
  * Must not know:  where the chain comes from.
- * Invariant:      with sizes that are multiples of the unit, a plan for a budget needs no more than the budget, and no
- *                 legal plan within it costs less.
+ * Invariant:      a plan for a budget needs no more than the budget but for a thousandth of a unit; with sizes that are
+ *                 multiples of the unit, no legal plan within it costs less.
  *
  * The dynamic programme of arXiv 1911.13214, with regions restricted to those of chain.h. E(i, k, m) is the least cost
  * of re-runs to go forward from cut i and return with the gradient there, over the stages i … k, with m bytes above
@@ -12,11 +12,12 @@
  *
  *     E(k, k, m)  0 where m is enough for stage k to run forward recording, and backward
  *     keep i      E(i+1, k, m - kept(i)), where m is enough for stage i likewise
- *     drop i … j  cost(i … j-1) - tail_cost(j-1) + E(j, k, m - crossing(j)) + E(i, j-1, m - gradients(j … k))
+ *     drop i … j  max(0, cost(i … j-1) - tail_cost(j-1)) + E(j, k, m - crossing(j))
+ *                 + E(i, j-1, m - gradients(j … k) - input_freed(i))
  *
- * Sizes are rounded to the nearest unit, those of neighbouring stages so that the error of their sum is that of one. A
- * plan may therefore need a few units more or less than the budget that it was found for; its own peak is exact. (With
- * sizes rounded up every plan would fit, and a long chain would seem to need far more than it does.)
+ * The table has one plan for each window and number of units. What that plan needs is not rounded: it is kept beside
+ * the cost, and the plan is stored at the number of units that it fits. So a plan for a budget fits it, and only where
+ * sizes are no multiples of the unit a better one may be missed, which shared its number of units with a cheaper one.
  *
  * O(windows * cuts of a run * slots) time and at most O(windows * slots) memory, where the windows are the pairs (i, k)
  * with k the last stage or the end of a region.
@@ -30,7 +31,7 @@ struct pln_table;
 
 /*
  * The table for budgets of 0 … slots units of `unit` bytes. Borrows the chain, which has at least one stage. unit > 0,
- * slots > 0. The caller frees it.
+ * slots > 0, below 65535. The caller frees it.
  */
 struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit,
                                 uint32_t slots) VS_MUST_USE;

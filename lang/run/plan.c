@@ -7,7 +7,6 @@
 #include "lang/run/plan.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,36 +147,6 @@ static enum vs_status run_with(const struct lang_settings *settings, const char 
     return st;
 }
 
-/* ---- the points of the model ---- */
-
-/* Points that are kept of a curve: 2 to the power of POINTS_LOG, and one; every GRID-th is looked at first. */
-#define POINTS_LOG 6
-#define POINTS_MAX ((1 << POINTS_LOG) + 1)
-#define GRID 4
-
-/* Keeps the first and the last point and those between them whose peaks fall by about the same share. */
-static void curve_thin(struct pln_curve *curve)
-{
-    double due = (double)curve->points[0].peak;
-    double share = (double)curve->points[curve->count - 1].peak / due;
-    size_t kept = 0;
-
-    /* Square roots are exact to the last bit everywhere, other powers are not. */
-    for (int i = 0; i < POINTS_LOG; i++)
-        share = sqrt(share);
-    for (size_t i = 0; i < curve->count; i++) {
-        bool is_end = i == 0 || i + 1 == curve->count;
-
-        if (is_end || ((double)curve->points[i].peak <= due && kept + 1 < POINTS_MAX)) {
-            curve->points[kept++] = curve->points[i];
-            due *= share;
-        } else {
-            pln_plan_release(&curve->points[i]);
-        }
-    }
-    curve->count = kept;
-}
-
 /* Measures the net and solves its chain. */
 static enum vs_status plans_fill(struct net_plans *plans, const struct lang_settings *settings,
                                  struct vs_error *err)
@@ -203,7 +172,6 @@ static enum vs_status plans_fill(struct net_plans *plans, const struct lang_sett
     if (dropped.ops_hash == pass->ops_hash)
         lang_plan_chain_drop(&plans->chain, &dropped);
     pln_curve_fill(&plans->curve, &plans->chain.chain);
-    curve_thin(&plans->curve);
     plans->count = plans->curve.count;
     plans->points = vs_calloc(plans->count, sizeof(*plans->points));
 out:
@@ -323,45 +291,70 @@ static enum vs_status least_peak(struct net_plans *plans, const struct lang_sett
     return st;
 }
 
+/* Whether a point that was looked at is within the budget. */
+static bool is_within(const struct point *point, uint64_t budget)
+{
+    return point->is_good && point->run.peak <= budget;
+}
+
 /*
- * Sets *out to point `i` where it is within the budget and cheaper than *out, which may be NULL. The points of the
- * curve are compared in order, so the one that comes first of two equal ones stays.
+ * Sets *out to the point where it is within the budget and cheaper than *out, which may be NULL. The first one of equal
+ * points stays.
  */
 static enum vs_status consider(const struct net_plans *plans, struct point *point,
                                const struct lang_settings *settings, uint64_t budget,
                                const struct point **out, struct vs_error *err)
 {
-    uint64_t peak = UINT64_MAX;
+    uint64_t peak;
     enum vs_status st = peak_of(plans, point, settings, &peak, err);
 
-    if (!st && peak <= budget &&
+    if (!st && is_within(point, budget) &&
         (!*out || point->run.recompute_flops < (*out)->run.recompute_flops))
         *out = point;
     return st;
 }
 
+/* The search looks at points so many apart, and then at every STEP-th between two of them. */
+#define STEP 4
+
+/* The largest power of STEP of which there are at least 8 in `last`, or 1. */
+static size_t first_stride(size_t last)
+{
+    size_t stride = 1;
+
+    while (stride * STEP * 8 <= last)
+        stride *= STEP;
+    return stride;
+}
+
 /*
- * The cheapest point within `budget`; NULL: none was found. Looks at every GRID-th point up to the first one that is
- * within the budget, and then at those between it and the one before. As arithmetic rises from point to point, a larger
+ * The cheapest point within `budget`; NULL: none was found. Goes through the points in strides up to the first one that
+ * is within the budget, and then in smaller ones from the one before. As arithmetic rises from point to point, a larger
  * budget never gets a point with more of it, although peaks may be out of order.
  */
 static enum vs_status cheapest(struct net_plans *plans, const struct lang_settings *settings,
                                uint64_t budget, const struct point **out, struct vs_error *err)
 {
     size_t last = plans->count - 1;
+    size_t to = last;
     size_t before = 0; /* the last point that was looked at and is not within the budget */
-    size_t at = 0;
-    enum vs_status st = VS_OK;
+    enum vs_status st;
 
     *out = NULL;
-    for (; !st; at = at + GRID < last ? at + GRID : last) {
-        st = consider(plans, &plans->points[at], settings, budget, out, err);
-        if (*out || at == last)
-            break;
-        before = at;
+    st = consider(plans, &plans->points[0], settings, budget, out, err);
+    if (*out)
+        to = 0;
+    for (size_t stride = first_stride(last); stride > 0; stride /= STEP) {
+        for (size_t at = before + stride; at < to && !st; at += stride) {
+            st = consider(plans, &plans->points[at], settings, budget, out, err);
+            if (is_within(&plans->points[at], budget))
+                to = at;
+            else
+                before = at;
+        }
     }
-    for (size_t i = before + 1; i < at && !st; i++)
-        st = consider(plans, &plans->points[i], settings, budget, out, err);
+    if (!st && !*out)
+        st = consider(plans, &plans->points[last], settings, budget, out, err);
     for (size_t i = 0; i < SIMPLE_COUNT && !st; i++)
         st = consider(plans, &plans->simple[i], settings, budget, out, err);
     return st;

@@ -156,14 +156,6 @@ static void on_use(struct lang_pass *pass, const struct vs_event *ev)
     pass->reads[pass->read_count++] = (struct lang_pass_event){ev->use.block, pass->at};
 }
 
-static void on_save(struct lang_pass *pass)
-{
-    if (pass->written > 0)
-        pass->is_late_save = true;
-    else
-        pass->is_early_save = true;
-}
-
 /* The section that a backward node belongs to; the current one where it was made before the pass. */
 static uint32_t section_of(const struct lang_pass *pass, uint64_t node)
 {
@@ -198,8 +190,29 @@ static void node_note(struct lang_pass *pass, uint64_t node)
     pass->nodes[pass->node_count++] = (struct lang_pass_node){node, pass->at};
 }
 
+/*
+ * A custom function saves when its ops are done, and a checkpoint when its function begins: no op is open then, and all
+ * ops before it are needed.
+ */
+static void on_save(struct lang_pass *pass, const struct vs_event *ev)
+{
+    struct lang_pass_section *section = section_at(pass);
+
+    if (pass->open_ops > 0) {
+        pass->is_late_save |= pass->written > 0;
+        pass->is_early_save |= pass->written == 0;
+    } else if (section && pass->is_forward) {
+        section->is_saving = true;
+        section->tail = 0;
+        section->tail_flops = 0;
+        if (ev->save.node)
+            node_note(pass, ev->save.node);
+    }
+}
+
 static void on_op_begin(struct lang_pass *pass, const struct vs_event *ev)
 {
+    pass->open_ops++;
     if (ev->op.role == VS_OP_BACKWARD) {
         if (pass->is_forward && pass->section_count > 0) {
             pass->sections[pass->section_count - 1].end = pass->alive;
@@ -226,6 +239,7 @@ static void on_op_end(struct lang_pass *pass, const struct vs_event *ev)
     struct lang_pass_section *section = section_at(pass);
     double cost = (double)ev->op.flops;
 
+    pass->open_ops--;
     if (ev->op.role == VS_OP_FORWARD)
         pass->ops_hash = vs_hash_mix(vs_hash_mix(pass->ops_hash, ev->op.name), ev->op.flops);
     if (!section || !pass->is_forward)
@@ -263,7 +277,7 @@ static void on_event(void *user, const struct vs_event *ev)
         on_use(pass, ev);
         break;
     case VS_EV_SAVE:
-        on_save(pass);
+        on_save(pass, ev);
         break;
     case VS_EV_OP_BEGIN:
         on_op_begin(pass, ev);

@@ -99,7 +99,8 @@ struct lang_pass {
     uint64_t read;     /* bytes read by it */
     bool is_late_save; /* it saved something that it allocated */
     bool is_early_save;
-    uint32_t depth;     /* calls of modules */
+    uint32_t depth; /* calls of modules */
+    uint32_t open_ops;
     uint32_t recompute; /* re-runs of checkpoints */
     bool is_forward;
     bool is_backward;

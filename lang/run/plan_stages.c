@@ -246,7 +246,13 @@ static void stages_make(struct builder *b)
     }
     out->stages = vs_calloc(b->fine_count, sizeof(*out->stages));
     for (uint32_t i = 0; i < b->fine_count; i++) {
-        if (i == 0 || b->is_cut[i])
+        bool is_first = i == 0 || b->is_cut[i];
+
+        if (is_first && i > 0 && !is_saving[i]) {
+            fine[i].tail_cost += out->stages[out->count - 1].tail_cost;
+            fine[i].tail_flops += out->stages[out->count - 1].tail_flops;
+        }
+        if (is_first)
             out->stages[out->count++] = fine[i];
         else
             stage_join(&out->stages[out->count - 1], &fine[i], is_saving[i]);

@@ -17,7 +17,8 @@ static uint32_t below(uint64_t *seed, uint32_t limit)
     return (uint32_t)((*seed * UINT64_C(2685821657736338717)) >> 33) % limit;
 }
 
-static struct pln_stage random_stage(uint64_t *seed, uint32_t size, bool is_general)
+/* tail: tail_cost of the stage before. */
+static struct pln_stage random_stage(uint64_t *seed, uint32_t size, bool is_general, double tail)
 {
     struct pln_stage s = {.crossing = below(seed, size + 1)};
 
@@ -28,7 +29,7 @@ static struct pln_stage random_stage(uint64_t *seed, uint32_t size, bool is_gene
         s.kept -= below(seed, 3);
         s.gradients = below(seed, size / 2 + 1);
         s.input_freed = below(seed, 3) == 0 ? s.crossing : 0;
-        s.tail_cost = below(seed, 2) ? s.cost : 0;
+        s.tail_cost = below(seed, 2) ? s.cost + (below(seed, 2) ? tail : 0) : 0;
     }
     s.kept_peak = (uint64_t)(s.kept > 0 ? s.kept : 0) + below(seed, size + 1);
     s.backward_peak = (uint64_t)(s.kept > 0 ? s.kept : 0) + below(seed, size + 1);
@@ -55,7 +56,8 @@ struct pln_chain random_chain(uint64_t *seed, size_t count, uint32_t size, bool 
     struct pln_chain chain = {vs_calloc(count, sizeof(*chain.stages)), count, NULL, 0};
 
     for (size_t i = 0; i < count; i++)
-        chain.stages[i] = random_stage(seed, size, is_general);
+        chain.stages[i] =
+            random_stage(seed, size, is_general, i > 0 ? chain.stages[i - 1].tail_cost : 0);
     if (!is_nested) {
         add_run(&chain, seed, 0, (uint32_t)count - 1, 0);
         return chain;
@@ -106,6 +108,16 @@ static const struct pln_region *region_at(const struct machine *m, uint32_t firs
     return found;
 }
 
+/* The cost of a region without its tail, which may begin before it. */
+static double run_again(const struct pln_stage *stages, const struct pln_region *r)
+{
+    double cost = -stages[r->end - 1].tail_cost;
+
+    for (uint32_t s = r->first; s < r->end; s++)
+        cost += stages[s].cost;
+    return cost > 0 ? cost : 0;
+}
+
 static void both_ways(struct machine *m, uint32_t i, uint32_t end, const struct pln_region *outer)
 {
     const struct pln_region *r = region_at(m, i, outer);
@@ -129,9 +141,7 @@ static void both_ways(struct machine *m, uint32_t i, uint32_t end, const struct 
         both_ways(m, r->end, end, outer);
         m->alive -= (int64_t)stages[r->end].crossing;
         m->incoming = (int64_t)stages[r->end].crossing;
-        for (uint32_t s = r->first; s < r->end; s++)
-            m->cost += stages[s].cost;
-        m->cost -= stages[r->end - 1].tail_cost;
+        m->cost += run_again(stages, r);
         m->alive += (int64_t)stages[i].input_freed;
         both_ways(m, r->first, r->end, r);
         m->alive -= (int64_t)stages[i].input_freed;
