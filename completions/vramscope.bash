@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -27,8 +27,9 @@ _vramscope_values()
     optimizer) echo "sgd momentum adam adamw" ;;
     foreach) echo "auto off" ;;
     zero-grad) echo "none zeros" ;;
-    drop-outputs) echo "off on" ;;
+    drop-outputs) echo "off on early" ;;
     detach-loss) echo "off on" ;;
+    chunk-loss) echo "off 1" ;;
     freeze) echo "none half" ;;
     grad) echo "train eval no_grad" ;;
     fuse) echo "off on" ;;

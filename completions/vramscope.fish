@@ -15,8 +15,9 @@ function __vramscope_pairs
     printf '%s\n' optimizer=sgd optimizer=momentum optimizer=adam optimizer=adamw
     printf '%s\n' foreach=auto foreach=off
     printf '%s\n' zero-grad=none zero-grad=zeros
-    printf '%s\n' drop-outputs=off drop-outputs=on
+    printf '%s\n' drop-outputs=off drop-outputs=on drop-outputs=early
     printf '%s\n' detach-loss=off detach-loss=on
+    printf '%s\n' chunk-loss=off chunk-loss=1
     printf '%s\n' freeze=none freeze=half
     printf '%s\n' grad=train grad=eval grad=no_grad
     printf '%s\n' fuse=off fuse=on
@@ -73,8 +74,9 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l preserve-rng -x
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l drop-outputs -x -a 'off on' -d 'del output, loss after each backward'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l drop-outputs -x -a 'off on early' -d 'del output, loss after each backward; early: del output before it, as soon as the loss exists'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l detach-loss -x -a 'off on' -d 'the loop adds up loss.item() over the steps, or the loss tensor itself'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l chunk-loss -x -a 'off 1' -d 'F.cross_entropy over class indices in N chunks of rows, whose gradient overwrites the logits'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
@@ -142,8 +144,9 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l preserve-rng -x 
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l drop-outputs -x -a 'off on' -d 'del output, loss after each backward'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l drop-outputs -x -a 'off on early' -d 'del output, loss after each backward; early: del output before it, as soon as the loss exists'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l detach-loss -x -a 'off on' -d 'the loop adds up loss.item() over the steps, or the loss tensor itself'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l chunk-loss -x -a 'off 1' -d 'F.cross_entropy over class indices in N chunks of rows, whose gradient overwrites the logits'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l freeze -x -a 'none half' -d 'requires_grad_(False) on the parameters below these modules, or on the first half of them'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'train eval no_grad' -d 'train; model.eval() with gradients recorded; or model.eval() under no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'

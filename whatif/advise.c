@@ -173,13 +173,30 @@ static char *sentences(const struct rpl_trace *base, const struct wif_change *ch
     return vs_text_take(&text);
 }
 
+/* Whether several things are changed, and something that is given up more readily lowers the peak as much. */
+static bool is_dominated(const struct wif_advise *out, const struct wif_change *change,
+                         enum wif_price price, const struct wif_figures *run)
+{
+    size_t parts = change->edits.count > 0;
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        parts += vs_toggles_is_set(&change->set, (enum vs_toggle)i);
+    for (size_t i = 0; i < out->count && parts > 1; i++)
+        if (out->items[i].price < price && out->items[i].run.peak <= run->peak &&
+            (out->items[i].run.fits || !run->fits))
+            return true;
+    return false;
+}
+
 struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
                                     const struct wif_figures *run)
 {
     struct wif_advise *out = s->out;
+    const enum wif_price price =
+        wif_price(s->base, &change->set, run->recompute_flops > out->base.recompute_flops);
     struct wif_advice *advice;
 
-    if (run->peak >= out->base.peak)
+    if (run->peak >= out->base.peak || is_dominated(out, change, price, run))
         return NULL;
     for (size_t i = 0; i < out->count; i++)
         if (same_change(&out->items[i], change))
@@ -193,8 +210,7 @@ struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_cha
     advice->label = wif_change_label(change);
     advice->text = sentences(s->base, change, false);
     advice->costs = sentences(s->base, change, true);
-    advice->price =
-        wif_price(s->base, &change->set, run->recompute_flops > out->base.recompute_flops);
+    advice->price = price;
     advice->run = *run;
     return advice;
 }
@@ -268,11 +284,11 @@ static enum vs_status net_advise(struct wif_advising *s, struct vs_error *err)
     if (!st)
         st = wif_advising_lines(s, err);
     if (!st)
+        st = wif_advising_toggles(s, err);
+    if (!st)
         st = wif_advising_run(s, &nothing, &again, err);
     if (!st)
         st = wif_advising_findings(s, s->memory, err);
-    if (!st)
-        st = wif_advising_toggles(s, err);
     if (!st)
         st = wif_advising_together(s, err);
     return st;

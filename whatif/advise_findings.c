@@ -240,10 +240,17 @@ static enum vs_status leak_add(struct wif_advising *s, struct rpl_index *index,
 
 /* ---- kept too long ---- */
 
-/* Whether advice releases this variable already. */
-static bool is_advised(const struct wif_advise *out, const char *name)
+/* Whether an advice releases this holder already: by a line, or a variable of the built-in loop by drop-outputs. */
+static bool is_advised(const struct wif_advise *out, const struct rpl_trace *run,
+                       const struct rpl_holder *holder)
 {
-    for (size_t i = 0; i < out->count; i++)
+    const char *name = rpl_trace_string(run, holder->name);
+    const bool is_loops = strcmp(rpl_trace_string(run, holder->scope), "training loop") == 0;
+
+    for (size_t i = 0; i < out->count && holder->kind == VS_HOLD_LOCAL; i++) {
+        if (is_loops && vs_toggles_is_set(&out->items[i].set, VS_TOGGLE_DROP_OUTPUTS) &&
+            (strcmp(name, "output") == 0 || strcmp(name, "l") == 0))
+            return true;
         for (size_t k = 0; k < out->items[i].edits.count; k++) {
             const char *text = out->items[i].edits.items[k].text;
 
@@ -251,6 +258,7 @@ static bool is_advised(const struct wif_advise *out, const char *name)
             if (strncmp(text, "del ", 4) == 0 && strcmp(text + 4, name) == 0)
                 return true;
         }
+    }
     return false;
 }
 
@@ -264,8 +272,7 @@ static enum vs_status kept_add(struct wif_advising *s, struct rpl_cursor *cursor
     size_t advised = 0;
 
     for (size_t i = 0; i < why.holder_count; i++)
-        advised += why.holders[i].kind == VS_HOLD_LOCAL &&
-                   is_advised(s->out, rpl_trace_string(run, why.holders[i].name));
+        advised += is_advised(s->out, run, &why.holders[i]);
     if (!st && (!advised || advised < why.holder_count)) {
         struct wif_finding *finding =
             finding_add(s->out, WIF_FINDING_KEPT, kept->block.bytes, kept->gain);

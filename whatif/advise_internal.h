@@ -57,7 +57,8 @@ VS_MUST_USE enum vs_status wif_advising_run(struct wif_advising *s, const struct
 
 /*
  * Add `change` with the figures of its run, if its peak is lower than the recorded one, and return it, borrowed until
- * the next is added; NULL: it is not lower, or has been added already.
+ * the next is added; NULL: it is not lower, has been added already, or consists of several parts where advice of a
+ * lower price lowers the peak as much.
  */
 struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
                                     const struct wif_figures *run);

@@ -134,17 +134,17 @@ enum vs_status wif_advising_toggles(struct wif_advising *s, struct vs_error *err
 
 /* ---- together ---- */
 
-/* Merge an advice into a change; false where it sets a toggle that is set already. */
-static bool change_merge(struct wif_change *change, const struct wif_advice *advice,
-                         struct vs_error *err)
+/* Merge toggles and lines into a change; false where a toggle is set already. */
+static bool change_merge(struct wif_change *change, const struct vs_toggles *set,
+                         const struct wif_edits *edits, struct vs_error *err)
 {
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        if (vs_toggles_is_set(&advice->set, (enum vs_toggle)i) &&
+        if (vs_toggles_is_set(set, (enum vs_toggle)i) &&
             (vs_toggles_is_set(&change->set, (enum vs_toggle)i) ||
-             vs_toggles_set(&change->set, (enum vs_toggle)i,
-                            vs_toggles_get(&advice->set, (enum vs_toggle)i), err)))
+             vs_toggles_set(&change->set, (enum vs_toggle)i, vs_toggles_get(set, (enum vs_toggle)i),
+                            err)))
             return false;
-    wif_edits_merge(&change->edits, &advice->edits);
+    wif_edits_merge(&change->edits, edits);
     return true;
 }
 
@@ -158,47 +158,55 @@ static int by_peak(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/*
- * Merge what costs nothing, the lowest peak first, as long as the peak falls further. *free: nothing, or the result,
- * which is added; *run: its figures. The caller releases *free.
- */
-static enum vs_status free_fill(struct wif_advising *s, struct wif_change *free,
-                                struct wif_figures *run, struct vs_error *err)
+/* Copies of the advice of a price, the lowest peak first: adding moves the list. The caller releases and frees them. */
+static struct wif_change *changes_of(const struct wif_advise *out, enum wif_price price,
+                                     size_t *count, struct vs_error *err)
 {
-    const size_t count = s->out->count;
-    struct wif_change *changes = vs_calloc(count + 1, sizeof(*changes));
-    const struct wif_advice **order = vs_calloc(count + 1, sizeof(*order));
-    const uint64_t least = s->out->base.peak / GAIN_MIN;
-    enum vs_status st = VS_OK;
-    size_t found = 0;
+    struct wif_change *changes = vs_calloc(out->count + 1, sizeof(*changes));
+    const struct wif_advice **order = vs_calloc(out->count + 1, sizeof(*order));
 
-    *run = s->out->base;
-    for (size_t i = 0; i < count; i++)
-        if (s->out->items[i].price == WIF_PRICE_NONE)
-            order[found++] = &s->out->items[i];
-    qsort(order, found, sizeof(*order), by_peak);
-    for (size_t i = 0; i < found; i++) /* adding moves the items, so they are copied first */
-        (void)change_merge(&changes[i], order[i], err);
-    for (size_t i = 0; i < found && !st; i++) {
-        struct wif_advice borrowed = {.set = changes[i].set, .edits = changes[i].edits};
+    *count = 0;
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].price == price)
+            order[(*count)++] = &out->items[i];
+    qsort(order, *count, sizeof(*order), by_peak);
+    for (size_t i = 0; i < *count; i++)
+        (void)change_merge(&changes[i], &order[i]->set, &order[i]->edits, err);
+    vs_free(order);
+    return changes;
+}
+
+/*
+ * Merge the advice of a price into *all, the lowest peak first, as long as the peak falls further. Each result is
+ * added; *run: the figures of *all.
+ */
+static enum vs_status merge_fill(struct wif_advising *s, enum wif_price price,
+                                 struct wif_change *all, struct wif_figures *run,
+                                 struct vs_error *err)
+{
+    const uint64_t least = s->out->base.peak / GAIN_MIN;
+    size_t count;
+    struct wif_change *changes = changes_of(s->out, price, &count, err);
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < count && !st; i++) {
         struct wif_change with = {.edits = {NULL, 0, 0}};
         struct wif_figures figures;
         bool ran = false;
 
-        wif_change_copy(&with, free);
-        if (change_merge(&with, &borrowed, err))
+        wif_change_copy(&with, all);
+        if (change_merge(&with, &changes[i].set, &changes[i].edits, err))
             st = change_try(s, &with, (struct wanted){run->peak - least, false}, &figures, &ran,
                             err);
         if (ran && figures.peak < run->peak - least) {
-            wif_change_copy(free, &with);
+            wif_change_copy(all, &with);
             *run = figures;
         }
         wif_change_release(&with);
     }
-    for (size_t i = 0; i < found; i++)
+    for (size_t i = 0; i < count; i++)
         wif_change_release(&changes[i]);
     vs_free(changes);
-    vs_free(order);
     return st;
 }
 
@@ -287,6 +295,29 @@ static enum vs_status capacity_fit(struct wif_advising *s, const struct wif_chan
     return st;
 }
 
+/* Toggles of an advice that change the numbers. */
+static size_t numbers_changed(const struct wif_advice *advice)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        count += vs_toggles_is_set(&advice->set, (enum vs_toggle)i) &&
+                 !(vs_toggle_info((enum vs_toggle)i)->flags & VS_TOGGLE_SAME);
+    return count;
+}
+
+/* By price, then by what changes the numbers, by arithmetic, and by the peak. */
+static bool is_cheaper(const struct wif_advice *a, const struct wif_advice *b)
+{
+    if (a->price != b->price)
+        return a->price < b->price;
+    if (numbers_changed(a) != numbers_changed(b))
+        return numbers_changed(a) < numbers_changed(b);
+    if (a->run.recompute_flops != b->run.recompute_flops)
+        return a->run.recompute_flops < b->run.recompute_flops;
+    return a->run.peak < b->run.peak;
+}
+
 /* The cheapest of those that fit. */
 static struct wif_advice *headline_find(struct wif_advise *out)
 {
@@ -295,13 +326,8 @@ static struct wif_advice *headline_find(struct wif_advise *out)
     for (size_t i = 0; i < out->count; i++) {
         struct wif_advice *advice = &out->items[i];
 
-        if (!advice->run.fits || advice->price == WIF_PRICE_TRAINING)
-            continue;
-        if (!best || advice->price < best->price ||
-            (advice->price == best->price &&
-             (advice->run.recompute_flops < best->run.recompute_flops ||
-              (advice->run.recompute_flops == best->run.recompute_flops &&
-               advice->run.peak < best->run.peak))))
+        if (advice->run.fits && advice->price != WIF_PRICE_TRAINING &&
+            (!best || is_cheaper(advice, best)))
             best = advice;
     }
     return best;
@@ -394,10 +420,19 @@ enum vs_status wif_advising_together(struct wif_advising *s, struct vs_error *er
     struct wif_advice *headline = NULL;
     struct wif_figures run;
     bool ran;
-    enum vs_status st = free_fill(s, &free, &run, err);
+    struct wif_change all = {.edits = {NULL, 0, 0}};
+    enum vs_status st;
 
+    run = out->base;
+    st = merge_fill(s, WIF_PRICE_NONE, &free, &run, err);
+    wif_change_copy(&all, &free);
+    if (!st)
+        st = merge_fill(s, WIF_PRICE_NUMBERS, &all, &run, err);
     if (!st)
         st = toggle_try(s, &free, VS_TOGGLE_CHECKPOINT, "auto", ANY, &run, &ran, err);
+    if (!st)
+        st = toggle_try(s, &all, VS_TOGGLE_CHECKPOINT, "auto", ANY, &run, &ran, err);
+    wif_change_release(&all);
     if (out->capacity && !out->base.fits)
         headline = headline_find(out);
     if (!st && out->capacity && !out->base.fits && (!headline || headline->price != WIF_PRICE_NONE))

@@ -137,9 +137,10 @@ static void add_row(const struct wif_advise *advise, const struct wif_advice *ad
     while (out->len && out->data[out->len - 1] == ' ')
         out->data[--out->len] = '\0';
     vs_text_add_char(out, '\n');
-    if (advice->edits.count)
+    /* of several changes each has this in its own row */
+    if (advice->label[0] == '`')
         add_lines(advice, trace, out);
-    if (advice->price >= WIF_PRICE_NUMBERS && *advice->costs)
+    else if (advice->price >= WIF_PRICE_NUMBERS && *advice->costs && !strchr(advice->label, ' '))
         add_sentence("costs: ", advice->costs, out);
 }
 

@@ -56,6 +56,7 @@ static const struct {
     {"placement.py", "_placement"},
     {"evaluation.py", "_evaluation"},
     {"apex.py", "_apex"},
+    {"chunked_loss.py", "_chunked_loss"},
     {"toggles.py", "_toggles"},
     {"train.py", "_train"},
 };

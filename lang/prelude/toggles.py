@@ -10,6 +10,7 @@ import torch.nn as nn
 import torch.utils.checkpoint
 
 import _distributed as distributed
+import _chunked_loss as chunked_loss
 import _evaluation as evaluation
 import _placement as placement
 
@@ -24,6 +25,8 @@ def prepare(model, settings):
         model.eval()
     note_without_effect(model, settings)
     wrap_checkpoint(model, settings)
+    if settings["chunk-loss"] != "off":
+        settings["chunked_loss"] = chunked_loss.use(int(settings["chunk-loss"]))
 
 
 # ---- toggles without effect ----
@@ -295,6 +298,13 @@ def lower(model, settings):
         torch._note_refused("fuse", "on", "no convolution is followed by a batch norm over its channels")
     if settings["quantize"] == "int8" and evaluation.quantize(model) == 0:
         torch._note_refused("quantize", "int8", "the net has no nn.Linear and no nn.Conv2d")
+
+
+def note_unused_chunks(settings):
+    # called after the last step
+    if settings["chunk-loss"] != "off" and not settings["chunked_loss"].is_used:
+        torch._note_refused("chunk-loss", settings["chunk-loss"],
+                            "no loss is the mean of F.cross_entropy over logits [rows, classes] with a gradient")
 
 
 # ---- freeze, optimizer ----

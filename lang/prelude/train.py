@@ -146,6 +146,7 @@ def finish(model, settings):
         for name, b in model.named_buffers():
             torch._dump("buffer", name, b, 1.0)
     torch._done()
+    toggles.note_unused_chunks(settings)
     if settings["grad"] == "train":
         warn_of_no_gradient(model)
 
@@ -276,7 +277,7 @@ def train(source, net, loss, optimizer, scaler, settings):
     accumulate = settings["accumulate"]
     once = settings["data"] == "once"
     grad = settings["grad"]
-    drop_outputs = settings["drop-outputs"] == "on"
+    drop_outputs = settings["drop-outputs"]
     detach_loss = settings["detach-loss"] == "on"
     epoch_loss = 0.0
     next_batch = make_next(source, settings)
@@ -299,14 +300,18 @@ def train(source, net, loss, optimizer, scaler, settings):
                     l = loss(output, targets) / accumulate
                 else:
                     l = loss(output, targets)
+            if drop_outputs == "early":
+                del output
             torch._note_loss(l)
             if step == steps - 1 and micro == accumulate - 1:
                 torch._note_saved()
             if grad != "train":
                 if not detach_loss:
                     epoch_loss += l
-                if drop_outputs:
+                if drop_outputs == "on":
                     del output, l
+                elif drop_outputs == "early":
+                    del l
                 end("loss", micro, settings, micro == accumulate - 1)
                 continue
             end("loss", micro, settings)
@@ -320,8 +325,10 @@ def train(source, net, loss, optimizer, scaler, settings):
                     del scaled_loss
             if not detach_loss:
                 epoch_loss += l
-            if drop_outputs:
+            if drop_outputs == "on":
                 del output, l
+            elif drop_outputs == "early":
+                del l
             end("backward", micro, settings)
         if grad == "train":
             torch._phase("optimizer")
@@ -345,7 +352,7 @@ def train_by_step(source, net, train_step, optimizer, scaler, settings):
     # The step is train_step and nothing else: the loop makes the batch, calls it and binds what it returns. The phases
     # follow from what it does (lang/run/own_step.h).
     detach_loss = settings["detach-loss"] == "on"
-    drop_outputs = settings["drop-outputs"] == "on"
+    drop_outputs = settings["drop-outputs"] != "off"
     once = settings["data"] == "once"
     epoch_loss = 0.0
     next_batch = make_next(source, settings)
@@ -381,8 +388,9 @@ def train_by_step(source, net, train_step, optimizer, scaler, settings):
 
 
 def refuse_loss(settings):
-    if settings["drop-outputs"] == "on":
-        torch._note_refused("drop-outputs", "on", "train_step returns no loss, and its own variables end with it")
+    if settings["drop-outputs"] != "off":
+        torch._note_refused("drop-outputs", settings["drop-outputs"],
+                            "train_step returns no loss, and its own variables end with it")
     if settings["detach-loss"] == "off":
         torch._note_refused("detach-loss", "off", "train_step returns no loss that the loop could add up")
 

@@ -372,6 +372,38 @@ static void accumulating_gives_the_gradients_of_the_full_batch(void **state)
     assert_true(all > 10);
 }
 
+static void a_chunked_loss_gives_the_gradients_of_cross_entropy(void **state)
+{
+    const struct nets *nets = *state;
+    size_t near = 0, all = 0, other = 0;
+
+    for (size_t i = 0; i < nets->count; i++) {
+        struct numbers plain, chunked;
+        char why[1024];
+        bool ok;
+
+        /* half types round each chunk */
+        if (!strstr(nets->text[i], "cross_entropy") || strstr(nets->text[i], "autocast") ||
+            !tests_share_has(i, 0, 2))
+            continue;
+        numbers_run_text(nets->path[i], nets->text[i], "batch=4 steps=1 optimizer=sgd", true, SEED,
+                         &plain);
+        numbers_run_text(nets->path[i], nets->text[i], "batch=4 steps=1 optimizer=sgd chunk-loss=3",
+                         true, SEED, &chunked);
+        ok = numbers_close(&plain, &chunked, 1e-5, why, sizeof(why));
+        all++;
+        near += ok;
+        if (!ok)
+            fprintf(stderr, "%s chunk-loss=3: %s\n", nets->path[i], why);
+        other += !numbers_identical(&plain, &chunked, true, why, sizeof(why));
+        numbers_release(&chunked);
+        numbers_release(&plain);
+    }
+    printf("chunk-loss: %zu of %zu near, %zu with other digits\n", near, all, other);
+    assert_int_equal(near, all);
+    assert_true(all >= 5 && other > 0);
+}
+
 /*
  * The first step in half types, against float: loss, gradients, weights. Bounds are some roundings of the type (2^-11,
  * 2^-8) through a few layers; PyTorch gives no figures, its CPU has other rules for autocast. Batch norm of few values
@@ -435,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_seed_determines_a_run),
         cmocka_unit_test(dropout_differs_where_its_random_numbers_are_not_kept),
         cmocka_unit_test(accumulating_gives_the_gradients_of_the_full_batch),
+        cmocka_unit_test(a_chunked_loss_gives_the_gradients_of_cross_entropy),
         cmocka_unit_test(half_types_stay_close_to_float32),
     };
 

@@ -97,7 +97,7 @@ def train(net, model, optimizer, scaler, toggles, device, observer):
 
 def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
     """The loop of docs/guide/net-language.md. Ends with the names alive."""
-    accumulate, grad = toggles["accumulate"], toggles["grad"]
+    accumulate, grad, drop = toggles["accumulate"], toggles["grad"], toggles["drop-outputs"]
     once = toggles["data"] == "once"
     next_batch = make_next(net, toggles, device)
     if once:
@@ -116,16 +116,22 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
                     l = net.loss(output, targets) / accumulate
                 else:
                     l = net.loss(output, targets)
+            if drop == "early":
+                del output
             observer.loss(l)
             if grad != "train":
-                if toggles["drop-outputs"] == "on":
+                if drop == "on":
                     del output, l
+                elif drop == "early":
+                    del l
                 observer.phase("loss")
                 continue
             observer.phase("loss")
             scaler.scale(l).backward()
-            if toggles["drop-outputs"] == "on":
+            if drop == "on":
                 del output, l
+            elif drop == "early":
+                del l
             observer.phase("backward")
         if grad != "train":
             continue
@@ -154,7 +160,7 @@ def train_by_step(net, model, optimizer, scaler, toggles, device, observer):
         with own_step:
             l = net.train_step(model, optimizer, scaler, inputs, targets)
         observer.loss(l)
-        if toggles["drop-outputs"] == "on":
+        if toggles["drop-outputs"] != "off":
             del l
         own_step.close()
     observer.finish()

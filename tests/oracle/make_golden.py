@@ -193,9 +193,9 @@ EVENT_TOGGLES = (
     {}, {"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}, {"checkpoint": "blocks"},
     {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"checkpoint": "segments=2"},
     {"optimizer": "adam"}, {"optimizer": "adamw", "foreach": "off"}, {"optimizer": "momentum"},
-    {"accumulate": "2"}, {"zero-grad": "zeros"}, {"drop-outputs": "on"}, {"freeze": "half"},
+    {"accumulate": "2"}, {"zero-grad": "zeros"}, {"drop-outputs": "on"}, {"drop-outputs": "early"}, {"freeze": "half"},
     {"grad": "eval"}, {"grad": "no_grad"}, {"inplace": "on"},
-    {"prefetch": "1"}, {"prefetch": "3", "accumulate": "2"},
+    {"prefetch": "1"}, {"prefetch": "3", "accumulate": "2"}, {"chunk-loss": "3"}, {"chunk-loss": "2", "amp": "fp16"},
 )
 
 

@@ -12,12 +12,12 @@ import sys
 import nogpu
 
 GRID = (
-    {}, {"optimizer": "momentum"}, {"optimizer": "adam"}, {"optimizer": "adamw"},
+    {}, {"optimizer": "momentum"}, {"optimizer": "adam"}, {"optimizer": "adamw"}, {"chunk-loss": "3"},
     {"optimizer": "adam", "foreach": "off"}, {"optimizer": "momentum", "foreach": "off"}, {"zero-grad": "zeros"},
-    {"zero-grad": "zeros", "optimizer": "adam"}, {"drop-outputs": "on"}, {"accumulate": "2"},
-    {"accumulate": "2", "drop-outputs": "on"}, {"data": "once"}, {"grad": "eval"}, {"grad": "no_grad"},
-    {"grad": "no_grad", "drop-outputs": "on"}, {"freeze": "half"}, {"half": "on"}, {"inplace": "on"},
-    {"amp": "bf16"}, {"amp": "fp16"}, {"amp": "fp16", "optimizer": "adam"}, {"checkpoint": "blocks"},
+    {"zero-grad": "zeros", "optimizer": "adam"}, {"drop-outputs": "on"}, {"drop-outputs": "early"},
+    {"accumulate": "2"}, {"accumulate": "2", "drop-outputs": "on"}, {"data": "once"}, {"grad": "eval"},
+    {"grad": "no_grad"}, {"grad": "no_grad", "drop-outputs": "on"}, {"freeze": "half"}, {"half": "on"},
+    {"inplace": "on"}, {"amp": "bf16"}, {"amp": "fp16"}, {"amp": "fp16", "optimizer": "adam"}, {"checkpoint": "blocks"},
     {"checkpoint": "segments=2"}, {"checkpoint": "sqrt"},
     {"checkpoint": "blocks", "checkpoint-impl": "reentrant"},
     {"checkpoint": "segments=3", "checkpoint-impl": "reentrant"},

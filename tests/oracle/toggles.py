@@ -14,8 +14,8 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "inplace": None, "amp": ("off", "fp16", "bf16"), "half": ("off", "on"),
     "checkpoint": None, "checkpoint-impl": ("non-reentrant", "reentrant"),
     "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
-    "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on"),
-    "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None,
+    "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on", "early"),
+    "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1"), "world": None,
     "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
@@ -32,7 +32,7 @@ class Refused(Exception):
 def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
     t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": "",
-         "prefetch": "off", "world": 8}
+         "prefetch": "off", "world": 8, "chunk-loss": "off"}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
     t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
@@ -70,7 +70,18 @@ def prepare(model, toggles, decided=None):
     if toggles["checkpoint"] != "off":
         notes["checkpoint"] = wrap_checkpoint(model, toggles)
     freeze(model, toggles["freeze"])
+    if toggles["chunk-loss"] != "off":
+        of_prelude("chunked_loss").use(int(toggles["chunk-loss"]))
     return notes
+
+
+def of_prelude(name):
+    """A file of lang/prelude that is ordinary PyTorch, run by PyTorch."""
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "lang", "prelude", name + ".py")
+    spec = importlib.util.spec_from_file_location("_" + name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 # ---- for evaluation: lang/prelude/evaluation.py, run by PyTorch, with PyTorch's own fuse_conv_bn_eval ----
@@ -81,10 +92,7 @@ def lower(model, toggles):
         return
     if toggles["grad"] == "train":
         raise Refused("for evaluation only")
-    path = os.path.join(os.path.dirname(__file__), "..", "..", "lang", "prelude", "evaluation.py")
-    spec = importlib.util.spec_from_file_location("_evaluation", path)
-    evaluation = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(evaluation)
+    evaluation = of_prelude("evaluation")
     if toggles["fuse"] == "on":
         evaluation.fuse(model)
     if toggles["quantize"] == "int8":

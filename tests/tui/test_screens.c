@@ -58,7 +58,7 @@ static const struct screen {
     {"breaks", 80, 24, TUI_THEME_MONO, false,
      "gB:break total > 20K<enter>:watch tensor fc1.weight<enter><space>"},
     {"help", 80, 24, TUI_THEME_MONO, false, "?"},
-    {"prompt", 80, 24, TUI_THEME_MONO, false, ":set ch<tab>"},
+    {"prompt", 80, 24, TUI_THEME_MONO, false, ":set che<tab>"},
     {"prefix", 80, 24, TUI_THEME_MONO, false, "g"},
     {"message", 80, 24, TUI_THEME_MONO, false, ":brea total > 1M<enter>"},
     {"too-small", 39, 9, TUI_THEME_MONO, false, ""},
