@@ -116,7 +116,7 @@ static enum vs_status long_option(struct cli_args *args, int argc, char *const *
     const struct cli_option *option = option_by_name(args->cmd, name, len);
     char *word = vs_strndup(name, len);
     enum vs_toggle toggle = VS_TOGGLE_COUNT;
-    bool is_toggle = !option && args->cmd->toggles && vs_toggle_find(word, &toggle);
+    bool is_toggle = args->cmd->toggles && vs_toggle_find(word, &toggle);
     enum vs_status st = VS_OK;
 
     if (!option && !is_toggle) {
@@ -136,7 +136,9 @@ static enum vs_status long_option(struct cli_args *args, int argc, char *const *
         value = argv[++*i];
     if (option)
         st = keep(args, option, value, err);
-    else if (vs_toggles_is_set(&args->toggles, toggle))
+    if (!is_toggle || st)
+        goto out;
+    if (vs_toggles_is_set(&args->toggles, toggle))
         st = vs_fail(err, VS_E_USAGE, "%s: --%s is given twice", args->cmd->name, word);
     else
         st = vs_toggles_set(&args->toggles, toggle, value, err);

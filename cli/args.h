@@ -40,7 +40,7 @@ struct cli_option {
  * help          further lines for --help, ending with a newline; NULL: none
  * options       the last element has the name NULL
  * positionals_min, positionals_max  number of arguments that are not options
- * toggles       each toggle is also an option: --batch 32
+ * toggles       each toggle is also an option: --batch 32. An option may have the name of a toggle: its value is both
  * takes_command the arguments after `--` are the command line of another program; they are not parsed, and
  *               positionals_min does not apply then
  * run           runs the command and returns the exit status: 0 success, 1 failure, 2 wrong usage

@@ -65,7 +65,8 @@ static enum vs_status options_check(const struct cli_args *args, struct vs_error
             return vs_fail(err, VS_E_USAGE,
                            "record: --%s is for net files; a program sets it itself", OF_NETS[i]);
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        if (vs_toggles_is_set(&args->toggles, (enum vs_toggle)i))
+        if (vs_toggles_is_set(&args->toggles, (enum vs_toggle)i) &&
+            !cli_args_has(args, vs_toggle_info((enum vs_toggle)i)->name))
             return vs_fail(err, VS_E_USAGE,
                            "record: --%s is for net files; change the program itself",
                            vs_toggle_info((enum vs_toggle)i)->name);

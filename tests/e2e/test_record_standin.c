@@ -180,11 +180,27 @@ static void ranks_that_cannot_be_are_refused(void **state)
           "--rank cannot be 8: the ranks of --world 8 are 0 to 7");
     check(program_run("record", "--rank", "1", "--", "true", NULL), 2, "",
           "--rank is one of --world N");
-    check(program_run("record", "--world", "0", "--", "true", NULL), 2, "", "N is at least 1");
+    check(program_run("record", "--world", "0", "--", "true", NULL), 2, "",
+          "toggle `world` cannot be `0`");
     check(program_run("record", "--world", "2", "--gpu", "none", "--", "true", NULL), 2, "",
           "not with --gpu none");
-    check(program_run("record", "--world", "2", "sample_nets/lenet.py", NULL), 2, "",
-          "--world is for programs");
+    check(program_run("record", "--rank", "2", "sample_nets/lenet.py", NULL), 2, "",
+          "--rank is for programs");
+}
+
+/* The same word is a toggle of nets. */
+static void world_of_a_net_is_its_toggle(void **state)
+{
+    struct program p =
+        program_run("record", "--shard", "ddp", "--world", "2", "--device", "meta", "-f", "-o",
+                    program_path("net.db"), "sample_nets/lenet.py", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    p = program_run("report", "--json", program_path("net.db"), NULL);
+    assert_int_equal(json_int(p.out, "$.toggles.world"), 2);
+    program_release(&p);
 }
 
 static void gpu_none_simulates_no_gpu(void **state)
@@ -262,6 +278,7 @@ int main(void)
         cmocka_unit_test(several_gpus_are_simulated_on_request),
         cmocka_unit_test(one_rank_of_many_has_the_environment_of_a_launcher),
         cmocka_unit_test(ranks_that_cannot_be_are_refused),
+        cmocka_unit_test(world_of_a_net_is_its_toggle),
         cmocka_unit_test(gpu_none_simulates_no_gpu),
         cmocka_unit_test(the_second_start_uses_the_cache_of_the_first),
         cmocka_unit_test(an_unwritable_cache_does_not_prevent_recording),
