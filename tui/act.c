@@ -273,6 +273,22 @@ static void prompted(struct tui_app *app, char kind, uint32_t key)
 
 /* ---- inputs ---- */
 
+/* 12G and 12gg: row 12 of a list, elsewhere event 12. */
+static void go_to_number(struct tui_app *app, const struct tui_view *view, int64_t number)
+{
+    struct tui_list *list = state_of(app);
+
+    if (!view->is_list) {
+        tui_app_go(app, (uint64_t)number, true);
+        return;
+    }
+    list->at = (uint64_t)number < list->count ? (size_t)number - 1
+               : list->count                  ? list->count - 1
+                                              : 0;
+    if (view->moved && list->count)
+        view->moved(list, app);
+}
+
 void tui_app_act(struct tui_app *app, const struct tui_command *command)
 {
     const struct tui_view *view = tui_app_focused(app);
@@ -283,6 +299,10 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
      */
     if (app->layout.is_too_small) {
         (void)act_display(app, command->action);
+        return;
+    }
+    if (command->has_count && (command->action == TUI_TOP || command->action == TUI_BOTTOM)) {
+        go_to_number(app, view, command->count);
         return;
     }
     if (view->key && view->key(state_of(app), app, command->action, command->count))

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "replay/index/lifetimes.h"
 #include "replay/inspect/space.h"
+#include "replay/inspect/step.h"
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
@@ -50,13 +51,104 @@ out:
     vs_free(pair);
 }
 
+/* The event of a time: the last one that is not later. Times grow with the events. */
+static enum vs_status event_of_time(const struct tui_run *run, uint64_t ns, uint64_t *out,
+                                    struct vs_error *err)
+{
+    uint64_t low = 1;
+    uint64_t high = run->events;
+
+    while (low < high) {
+        uint64_t mid = low + (high - low + 1) / 2;
+        struct vs_event event;
+        enum vs_status st = rpl_index_event(run->index, mid, &event, err);
+
+        if (st)
+            return st;
+        if (event.time_ns <= ns)
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    *out = low;
+    return VS_OK;
+}
+
+/* A time in nanoseconds: "12.5ms", "3s", "80us". False: it is not one. No strtod, which reads as the locale writes. */
+static bool time_parse(const char *words, uint64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } UNITS[] = {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    const char *at = words;
+    double value = 0.0;
+    double place = 0.1;
+
+    for (; isdigit((unsigned char)*at); at++)
+        value = 10.0 * value + (*at - '0');
+    if (at == words)
+        return false;
+    if (*at == '.')
+        for (at++; isdigit((unsigned char)*at); at++, place /= 10.0)
+            value += place * (*at - '0');
+    for (size_t i = 0; i < sizeof(UNITS) / sizeof(UNITS[0]); i++) {
+        if (strcmp(at, UNITS[i].unit) == 0 && value * UNITS[i].ns < 1e18) {
+            *ns = (uint64_t)(value * UNITS[i].ns + 0.5);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The beginning of training step `words`, as the header numbers them. Steps are in order; a set-up may come first. */
+static void goto_step(struct tui_app *app, const char *words)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct vs_error err = VS_ERROR_INIT;
+    char *end;
+    int64_t number = strtoll(words, &end, 10);
+    uint64_t total = rpl_step_total(run->index, RPL_VERB_STEP);
+    struct vs_event event = {.step = {0}};
+    enum vs_status st = VS_OK;
+    uint64_t seq = 0;
+    bool is_found = false;
+
+    if (!isdigit((unsigned char)*words) || *end) {
+        tui_app_fail(app, "`:goto step N` needs a number");
+        return;
+    }
+    for (uint64_t n = 1; !st && !is_found && n <= total; n++) {
+        st = rpl_step_nth(run->index, RPL_VERB_STEP, n, &seq, &err);
+        if (!st)
+            st = rpl_index_event(run->index, seq, &event, &err);
+        is_found = !st && vs_event_step(&event) == number;
+    }
+    if (st)
+        tui_app_fail(app, "%s", err.text);
+    else if (is_found)
+        tui_app_go(app, seq, true);
+    else if (seq)
+        tui_app_fail(app, "the last step is step %" PRId64, vs_event_step(&event));
+    else
+        tui_app_fail(app, "this trace has no steps");
+}
+
 static void do_goto(struct tui_app *app, const char *words)
 {
+    struct vs_error err = VS_ERROR_INIT;
     char *end;
+    uint64_t ns;
     uint64_t seq = strtoull(words, &end, 10);
 
-    if (!*words || *end)
-        tui_app_fail(app, "`:goto N` needs an event number");
+    if (isdigit((unsigned char)*words) && !*end)
+        tui_app_go(app, seq, true);
+    else if (strncmp(words, "step ", 5) == 0)
+        goto_step(app, words + 5 + strspn(words + 5, " "));
+    else if (!time_parse(words, &ns))
+        tui_app_fail(app, "`:goto` takes an event number, a time (12.5ms) or `step N`");
+    else if (event_of_time(tui_app_run(app), ns, &seq, &err))
+        tui_app_fail(app, "%s", err.text);
     else
         tui_app_go(app, seq, true);
 }
@@ -269,7 +361,7 @@ static const struct {
     {{"enable", "N", "switch breakpoint N on"}, do_enable},
     {{"delete", "N", "delete breakpoint N"}, do_delete},
     {{"note", "MARK TEXT", "describe a mark; kept in the trace"}, do_note},
-    {{"goto", "N", "go to event N; `:N` is the same"}, do_goto},
+    {{"goto", "N", "go to event N (`:N` is the same), to a time (12.5ms), to `step N`"}, do_goto},
     {{"fit", "SIZE", "would an allocation of this size fit here?"}, do_fit},
     {{"view", "NAME", "show this view"}, do_view},
     {{"theme", "NAME", "dark, light or mono"}, do_theme},
@@ -293,6 +385,67 @@ static const char *name_at(size_t i)
 
 /* ---- running ---- */
 
+static void unknown(struct tui_app *app, const char *name)
+{
+    const char *best = NULL;
+    unsigned least = vs_word_distance_limit(name) + 1;
+
+    for (size_t i = 0; name_at(i); i++) {
+        unsigned distance = vs_word_distance(name, name_at(i));
+
+        if (*name_at(i) && distance < least) {
+            least = distance;
+            best = name_at(i);
+        }
+    }
+    if (best)
+        tui_app_fail(app, "there is no command `%s`; did you mean `%s`?", name, best);
+    else
+        tui_app_fail(app, "there is no command `%s`; <tab> lists them", name);
+}
+
+/* Short names as gdb has them; all others may be cut off where they remain unambiguous. */
+static const struct {
+    const char *abbreviation;
+    const char *name;
+} ABBREVIATIONS[] = {
+    {"b", "break"}, {"tb", "tbreak"}, {"w", "watch"}, {"d", "delete"}, {"g", "goto"}, {"q", "quit"},
+};
+
+/* The command or action that `name` is, or abbreviates. NULL, with a message: none, or several. Borrowed. */
+static const char *name_find(struct tui_app *app, const char *name)
+{
+    const char *found = NULL;
+    struct vs_text several = {NULL, 0, 0};
+    bool is_prefix =
+        true; /* `found`, the shortest of them, is the beginning of all: "brea" is `break` */
+    size_t count = 0;
+
+    for (size_t i = 0; name_at(i); i++)
+        if (strcmp(name, name_at(i)) == 0)
+            return name_at(i);
+    for (size_t i = 0; i < sizeof(ABBREVIATIONS) / sizeof(ABBREVIATIONS[0]); i++)
+        if (strcmp(name, ABBREVIATIONS[i].abbreviation) == 0)
+            return ABBREVIATIONS[i].name;
+    for (size_t i = 0; name_at(i); i++) {
+        if (strncmp(name, name_at(i), strlen(name)) != 0)
+            continue;
+        vs_text_addf(&several, "%s%s", count++ ? ", " : "", name_at(i));
+        if (!found || strlen(name_at(i)) < strlen(found)) {
+            is_prefix &= !found || strncmp(name_at(i), found, strlen(name_at(i))) == 0;
+            found = name_at(i);
+        } else {
+            is_prefix &= strncmp(found, name_at(i), strlen(found)) == 0;
+        }
+    }
+    if (count > 1 && !is_prefix)
+        tui_app_fail(app, "`%s` may be %s", name, vs_text_get(&several));
+    else if (!count)
+        unknown(app, name);
+    vs_text_release(&several);
+    return count && is_prefix ? found : NULL;
+}
+
 /* A number alone goes to that event; the name of an action may be followed by a count. */
 static bool run_action(struct tui_app *app, const char *name, const char *words)
 {
@@ -313,29 +466,11 @@ static bool run_action(struct tui_app *app, const char *name, const char *words)
     return true;
 }
 
-static void unknown(struct tui_app *app, const char *name)
-{
-    const char *best = NULL;
-    unsigned least = vs_word_distance_limit(name) + 1;
-
-    for (size_t i = 0; name_at(i); i++) {
-        unsigned distance = vs_word_distance(name, name_at(i));
-
-        if (*name_at(i) && distance < least) {
-            least = distance;
-            best = name_at(i);
-        }
-    }
-    if (best)
-        tui_app_fail(app, "there is no command `%s`; did you mean `%s`?", name, best);
-    else
-        tui_app_fail(app, "there is no command `%s`; <tab> lists them", name);
-}
-
 void tui_command_run(struct tui_app *app, const char *line)
 {
     struct vs_text copy = {NULL, 0, 0};
     const char *words;
+    const char *found;
     char *name;
 
     while (*line == ' ')
@@ -352,16 +487,16 @@ void tui_command_run(struct tui_app *app, const char *line)
         do_goto(app, line);
         goto out;
     }
+    found = *name ? name_find(app, name) : NULL;
+    if (!found)
+        goto out;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(COMMANDS[i].info.name, name) == 0) {
+        if (strcmp(COMMANDS[i].info.name, found) == 0) {
             COMMANDS[i].run(app, words);
             goto out;
         }
     }
-    if (strcmp(name, "q") == 0)
-        app->wish = TUI_WISH_QUIT;
-    else if (*name && !run_action(app, name, words))
-        unknown(app, name);
+    (void)run_action(app, found, words);
 out:
     vs_free(name);
     vs_text_release(&copy);

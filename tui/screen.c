@@ -475,8 +475,9 @@ void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
 
     tui_surface_clear(surface);
     if (app->layout.is_too_small) {
-        tui_textf(&c, 0, 0, tui_style(TUI_PLAIN), "too small: %dx%d, need %dx%d", app->w, app->h,
-                  TUI_MIN_W, TUI_MIN_H);
+        /* two rows, as it may be narrow */
+        tui_textf(&c, 0, 0, tui_style(TUI_PLAIN), "too small: %dx%d", app->w, app->h);
+        tui_textf(&c, 0, 1, tui_style(TUI_PLAIN), "needed: %dx%d", TUI_MIN_W, TUI_MIN_H);
         return;
     }
     c = tui_canvas_of(surface, app->layout.header);

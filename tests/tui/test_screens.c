@@ -60,7 +60,7 @@ static const struct screen {
     {"help", 80, 24, TUI_THEME_MONO, false, "?"},
     {"prompt", 80, 24, TUI_THEME_MONO, false, ":set che<tab>"},
     {"prefix", 80, 24, TUI_THEME_MONO, false, "g"},
-    {"message", 80, 24, TUI_THEME_MONO, false, ":brea total > 1M<enter>"},
+    {"message", 80, 24, TUI_THEME_MONO, false, ":braek total > 1M<enter>"},
     {"too-small", 39, 9, TUI_THEME_MONO, false, ""},
 };
 #define SCREEN_COUNT (sizeof(SCREENS) / sizeof(SCREENS[0]))

@@ -243,7 +243,7 @@ static void a_resize_is_followed(void **state)
     from = tty.out.len;
     ioctl(tty.master, TIOCSWINSZ, &small);
     kill(tty.pid, SIGWINCH);
-    tty_wait(&tty, from, "too small");
+    tty_wait(&tty, from, "needed: ");
     from = tty.out.len;
     ioctl(tty.master, TIOCSWINSZ, &large);
     kill(tty.pid, SIGWINCH);

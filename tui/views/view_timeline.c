@@ -315,8 +315,13 @@ static void draw_marks(const struct timeline *t, const struct tui_app *app, stru
         const struct rpl_mark *mark = rpl_marks_at(app->marks, i);
         int x = column_of(t->columns, t->count, mark->seq);
 
+        /* where the cursor stands its mark is reversed */
         if (x >= 0)
-            tui_text_cut(c, AXIS_W + x, y, 1, tui_style(TUI_KEY_NAME), mark->key);
+            tui_text_cut(c, AXIS_W + x, y, 1,
+                         x == column_of(t->columns, t->count, app->at)
+                             ? tui_style_marked(TUI_CURSOR, TUI_REVERSE)
+                             : tui_style(TUI_KEY_NAME),
+                         mark->key);
     }
 }
 
