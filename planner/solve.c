@@ -257,7 +257,7 @@ static float keep_at(const struct pln_table *t, uint32_t i, uint32_t k, int64_t 
         rest += next.add;
     }
     *need = larger(floor, rest);
-    return slot >= slot_of(floor) ? cost : INFINITY;
+    return slot >= slot_of((double)floor) ? cost : INFINITY;
 }
 
 /*
