@@ -55,6 +55,9 @@ static const struct cli_option OPTIONS[] = {
     {"async", 0, "early|late", false,
      "when work of the simulated GPU is complete: early: at once, late: when the host has waited "
      "for it (default early)"},
+    {"values", 0, "zeros|uniform", false,
+     "values of the simulated GPU: zeros (default); uniform: integers are computed, and what "
+     "floats choose (experts, indices, masks) is chosen in turn"},
     {"world", 0, "N", false,
      "run the program as one rank of N, alone: the others are simulated (--gpus: how many of "
      "them share a machine, default 8); of a net: the toggle"},
@@ -164,7 +167,7 @@ static enum vs_status device_choose(const char *device, struct plan *plan, struc
 static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                                 struct vs_error *err)
 {
-    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "rank"};
+    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "values", "rank"};
     const char *device = cli_args_value(args, "device");
     const char *capacity = cli_args_value(args, "capacity");
     const char *seed = cli_args_value(args, "seed");

@@ -92,6 +92,8 @@ enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text 
     if (!st)
         st = choice_add(args, "async", (const char *const[]){"early", "late"}, &choices, err);
     if (!st)
+        st = choice_add(args, "values", (const char *const[]){"zeros", "uniform"}, &choices, err);
+    if (!st)
         st = cli_args_count(args, "gpus", 0, GPUS_MAX, &count, err);
     if (!st)
         st = rank_fill(args, count, rank, err);
@@ -154,6 +156,7 @@ static const struct fact FACTS[] = {
     {"unknown",
      "unknown to the simulated GPU: ", "; from there on memory may differ from that of a real GPU"},
     {"refused", "no GPU was simulated: ", ""},
+    {"zeros", "values of the simulated GPU are zeros, for what --values needs is not there: ", ""},
     {"key", "this key of the store would have a value of another rank: ",
      "; it is unknown, and from there on memory may differ"},
 };

@@ -66,7 +66,9 @@ void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out)
     rpl_simulated_of(trace, &gpu);
     if (!gpu.name)
         return;
-    vs_text_addf(out, "simulated GPU: %s; sizes are PyTorch's, values are zeros\n", gpu.name);
+    vs_text_addf(out, "simulated GPU: %s; sizes are PyTorch's, %s\n", gpu.name,
+                 strstr(gpu.name, "--values uniform") ? "integers are computed, floats are not"
+                                                      : "values are zeros");
     if (!gpu.reads)
         vs_text_add(out, "host reads of device values: none\n");
     else

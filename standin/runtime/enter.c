@@ -287,6 +287,11 @@ void sti_count_reads(uint64_t *count, uint64_t *bytes)
     *bytes = reads.bytes;
 }
 
+void sti_expect(const void *bytes, size_t len)
+{
+    sti_values_expect(bytes, len);
+}
+
 uint64_t sti_count_kind(size_t index, char *name, size_t size)
 {
     struct sti_read_kind kind = {.count = 0};

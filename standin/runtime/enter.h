@@ -85,6 +85,12 @@ STI_EXPORT void sti_count_reads(uint64_t *count, uint64_t *bytes);
 /* The same of one kind, the first being 0: returns how often, and its name, cut to `size`; 0: there are fewer kinds. */
 STI_EXPORT uint64_t sti_count_kind(size_t index, char *name, size_t size);
 
+/*
+ * The next read of values by this thread gets these bytes, cut or followed by zeros, for it is known what a GPU would
+ * give; len 0: not any more.
+ */
+STI_EXPORT void sti_expect(const void *bytes, size_t len);
+
 /* The simulated function of this name, or NULL; for tests. */
 STI_EXPORT void *sti_function_named(const char *name);
 

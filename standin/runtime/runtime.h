@@ -164,6 +164,8 @@ void sti_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitc
 void sti_values_share(int ranks);
 /* A kernel was launched. */
 void sti_values_age(void);
+/* The next read of values by this thread gets these bytes, cut or followed by zeros; len 0: not any more. */
+void sti_values_expect(const void *bytes, size_t len);
 /* What is kept at a device address, copied to `out`; false: nothing. */
 bool sti_values_get(const void *address, void *out, size_t bytes);
 void sti_values_put(const void *address, const void *bytes, size_t len);

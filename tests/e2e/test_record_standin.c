@@ -257,6 +257,8 @@ static void unknown_gpus_and_illegal_counts_are_refused(void **state)
     check(program_run("record", "--gpu", "gtx", "--", "true", NULL), 2, "",
           "--gpu cannot be `gtx`; legal: auto, none, v100-16");
     check(program_run("record", "--gpus", "65", "--", "true", NULL), 2, "", "--gpus");
+    check(program_run("record", "--values", "ones", "--", "true", NULL), 2, "",
+          "--values cannot be `ones`; legal: zeros, uniform");
     check(program_run("record", "--async", "soon", "--", "true", NULL), 2, "",
           "--async cannot be `soon`; legal: early, late");
     check(program_run("record", "--gpu", "t4", "sample_nets/lenet.py", NULL), 2, "",

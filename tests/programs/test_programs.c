@@ -96,15 +96,33 @@ static void each_host_read_of_a_device_value_is_counted(void **state)
     program_release(&p);
 }
 
-static void late_record(const char *script)
+/* With one more option and its value. */
+static struct program record_with(const char *option, const char *value, const char *script)
 {
     struct program p =
-        program_run("record", "--gpu", CORPUS_GPU, "--async", "late", "-f", "-o",
+        program_run("record", "--gpu", CORPUS_GPU, option, value, "-f", "-o",
                     program_path("trace.db"), "--", corpus_python(NULL), script, NULL);
 
     if (p.status != 0)
         fail_msg("%s: status %d: %s%s", script, p.status, p.out, p.err);
+    return p;
+}
+
+/* A plain loop has the same events with an option as without. */
+static void unchanged_check(const char *option, const char *value)
+{
+    struct program p = corpus_record("plain_loop", 0, CORPUS_GPU);
+    struct program diff;
+
     program_release(&p);
+    assert_int_equal(rename(program_path("trace.db"), program_path("first.db")), 0);
+    p = record_with(option, value, "tests/programs/plain_loop.py");
+    program_release(&p);
+    diff = program_run("diff", "--by", "tensor", program_path("first.db"), program_path("trace.db"),
+                       NULL);
+    if (diff.status != 0)
+        fail_msg("status %d: %s%s", diff.status, diff.out, diff.err);
+    program_release(&diff);
 }
 
 /* A batch's memory is used again when a stream has done with it: the same bytes are allocated, more are reserved. */
@@ -117,7 +135,8 @@ static void late_streams_reserve_more_for_a_batch_that_is_prefetched(void **stat
     (void)state;
     corpus_peaks_check(&p, program_path("trace.db"), 0);
     program_release(&p);
-    late_record("tests/programs/prefetch.py");
+    p = record_with("--async", "late", "tests/programs/prefetch.py");
+    program_release(&p);
     late = corpus_report(program_path("trace.db"));
     assert_int_equal(json_int(late, "$.peak.allocated"), json_int(early, "$.peak.allocated"));
     if (json_int(late, "$.peak.reserved") < json_int(early, "$.peak.reserved") + (8 << 22))
@@ -129,18 +148,34 @@ static void late_streams_reserve_more_for_a_batch_that_is_prefetched(void **stat
 
 static void late_streams_do_not_change_a_plain_loop(void **state)
 {
-    struct program p = corpus_record("plain_loop", 0, CORPUS_GPU);
-    struct program diff;
+    (void)state;
+    unchanged_check("--async", "late");
+}
+
+/* The program asserts what it reads. */
+static void with_uniform_values_integers_are_true_and_choices_are_even(void **state)
+{
+    struct program p;
+    char *json;
+    char *first;
 
     (void)state;
+    (void)corpus_python(NULL);
+    p = record_with("--values", "uniform", "tests/programs/uniform.py");
+    json = corpus_report(program_path("trace.db"));
+    first = json_text(json, "$.played.first_read");
+    corpus_peaks_check(&p, program_path("trace.db"), 0);
+    if (!first || !strstr(first, "tests/programs/uniform.py:7 <module>"))
+        fail_msg("the first read is at %s", first ? first : "an unknown place");
+    free(first);
+    free(json);
     program_release(&p);
-    assert_int_equal(rename(program_path("trace.db"), program_path("first.db")), 0);
-    late_record("tests/programs/plain_loop.py");
-    diff = program_run("diff", "--by", "tensor", program_path("first.db"), program_path("trace.db"),
-                       NULL);
-    if (diff.status != 0)
-        fail_msg("status %d: %s%s", diff.status, diff.out, diff.err);
-    program_release(&diff);
+}
+
+static void uniform_values_do_not_change_a_plain_loop(void **state)
+{
+    (void)state;
+    unchanged_check("--values", "uniform");
 }
 
 /* Triton lies beside PyTorch, and compiles a module with the C compiler. */
@@ -231,6 +266,8 @@ int main(void)
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
         cmocka_unit_test(late_streams_reserve_more_for_a_batch_that_is_prefetched),
         cmocka_unit_test(late_streams_do_not_change_a_plain_loop),
+        cmocka_unit_test(with_uniform_values_integers_are_true_and_choices_are_even),
+        cmocka_unit_test(uniform_values_do_not_change_a_plain_loop),
         cmocka_unit_test(a_compiled_network_has_its_known_peaks),
         cmocka_unit_test(what_a_counter_of_tensors_prints_is_in_the_trace),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),

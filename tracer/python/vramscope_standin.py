@@ -63,6 +63,7 @@ class StandIn:
         self.settings = settings
         self.library = library
         self.what = what
+        self.values = None
         self.first_reads = {}  # by kind, in the order in which they came
         self.callback = None
 
@@ -103,6 +104,11 @@ class StandIn:
                 major * (10000 if major >= 9 else 1000) + minor * 100 + patch, 0)
         except Exception:
             pass
+        if self.settings.get("values") == "uniform":
+            try:
+                self.values = module_of(self.folder, "vramscope_values").Values(torch, self.library)
+            except Exception as e:
+                self.note("zeros", "%s: %s" % (type(e).__name__, e))
         try:
             module_of(self.folder, "vramscope_ranks").attach(self, torch, self.settings)
         except Exception as e:
@@ -164,6 +170,9 @@ class StandIn:
         inner = None
         while frame is not None:
             name = frame.f_code.co_filename
+            if name.startswith(self.folder):  # this file, or one beside it
+                frame = frame.f_back
+                continue
             if inner is None and os.sep + "torch" + os.sep not in name:
                 inner = frame
             if not any(part in name for part in ("site-packages", "dist-packages", "<frozen", "/lib/python")):
@@ -173,6 +182,22 @@ class StandIn:
         if inner is None:
             return None
         return "%s:%d %s" % (inner.f_code.co_filename, inner.f_lineno, inner.f_code.co_name)
+
+    def frames_drop(self, snapshot):
+        """Stacks of a snapshot without the functions that compute values: an operator is called by the program."""
+        if self.values is None:
+            return
+        blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
+        for event in [event for trace in snapshot["device_traces"] for event in trace] + blocks:
+            kept = []
+            for frame in event.get("frames") or ():
+                if not frame["filename"].startswith(self.folder):
+                    kept.append(frame)
+                    continue
+                while kept and kept[-1]["filename"].endswith("torch/_ops.py"):  # it was called by this one
+                    kept.pop()
+            if event.get("frames"):
+                event["frames"] = kept
 
     def reads(self):
         """How often the host read values of the device so far, and how many bytes."""
@@ -210,6 +235,8 @@ def library_open(path):
     library.sti_stub_folder.restype = None
     library.sti_set_versions.argtypes = [ctypes.c_int, ctypes.c_int]
     library.sti_watch_reads.argtypes = [ctypes.c_void_p]
+    library.sti_expect.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.sti_expect.restype = None
     library.sti_count_kind.argtypes = [ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     library.sti_count_kind.restype = ctypes.c_uint64
     library.sti_watch_reads.restype = None
@@ -246,8 +273,9 @@ def play(folder, torch_file):
     how = library.sti_enter(ctypes.byref(request), text, TEXT_BYTES)
     said = os.fsdecode(text.value)
     if how == PLAYED:
-        if settings.get("async", "early") != "early":
-            said += ", --async %s" % settings["async"]
+        for name, default in ("async", "early"), ("values", "zeros"):
+            if settings.get(name, default) != default:
+                said += ", --%s %s" % (name, settings[name])
         stand_in = StandIn(folder, settings, library, said)
         stand_in.watch_libraries()
         stand_in.watch_processes()

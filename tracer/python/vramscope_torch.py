@@ -186,6 +186,8 @@ class History:
         part = self.path + ".part"
         try:
             snapshot = self.torch.cuda.memory._snapshot()
+            if self.stand_in:
+                self.stand_in.frames_drop(snapshot)
             if snapshot["segments"] and not any(snapshot["device_traces"]):
                 self.say("error", "the program turned PyTorch's memory history off: the trace "
                                   "has what was there at the end, not how it came about")

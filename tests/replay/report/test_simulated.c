@@ -55,6 +55,9 @@ static void the_gpu_and_the_first_read_are_named(void **state)
     check("A100", "3 12", "train.py:5 main",
           "host reads of device values: 3 (12 B), first at train.py:5 main;",
           "\"first_read\": \"train.py:5 main\"");
+    check("A100", "1 4", NULL, "sizes are PyTorch's, values are zeros\n", "\"host_reads\": 1");
+    check("A100, --values uniform", "1 4", NULL, "integers are computed, floats are not\n",
+          "\"gpu\": \"A100, --values uniform\"");
     check("A100", "1 4", NULL, "host reads of device values: 1 (4 B);", "\"host_read_bytes\": 4");
 }
 

@@ -44,6 +44,7 @@ const struct played *played_open(void)
     symbol(library, "sti_stub_folder", &played.stub_folder);
     symbol(library, "sti_set_versions", &played.set_versions);
     symbol(library, "sti_watch_reads", &played.watch_reads);
+    symbol(library, "sti_expect", &played.expect);
     symbol(library, "sti_count_kind", &played.count_kind);
     symbol(library, "sti_count_reads", &played.count_reads);
     symbol(library, "sti_next_split", &played.next_split);

@@ -18,6 +18,7 @@ struct played {
     void (*stub_folder)(char *out, size_t size);
     void (*set_versions)(int cudnn, int nccl);
     void (*watch_reads)(void (*on_read)(uint64_t bytes, const char *kind));
+    void (*expect)(const void *bytes, size_t len);
     uint64_t (*count_kind)(size_t index, char *name, size_t size);
     void (*count_reads)(uint64_t *count, uint64_t *bytes);
     void (*next_split)(int size);

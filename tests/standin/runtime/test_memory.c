@@ -247,6 +247,30 @@ static void a_read_is_counted_for_the_operator_that_called_for_it(void **state)
     dlclose(torch);
 }
 
+static void the_next_read_gets_what_is_expected_and_the_one_after_zeros(void **state)
+{
+    const int64_t value = 0x100000007;
+    void *memory = take(64);
+    int32_t narrow = -1;
+    int64_t wide[2] = {-1, -1};
+    copy_fn *copy = PLAYED(copy_fn *, "cudaMemcpy");
+
+    (void)state;
+    played_open()->expect(&value, sizeof(value));
+    assert_int_equal(copy(&narrow, memory, sizeof(narrow), 2), 0);
+    assert_int_equal(narrow, 7);
+    assert_int_equal(copy(&narrow, memory, sizeof(narrow), 2), 0);
+    assert_int_equal(narrow, 0);
+    played_open()->expect(&value, sizeof(value));
+    assert_int_equal(copy(wide, memory, sizeof(wide), 2), 0);
+    assert_true(wide[0] == value && wide[1] == 0);
+    played_open()->expect(&value, sizeof(value));
+    played_open()->expect(NULL, 0);
+    assert_int_equal(copy(wide, memory, sizeof(wide), 2), 0);
+    assert_int_equal(wide[0], 0);
+    give(memory);
+}
+
 static void the_host_reads_zeros_and_each_read_is_counted(void **state)
 {
     const struct played *played = played_open();
@@ -336,6 +360,7 @@ int main(void)
         cmocka_unit_test(virtual_memory_is_used_while_it_is_held_or_mapped),
         cmocka_unit_test(a_memory_pool_reports_its_used_bytes),
         cmocka_unit_test(the_host_reads_zeros_and_each_read_is_counted),
+        cmocka_unit_test(the_next_read_gets_what_is_expected_and_the_one_after_zeros),
         cmocka_unit_test(a_read_is_counted_for_the_operator_that_called_for_it),
         cmocka_unit_test(copies_from_host_to_host_are_performed),
         cmocka_unit_test(collectives_receive_the_data_this_process_sends),
