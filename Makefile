@@ -382,7 +382,8 @@ doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
 
 # Every C, C++ and CUDA source that this machine can compile; tools/built-check.sh then names the ones that no rule
 # knew.
-everything-but-the-check: all tests doubles benches gpu-tests fuzzers cuda
+# A part of the wheel alone, which is linked with an older glibc.
+everything-but-the-check: all tests doubles benches gpu-tests fuzzers cuda $(B)/tools/wheel/old_math.o
 everything: everything-but-the-check ## build all that is in the tree: tests, benchmarks, fuzzers, the CUDA device
 	@sh tools/built-check.sh $(MAKE) $(B)
 
