@@ -321,7 +321,7 @@ def train(source, net, loss, optimizer, scaler, settings):
             else:
                 with settings["apex"].scale_loss(l) as scaled_loss:
                     scaled_loss.backward()
-                if drop_outputs:
+                if drop_outputs != "off":
                     del scaled_loss
             if not detach_loss:
                 epoch_loss += l
