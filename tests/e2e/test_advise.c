@@ -133,7 +133,7 @@ static void wrong_use_is_explained(void **state)
 
 /* ---- without --curve ---- */
 
-static void each_change_is_recorded_with_its_peak(void **state)
+static void recording_each_advised_change_gives_its_peak(void **state)
 {
     const char *trace = program_record("sample_nets/variables.py", "advise.db", NULL, NULL);
     struct program p = program_run("advise", trace, "--json", NULL);
@@ -171,7 +171,7 @@ static void each_change_is_recorded_with_its_peak(void **state)
     remove(again);
 }
 
-static void a_capacity_has_a_headline(void **state)
+static void advice_for_a_capacity_has_a_headline(void **state)
 {
     const char *trace = program_record("sample_nets/variables.py", "fit.db", NULL, NULL);
     struct program p = program_run("advise", trace, "--capacity", "104M", "--json", NULL);
@@ -197,8 +197,8 @@ int main(void)
         cmocka_unit_test_teardown(the_cheapest_placement_within_a_capacity_is_found, cleanup),
         cmocka_unit_test_teardown(the_curve_has_rows_for_off_and_auto, cleanup),
         cmocka_unit_test_teardown(wrong_use_is_explained, cleanup),
-        cmocka_unit_test_teardown(each_change_is_recorded_with_its_peak, cleanup),
-        cmocka_unit_test_teardown(a_capacity_has_a_headline, cleanup),
+        cmocka_unit_test_teardown(recording_each_advised_change_gives_its_peak, cleanup),
+        cmocka_unit_test_teardown(advice_for_a_capacity_has_a_headline, cleanup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

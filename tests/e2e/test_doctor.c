@@ -88,7 +88,7 @@ static int cleanup(void **state)
     return 0;
 }
 
-static void python_of_the_path_is_asked(void **state)
+static void doctor_examines_the_python_in_path(void **state)
 {
     char path[1024];
     char *kept = strdup(getenv("PATH"));
@@ -110,7 +110,7 @@ static void python_of_the_path_is_asked(void **state)
     free(kept);
 }
 
-static void a_build_for_the_cpu_alone_is_named(void **state)
+static void a_cpu_only_build_is_reported(void **state)
 {
     char lines[512];
     char *json;
@@ -134,7 +134,7 @@ static void a_build_for_the_cpu_alone_is_named(void **state)
     free(json);
 }
 
-static void no_python_and_no_answer_are_said(void **state)
+static void a_missing_or_failing_python_is_reported(void **state)
 {
     struct doc_python *found = calloc(1, sizeof(*found));
     char *json;
@@ -159,7 +159,7 @@ static void no_python_and_no_answer_are_said(void **state)
 }
 
 /* The text is for a person: a line each, all rows, nothing on stderr. */
-static void the_text_has_each_row(void **state)
+static void the_text_of_doctor_has_every_verdict(void **state)
 {
     struct program p = program_run("doctor", played_python(""), NULL);
 
@@ -174,7 +174,7 @@ static void the_text_has_each_row(void **state)
 }
 
 /* The script itself, under a real Python, with a package `torch` that would fail if it were imported. */
-static void a_package_is_found_and_not_imported(void **state)
+static void a_package_is_found_without_being_imported(void **state)
 {
     struct doc_python *found = calloc(1, sizeof(*found));
     char command[1024];
@@ -212,11 +212,11 @@ static void a_package_is_found_and_not_imported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(python_of_the_path_is_asked),
-        cmocka_unit_test(a_build_for_the_cpu_alone_is_named),
-        cmocka_unit_test(no_python_and_no_answer_are_said),
-        cmocka_unit_test(the_text_has_each_row),
-        cmocka_unit_test(a_package_is_found_and_not_imported),
+        cmocka_unit_test(doctor_examines_the_python_in_path),
+        cmocka_unit_test(a_cpu_only_build_is_reported),
+        cmocka_unit_test(a_missing_or_failing_python_is_reported),
+        cmocka_unit_test(the_text_of_doctor_has_every_verdict),
+        cmocka_unit_test(a_package_is_found_without_being_imported),
     };
 
     return cmocka_run_group_tests(tests, setup, cleanup);

@@ -160,7 +160,7 @@ static void several_gpus_are_simulated_on_request(void **state)
 #define SAY_RANK                                                                                   \
     "echo $RANK of $WORLD_SIZE, $LOCAL_RANK of $LOCAL_WORLD_SIZE at $MASTER_ADDR; exit 3"
 
-static void one_rank_of_many_has_the_environment_of_a_launcher(void **state)
+static void a_single_rank_gets_the_environment_of_a_launcher(void **state)
 {
     (void)state;
     check(
@@ -173,7 +173,7 @@ static void one_rank_of_many_has_the_environment_of_a_launcher(void **state)
           "0 of 2, 0 of 2 at 127.0.0.1\n", "never called CUDA");
 }
 
-static void ranks_that_cannot_be_are_refused(void **state)
+static void impossible_ranks_are_refused(void **state)
 {
     (void)state;
     check(program_run("record", "--world", "8", "--rank", "8", "--", "true", NULL), 2, "",
@@ -278,8 +278,8 @@ int main(void)
         cmocka_unit_test(a_simulated_gpu_is_announced_in_one_line),
         cmocka_unit_test(functions_without_a_simulation_are_named_at_the_end),
         cmocka_unit_test(several_gpus_are_simulated_on_request),
-        cmocka_unit_test(one_rank_of_many_has_the_environment_of_a_launcher),
-        cmocka_unit_test(ranks_that_cannot_be_are_refused),
+        cmocka_unit_test(a_single_rank_gets_the_environment_of_a_launcher),
+        cmocka_unit_test(impossible_ranks_are_refused),
         cmocka_unit_test(world_of_a_net_is_its_toggle),
         cmocka_unit_test(gpu_none_simulates_no_gpu),
         cmocka_unit_test(the_second_start_uses_the_cache_of_the_first),

@@ -35,7 +35,7 @@ WHOLE = ("gpt_tiny", "gpt_tiny_sdpa", "resnet_small", "unet_small", "vit_small",
 
 
 def enter(library):
-    """Play a GPU in this process, and import torch."""
+    """Simulate a GPU in this process, and import torch."""
     import importlib.util
 
     sys.path.insert(0, os.path.join(ROOT, "tracer", "python"))
@@ -48,7 +48,7 @@ def enter(library):
     os.environ.setdefault("TORCH_SYMBOLIZE_MODE", "dladdr")
     stand_in = vramscope_standin.play(folder, importlib.util.find_spec("torch").origin)
     if stand_in is None:
-        raise SystemExit("no GPU is played")
+        raise SystemExit("no GPU is simulated")
     import torch
     stand_in.loaded(torch)
 

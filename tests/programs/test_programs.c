@@ -188,7 +188,7 @@ static void a_compiled_network_has_its_known_peaks(void **state)
     program_check("compiled", CORPUS_GPU);
 }
 
-static void what_a_counter_of_tensors_prints_is_in_the_trace(void **state)
+static void counts_printed_by_a_tensor_counter_equal_the_trace(void **state)
 {
     struct program p = corpus_record("mem_track", 0, CORPUS_GPU);
     const char *line = p.out;
@@ -269,7 +269,7 @@ int main(void)
         cmocka_unit_test(with_uniform_values_integers_are_true_and_choices_are_even),
         cmocka_unit_test(uniform_values_do_not_change_a_plain_loop),
         cmocka_unit_test(a_compiled_network_has_its_known_peaks),
-        cmocka_unit_test(what_a_counter_of_tensors_prints_is_in_the_trace),
+        cmocka_unit_test(counts_printed_by_a_tensor_counter_equal_the_trace),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),
         ONE("lm_lstm"),
         ONE("unet3d"),

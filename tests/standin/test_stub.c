@@ -94,7 +94,7 @@ static int sections_of(const struct sti_stub *stub, uint32_t type)
 }
 
 /* Compilers link with stub libraries, and refuse a table of versions that is empty. */
-static void a_library_without_versions_has_no_tables_of_them(void **state)
+static void a_library_without_versions_has_no_version_tables(void **state)
 {
     static const struct sti_stub_symbol PLAIN[] = {{"f", NULL}};
     static const struct sti_stub_symbol VERSIONED[] = {{"f", "VERSION_1"}};
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test(a_function_of_a_stub_jumps_to_its_target),
         cmocka_unit_test(versions_of_a_function_are_distinguished),
         cmocka_unit_test(each_of_many_functions_is_found),
-        cmocka_unit_test(a_library_without_versions_has_no_tables_of_them),
+        cmocka_unit_test(a_library_without_versions_has_no_version_tables),
         cmocka_unit_test(a_library_without_functions_can_be_loaded),
         cmocka_unit_test(a_stub_is_loaded_in_place_of_the_library_of_its_name),
         cmocka_unit_test(the_elf_reader_reads_a_stub),

@@ -56,7 +56,7 @@ static void a_refused_first_toggle_leaves_the_recorded_run(void **state)
     tui_app_release(&app);
 }
 
-static void the_recorded_toggles_come_back_from_every_view(void **state)
+static void the_recorded_toggles_can_be_restored_from_every_view(void **state)
 {
     static const char *const VIEWS[] = {"gt", "gc", "gb", "gy", "gk", "gw", "gW",
                                         "gC", "go", "gm", "gs", "gB", "?"};
@@ -108,7 +108,7 @@ static void a_toggle_keeps_the_second_trace(void **state)
     tui_app_release(&app);
 }
 
-static void breakpoints_and_watches_are_there_in_the_next_session(void **state)
+static void breakpoints_and_watches_are_kept_for_the_next_session(void **state)
 {
     const char *path = session_trace("lenet", NULL);
     struct tui_app app;
@@ -179,9 +179,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_toggle_leaves_the_last_run_in_force),
         cmocka_unit_test(a_refused_first_toggle_leaves_the_recorded_run),
-        cmocka_unit_test(the_recorded_toggles_come_back_from_every_view),
+        cmocka_unit_test(the_recorded_toggles_can_be_restored_from_every_view),
         cmocka_unit_test(a_toggle_keeps_the_second_trace),
-        cmocka_unit_test(breakpoints_and_watches_are_there_in_the_next_session),
+        cmocka_unit_test(breakpoints_and_watches_are_kept_for_the_next_session),
         cmocka_unit_test(escape_never_quits),
         cmocka_unit_test(pasted_text_is_not_keys),
     };

@@ -29,7 +29,7 @@ static uint64_t bytes_of(const struct tui_app *app, uint64_t id)
     return 0;
 }
 
-static void a_block_is_chosen_and_asked_why_it_is_alive(void **state)
+static void a_block_can_be_chosen_and_its_holders_shown(void **state)
 {
     struct tui_app app;
     uint64_t first;
@@ -125,7 +125,7 @@ static void the_verdict_on_fragmentation_has_the_figures_of_the_segments(void **
     tui_app_release(&app);
 }
 
-static void a_request_is_compared_with_what_the_device_has(void **state)
+static void fit_compares_a_request_with_the_capacity(void **state)
 {
     struct tui_app app;
 
@@ -141,10 +141,10 @@ static void a_request_is_compared_with_what_the_device_has(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_is_chosen_and_asked_why_it_is_alive),
+        cmocka_unit_test(a_block_can_be_chosen_and_its_holders_shown),
         cmocka_unit_test(rows_are_sorted_by_address_size_and_free_bytes),
         cmocka_unit_test(the_verdict_on_fragmentation_has_the_figures_of_the_segments),
-        cmocka_unit_test(a_request_is_compared_with_what_the_device_has),
+        cmocka_unit_test(fit_compares_a_request_with_the_capacity),
     };
 
     return cmocka_run_group_tests_name("segments", tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void check_rank(const char *net, const struct wif_advise *all)
     }
 }
 
-static void each_advice_runs_at_the_promised_peak(void **state)
+static void each_advised_change_runs_at_its_promised_peak(void **state)
 {
     size_t changes = 0;
     size_t lines = 0;
@@ -188,7 +188,7 @@ static const struct wif_advice *find(const struct wif_advise *all, const char *l
     return NULL;
 }
 
-static void a_variable_that_nothing_reads_again_is_released(void **state)
+static void a_variable_that_is_not_read_again_is_released(void **state)
 {
     struct rpl_trace *base = net_trace("sample_nets/variables.py", NULL);
     struct wif_advise all;
@@ -261,7 +261,7 @@ static bool runs_in(struct rpl_trace *base, const struct vs_toggles *set, uint64
     return fits;
 }
 
-static void the_headline_fits_and_nothing_cheaper_does(void **state)
+static void the_headline_is_the_cheapest_change_that_fits(void **state)
 {
     struct rpl_trace *base = net_trace("sample_nets/resnet18.py", "batch=16 steps=2");
     const struct vs_toggles none = {{NULL}};
@@ -291,7 +291,7 @@ static void the_headline_fits_and_nothing_cheaper_does(void **state)
     rpl_trace_free(base);
 }
 
-static void what_fits_nowhere_has_no_headline(void **state)
+static void a_run_that_fits_with_no_change_has_no_headline(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/resnet_small.py", NULL);
     struct wif_advise all;
@@ -346,7 +346,7 @@ static const char UNREAD[] = "import torch\n"
                              "def batch(n):\n"
                              "    return torch.randn(n, 64), torch.randint(0, 10, (n,))\n";
 
-static void parameters_that_nothing_reads_are_named(void **state)
+static void unused_parameters_are_named(void **state)
 {
     struct rpl_trace *base = text_trace(UNREAD, "");
     struct wif_advise all;
@@ -363,7 +363,7 @@ static void parameters_that_nothing_reads_are_named(void **state)
     rpl_trace_free(base);
 }
 
-static void a_trace_without_a_net_says_what_cannot_be_run(void **state)
+static void advice_for_a_trace_without_a_net_names_what_cannot_be_run(void **state)
 {
     struct wif_advise all;
     struct make m;
@@ -386,7 +386,7 @@ static bool stop_at_third(void *user, size_t tried, const char *next)
     return tried < 3;
 }
 
-static void it_can_be_stopped(void **state)
+static void advising_can_be_stopped(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/resnet_small.py", NULL);
     const struct wif_advise_options options = {.next = stop_at_third};
@@ -402,16 +402,16 @@ static void it_can_be_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_advice_runs_at_the_promised_peak),
-        cmocka_unit_test(a_variable_that_nothing_reads_again_is_released),
+        cmocka_unit_test(each_advised_change_runs_at_its_promised_peak),
+        cmocka_unit_test(a_variable_that_is_not_read_again_is_released),
         cmocka_unit_test(an_evaluation_is_advised_to_record_no_gradients),
         cmocka_unit_test(settings_that_cost_memory_are_advised_against),
-        cmocka_unit_test(the_headline_fits_and_nothing_cheaper_does),
-        cmocka_unit_test(what_fits_nowhere_has_no_headline),
+        cmocka_unit_test(the_headline_is_the_cheapest_change_that_fits),
+        cmocka_unit_test(a_run_that_fits_with_no_change_has_no_headline),
         cmocka_unit_test(a_leak_names_its_owner_and_line),
-        cmocka_unit_test(parameters_that_nothing_reads_are_named),
-        cmocka_unit_test(a_trace_without_a_net_says_what_cannot_be_run),
-        cmocka_unit_test(it_can_be_stopped),
+        cmocka_unit_test(unused_parameters_are_named),
+        cmocka_unit_test(advice_for_a_trace_without_a_net_names_what_cannot_be_run),
+        cmocka_unit_test(advising_can_be_stopped),
     };
 
     return cmocka_run_group_tests_name("whatif/advise", tests, NULL, NULL);

@@ -25,7 +25,7 @@ static void check(const struct wif_edits *edits, const char *expected)
     vs_free(text);
 }
 
-static void lines_are_added_and_replaced(void **state)
+static void lines_of_a_net_can_be_added_and_replaced(void **state)
 {
     struct wif_edits edits = {NULL, 0, 0};
 
@@ -54,7 +54,7 @@ static void a_line_is_found_in_the_recorded_net(void **state)
     wif_edits_release(&edits);
 }
 
-static void equal_edits_are_merged_once(void **state)
+static void equal_edits_are_merged_into_one(void **state)
 {
     struct wif_edits a = {NULL, 0, 0};
     struct wif_edits b = {NULL, 0, 0};
@@ -98,7 +98,7 @@ static void a_changed_net_runs_with_the_recorded_toggles(void **state)
 }
 
 /* Which steps a GradScaler skipped is in the recording alone. */
-static void skipped_steps_are_those_of_the_recording(void **state)
+static void skipped_steps_equal_those_of_the_recording(void **state)
 {
     struct rpl_trace *base = rpl_trace_new();
     struct rpl_trace *edited = NULL;
@@ -126,11 +126,11 @@ static void skipped_steps_are_those_of_the_recording(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_added_and_replaced),
+        cmocka_unit_test(lines_of_a_net_can_be_added_and_replaced),
         cmocka_unit_test(a_line_is_found_in_the_recorded_net),
-        cmocka_unit_test(equal_edits_are_merged_once),
+        cmocka_unit_test(equal_edits_are_merged_into_one),
         cmocka_unit_test(a_changed_net_runs_with_the_recorded_toggles),
-        cmocka_unit_test(skipped_steps_are_those_of_the_recording),
+        cmocka_unit_test(skipped_steps_equal_those_of_the_recording),
     };
 
     return cmocka_run_group_tests_name("whatif/edit", tests, NULL, NULL);

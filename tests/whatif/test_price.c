@@ -34,7 +34,7 @@ static enum wif_price price(const char *recorded, const char *pairs, bool recomp
     return got;
 }
 
-static void the_most_expensive_toggle_decides(void **state)
+static void the_most_expensive_toggle_decides_the_price(void **state)
 {
     (void)state;
     assert_int_equal(price("train", "", false), WIF_PRICE_NONE);
@@ -46,13 +46,13 @@ static void the_most_expensive_toggle_decides(void **state)
     assert_int_equal(price("train", "grad=no_grad", false), WIF_PRICE_TRAINING);
 }
 
-static void a_value_that_was_recorded_costs_nothing(void **state)
+static void a_recorded_toggle_value_has_no_price(void **state)
 {
     (void)state;
     assert_int_equal(price("train", "optimizer=sgd amp=off", false), WIF_PRICE_NONE);
 }
 
-static void an_evaluation_records_no_gradients_for_nothing(void **state)
+static void no_grad_has_no_price_in_an_evaluation(void **state)
 {
     (void)state;
     assert_int_equal(price("eval", "grad=no_grad", false), WIF_PRICE_NONE);
@@ -72,7 +72,7 @@ static bool fits(void *user, uint64_t batch)
     return batch <= device->most;
 }
 
-static void the_largest_batch_is_that_of_trying_each(void **state)
+static void the_largest_batch_equals_a_linear_search(void **state)
 {
     (void)state;
     for (uint64_t most = 0; most < 70; most++)
@@ -89,7 +89,7 @@ static void the_largest_batch_is_that_of_trying_each(void **state)
             }
 }
 
-static void the_search_ends_at_the_most(void **state)
+static void the_batch_search_ends_at_its_maximum(void **state)
 {
     struct device device = {UINT64_MAX, 0};
     bool is_max = false;
@@ -102,11 +102,11 @@ static void the_search_ends_at_the_most(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_most_expensive_toggle_decides),
-        cmocka_unit_test(a_value_that_was_recorded_costs_nothing),
-        cmocka_unit_test(an_evaluation_records_no_gradients_for_nothing),
-        cmocka_unit_test(the_largest_batch_is_that_of_trying_each),
-        cmocka_unit_test(the_search_ends_at_the_most),
+        cmocka_unit_test(the_most_expensive_toggle_decides_the_price),
+        cmocka_unit_test(a_recorded_toggle_value_has_no_price),
+        cmocka_unit_test(no_grad_has_no_price_in_an_evaluation),
+        cmocka_unit_test(the_largest_batch_equals_a_linear_search),
+        cmocka_unit_test(the_batch_search_ends_at_its_maximum),
     };
 
     return cmocka_run_group_tests_name("whatif/price", tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void expect(const struct doc_findings *f, const char *command, bool works
                  works ? "yes" : "no", text ? text : "");
 }
 
-static void each_command_has_a_row(void **state)
+static void doctor_has_a_verdict_for_each_command(void **state)
 {
     struct doc_findings *f = laptop();
     struct doc_verdict row;
@@ -86,7 +86,7 @@ static void each_command_has_a_row(void **state)
     vs_free(f);
 }
 
-static void without_a_gpu_a_program_runs_over_a_played_one(void **state)
+static void without_a_gpu_a_program_runs_over_a_simulated_one(void **state)
 {
     struct doc_findings *f = laptop();
 
@@ -120,7 +120,7 @@ static void with_a_driver_a_program_runs_on_the_gpu(void **state)
     vs_free(f);
 }
 
-static void what_python_lacks_is_said_with_what_to_install(void **state)
+static void what_python_lacks_is_reported_with_what_to_install(void **state)
 {
     static const struct {
         size_t at;
@@ -150,7 +150,7 @@ static void what_python_lacks_is_said_with_what_to_install(void **state)
     }
 }
 
-static void what_the_machine_lacks_is_said(void **state)
+static void what_the_machine_lacks_is_reported(void **state)
 {
     struct doc_findings *f = laptop();
 
@@ -170,7 +170,7 @@ static void what_the_machine_lacks_is_said(void **state)
     vs_free(f);
 }
 
-static void what_the_terminal_lacks_is_said(void **state)
+static void what_the_terminal_lacks_is_reported(void **state)
 {
     struct doc_findings *f = laptop();
 
@@ -189,12 +189,12 @@ static void what_the_terminal_lacks_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_command_has_a_row),
-        cmocka_unit_test(without_a_gpu_a_program_runs_over_a_played_one),
+        cmocka_unit_test(doctor_has_a_verdict_for_each_command),
+        cmocka_unit_test(without_a_gpu_a_program_runs_over_a_simulated_one),
         cmocka_unit_test(with_a_driver_a_program_runs_on_the_gpu),
-        cmocka_unit_test(what_python_lacks_is_said_with_what_to_install),
-        cmocka_unit_test(what_the_machine_lacks_is_said),
-        cmocka_unit_test(what_the_terminal_lacks_is_said),
+        cmocka_unit_test(what_python_lacks_is_reported_with_what_to_install),
+        cmocka_unit_test(what_the_machine_lacks_is_reported),
+        cmocka_unit_test(what_the_terminal_lacks_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

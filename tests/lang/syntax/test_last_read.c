@@ -67,41 +67,41 @@ static void refused(const char *function, const char *name, uint32_t bound)
     assert_false(find(function, name, bound, false, &got));
 }
 
-static void a_statement_of_the_same_block_is_found(void **state)
+static void the_last_read_in_the_same_block_is_found(void **state)
 {
     (void)state;
     check("a", 10, false, 13, 9);
     check("z", 18, false, 19, 9);
 }
 
-static void an_argument_is_bound_where_the_function_begins(void **state)
+static void an_argument_is_bound_at_the_start_of_the_function(void **state)
 {
     (void)state;
     check("x", 40, false, 3, 9);
 }
 
-static void a_loop_that_does_not_bind_it_counts_as_a_whole(void **state)
+static void a_read_inside_a_loop_extends_to_the_end_of_the_loop(void **state)
 {
     (void)state;
     check("b", 4, false, 9, 9);
     check("c", 6, false, 7, 13);
 }
 
-static void a_branch_is_left_only_where_it_is_asked(void **state)
+static void a_variable_is_released_inside_a_branch_only_on_request(void **state)
 {
     (void)state;
     check("d", 7, false, 9, 17);
     check("d", 7, true, 9, 13);
 }
 
-static void what_is_never_read_ends_where_it_is_bound(void **state)
+static void a_variable_never_read_ends_at_its_binding(void **state)
 {
     (void)state;
     check("e", 9, false, 9, 17);
     check("u", 19, false, 19, 9);
 }
 
-static void a_place_that_does_not_exist_is_refused(void **state)
+static void a_variable_that_cannot_be_released_there_is_refused(void **state)
 {
     (void)state;
     refused("Net.forward", "a", 3);  /* the last read binds it again */
@@ -113,7 +113,7 @@ static void a_place_that_does_not_exist_is_refused(void **state)
     refused("Net.backward", "a", 3);
 }
 
-static void a_line_of_two_statements_has_no_place_between(void **state)
+static void the_column_distinguishes_statements_on_one_line(void **state)
 {
     struct lang_last_read got = {0, 0, 0};
 
@@ -127,13 +127,13 @@ static void a_line_of_two_statements_has_no_place_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_statement_of_the_same_block_is_found),
-        cmocka_unit_test(an_argument_is_bound_where_the_function_begins),
-        cmocka_unit_test(a_loop_that_does_not_bind_it_counts_as_a_whole),
-        cmocka_unit_test(a_branch_is_left_only_where_it_is_asked),
-        cmocka_unit_test(what_is_never_read_ends_where_it_is_bound),
-        cmocka_unit_test(a_place_that_does_not_exist_is_refused),
-        cmocka_unit_test(a_line_of_two_statements_has_no_place_between),
+        cmocka_unit_test(the_last_read_in_the_same_block_is_found),
+        cmocka_unit_test(an_argument_is_bound_at_the_start_of_the_function),
+        cmocka_unit_test(a_read_inside_a_loop_extends_to_the_end_of_the_loop),
+        cmocka_unit_test(a_variable_is_released_inside_a_branch_only_on_request),
+        cmocka_unit_test(a_variable_never_read_ends_at_its_binding),
+        cmocka_unit_test(a_variable_that_cannot_be_released_there_is_refused),
+        cmocka_unit_test(the_column_distinguishes_statements_on_one_line),
     };
 
     return cmocka_run_group_tests_name("lang/syntax/last_read", tests, NULL, NULL);

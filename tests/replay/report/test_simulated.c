@@ -61,7 +61,7 @@ static void the_gpu_and_the_first_read_are_named(void **state)
     check("A100", "1 4", NULL, "host reads of device values: 1 (4 B);", "\"host_read_bytes\": 4");
 }
 
-static void each_operator_that_read_values_is_named_with_its_first_line(void **state)
+static void each_operator_that_reads_values_is_named_with_its_first_line(void **state)
 {
     struct vs_text text = {NULL, 0, 0};
     struct vs_text out = {NULL, 0, 0};
@@ -112,7 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_gpu_and_the_first_read_are_named),
-        cmocka_unit_test(each_operator_that_read_values_is_named_with_its_first_line),
+        cmocka_unit_test(each_operator_that_reads_values_is_named_with_its_first_line),
         cmocka_unit_test(a_run_without_host_reads_reports_none),
         cmocka_unit_test(a_trace_of_a_real_gpu_has_no_note_on_simulation),
     };

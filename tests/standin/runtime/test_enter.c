@@ -82,7 +82,7 @@ static void simulated_libraries_are_recognized_by_name(void **state)
     assert_non_null(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
 }
 
-static void the_stub_libraries_lie_in_a_folder_for_compilers(void **state)
+static void the_stub_libraries_are_in_a_folder_for_compilers(void **state)
 {
     char path[700];
     size_t len;
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_function_without_a_simulation_fails_and_is_named_once),
         cmocka_unit_test(simulated_libraries_are_recognized_by_name),
         cmocka_unit_test(further_symbols_of_an_extension_are_resolved),
-        cmocka_unit_test(the_stub_libraries_lie_in_a_folder_for_compilers),
+        cmocka_unit_test(the_stub_libraries_are_in_a_folder_for_compilers),
         cmocka_unit_test(a_machine_without_pytorch_s_libraries_is_refused),
     };
 

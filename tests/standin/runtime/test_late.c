@@ -109,7 +109,7 @@ static void a_stream_that_waited_for_another_completes_it(void **state)
     assert_int_equal(PLAYED(handle_fn *, "cudaStreamQuery")(consumer), 0);
 }
 
-static void a_thousand_kernels_later_an_event_is_complete(void **state)
+static void an_event_completes_after_a_thousand_kernels(void **state)
 {
     void *stream = made("cudaStreamCreate");
     void *event = made("cudaEventCreate");
@@ -122,7 +122,7 @@ static void a_thousand_kernels_later_an_event_is_complete(void **state)
     assert_int_equal(query(event), 0);
 }
 
-static void a_program_that_polls_without_end_sees_the_event_complete(void **state)
+static void an_event_completes_after_many_polls(void **state)
 {
     void *stream = made("cudaStreamCreate");
     void *event = made("cudaEventCreate");
@@ -139,7 +139,7 @@ static void a_program_that_polls_without_end_sees_the_event_complete(void **stat
     assert_int_equal(polls, 99); /* the question before was the first one since the last kernel */
 }
 
-static void a_copy_that_blocks_and_a_free_complete_work(void **state)
+static void a_blocking_copy_and_a_free_complete_pending_work(void **state)
 {
     char bytes[16];
     void *stream = made("cudaStreamCreate");
@@ -160,7 +160,7 @@ static void a_copy_that_blocks_and_a_free_complete_work(void **state)
     assert_int_equal(query(event), 0);
 }
 
-static void time_between_events_is_known_when_both_are_complete(void **state)
+static void elapsed_time_is_known_when_both_events_are_complete(void **state)
 {
     void *first = made("cudaEventCreate");
     void *second = made("cudaEventCreate");
@@ -178,7 +178,7 @@ static void time_between_events_is_known_when_both_are_complete(void **state)
     assert_true(ms > 2.0f && ms < 2.01f);
 }
 
-static void a_destroyed_stream_leaves_no_event_behind(void **state)
+static void destroying_a_stream_completes_its_events(void **state)
 {
     void *stream = made("cudaStreamCreate");
     void *event = made("cudaEventCreate");
@@ -205,11 +205,11 @@ int main(void)
         cmocka_unit_test(an_event_is_complete_after_the_host_waited_for_it),
         cmocka_unit_test(waiting_for_a_later_event_completes_the_earlier_ones_of_its_stream),
         cmocka_unit_test(a_stream_that_waited_for_another_completes_it),
-        cmocka_unit_test(a_thousand_kernels_later_an_event_is_complete),
-        cmocka_unit_test(a_program_that_polls_without_end_sees_the_event_complete),
-        cmocka_unit_test(a_copy_that_blocks_and_a_free_complete_work),
-        cmocka_unit_test(time_between_events_is_known_when_both_are_complete),
-        cmocka_unit_test(a_destroyed_stream_leaves_no_event_behind),
+        cmocka_unit_test(an_event_completes_after_a_thousand_kernels),
+        cmocka_unit_test(an_event_completes_after_many_polls),
+        cmocka_unit_test(a_blocking_copy_and_a_free_complete_pending_work),
+        cmocka_unit_test(elapsed_time_is_known_when_both_events_are_complete),
+        cmocka_unit_test(destroying_a_stream_completes_its_events),
     };
 
     return cmocka_run_group_tests(tests, setup, shared_cleanup);

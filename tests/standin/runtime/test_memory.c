@@ -225,7 +225,7 @@ static uint64_t kind_count(const char *kind)
     return 0;
 }
 
-static void a_read_is_counted_for_the_operator_that_called_for_it(void **state)
+static void a_host_read_is_attributed_to_its_operator(void **state)
 {
     char path[640];
     void *torch;
@@ -361,7 +361,7 @@ int main(void)
         cmocka_unit_test(a_memory_pool_reports_its_used_bytes),
         cmocka_unit_test(the_host_reads_zeros_and_each_read_is_counted),
         cmocka_unit_test(the_next_read_gets_what_is_expected_and_the_one_after_zeros),
-        cmocka_unit_test(a_read_is_counted_for_the_operator_that_called_for_it),
+        cmocka_unit_test(a_host_read_is_attributed_to_its_operator),
         cmocka_unit_test(copies_from_host_to_host_are_performed),
         cmocka_unit_test(collectives_receive_the_data_this_process_sends),
     };

@@ -208,7 +208,7 @@ static void library_versions_are_those_that_were_set(void **state)
     assert_int_equal(value, 13020);
 }
 
-static void simulated_time_passes_by_work_alone(void **state)
+static void simulated_time_advances_only_with_work(void **state)
 {
     void *first = NULL;
     void *second = NULL;
@@ -290,7 +290,7 @@ int main(void)
         cmocka_unit_test(a_user_object_is_destroyed_with_its_last_graph_or_instance),
         cmocka_unit_test(the_weights_of_an_lstm_have_cudnns_layout),
         cmocka_unit_test(library_versions_are_those_that_were_set),
-        cmocka_unit_test(simulated_time_passes_by_work_alone),
+        cmocka_unit_test(simulated_time_advances_only_with_work),
         cmocka_unit_test(functions_of_the_driver_are_found_by_name),
         cmocka_unit_test(nvml_lists_the_simulated_devices),
     };

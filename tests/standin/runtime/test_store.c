@@ -114,7 +114,7 @@ static int setup(void **state)
     return status;
 }
 
-static void what_is_set_comes_back(void **state)
+static void stored_values_can_be_read_back(void **state)
 {
     (void)state;
     request(SET, "a");
@@ -137,7 +137,7 @@ static void what_is_set_comes_back(void **state)
     assert_int_equal(take_number(), 0);
 }
 
-static void numbers_add_up(void **state)
+static void add_accumulates_numbers(void **state)
 {
     (void)state;
     request(ADD, "count");
@@ -150,7 +150,7 @@ static void numbers_add_up(void **state)
     assert_string_equal(take_text(), "42");
 }
 
-static void nobody_waits_for_a_key_and_nobody_has_set_it(void **state)
+static void waiting_for_a_key_returns_at_once_although_it_is_not_set(void **state)
 {
     (void)state;
     request(WAIT, NULL);
@@ -164,7 +164,7 @@ static void nobody_waits_for_a_key_and_nobody_has_set_it(void **state)
     assert_int_equal(take_byte(), 1);
 }
 
-static void others_say_what_this_one_says(void **state)
+static void keys_of_other_ranks_return_the_values_of_this_rank(void **state)
 {
     (void)state;
     request(SET, "group/7/size");
@@ -182,7 +182,7 @@ static void others_say_what_this_one_says(void **state)
         assert_string_equal(take_text(), "own");
 }
 
-static void a_key_of_which_nothing_is_known_is_empty_and_reported(void **state)
+static void an_unknown_key_is_empty_and_reported(void **state)
 {
     (void)state;
     request(GET, "unheard");
@@ -192,7 +192,7 @@ static void a_key_of_which_nothing_is_known_is_empty_and_reported(void **state)
     assert_string_equal(take_text(), "");
 }
 
-static void the_id_of_a_communicator_has_its_length(void **state)
+static void the_id_of_a_communicator_has_the_length_of_nccl(void **state)
 {
     (void)state;
     request(GET, "/default_pg/0//cuda//0");
@@ -200,7 +200,7 @@ static void the_id_of_a_communicator_has_its_length(void **state)
     assert_null(strstr(played_log(), "default_pg"));
 }
 
-static void a_request_may_come_in_pieces_from_several_clients(void **state)
+static void requests_of_several_clients_may_arrive_in_parts(void **state)
 {
     const int first = server;
     const char half[] = {SET, 1, 0, 0, 0};
@@ -219,7 +219,7 @@ static void a_request_may_come_in_pieces_from_several_clients(void **state)
     assert_string_equal(take_text(), "ok");
 }
 
-static void a_client_that_speaks_otherwise_is_left(void **state)
+static void a_client_with_another_protocol_is_disconnected(void **state)
 {
     const int first = server;
     char byte;
@@ -242,14 +242,14 @@ static void a_client_that_speaks_otherwise_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_set_comes_back),
-        cmocka_unit_test(numbers_add_up),
-        cmocka_unit_test(nobody_waits_for_a_key_and_nobody_has_set_it),
-        cmocka_unit_test(others_say_what_this_one_says),
-        cmocka_unit_test(a_key_of_which_nothing_is_known_is_empty_and_reported),
-        cmocka_unit_test(the_id_of_a_communicator_has_its_length),
-        cmocka_unit_test(a_request_may_come_in_pieces_from_several_clients),
-        cmocka_unit_test(a_client_that_speaks_otherwise_is_left),
+        cmocka_unit_test(stored_values_can_be_read_back),
+        cmocka_unit_test(add_accumulates_numbers),
+        cmocka_unit_test(waiting_for_a_key_returns_at_once_although_it_is_not_set),
+        cmocka_unit_test(keys_of_other_ranks_return_the_values_of_this_rank),
+        cmocka_unit_test(an_unknown_key_is_empty_and_reported),
+        cmocka_unit_test(the_id_of_a_communicator_has_the_length_of_nccl),
+        cmocka_unit_test(requests_of_several_clients_may_arrive_in_parts),
+        cmocka_unit_test(a_client_with_another_protocol_is_disconnected),
     };
 
     return cmocka_run_group_tests(tests, setup, shared_cleanup);

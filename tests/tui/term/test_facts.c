@@ -25,7 +25,7 @@ static struct tui_term_facts of(const char *name)
     return facts;
 }
 
-static void a_terminal_is_known_by_its_name(void **state)
+static void the_capabilities_of_a_terminal_follow_from_its_name(void **state)
 {
     struct tui_term_facts facts = of("xterm");
 
@@ -39,7 +39,7 @@ static void a_terminal_is_known_by_its_name(void **state)
     assert_int_equal(facts.colours, 0);
 }
 
-static void an_unknown_one_is_not_the_same_as_none(void **state)
+static void an_unknown_terminal_differs_from_a_missing_one(void **state)
 {
     struct tui_term_facts facts = of("no-such-terminal");
 
@@ -51,7 +51,7 @@ static void an_unknown_one_is_not_the_same_as_none(void **state)
     assert_false(facts.is_known || facts.places);
 }
 
-static void the_locale_says_what_can_be_written(void **state)
+static void the_locale_decides_whether_utf8_is_written(void **state)
 {
     (void)state;
     setenv("LC_ALL", "C.UTF-8", 1);
@@ -65,9 +65,9 @@ static void the_locale_says_what_can_be_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_terminal_is_known_by_its_name),
-        cmocka_unit_test(an_unknown_one_is_not_the_same_as_none),
-        cmocka_unit_test(the_locale_says_what_can_be_written),
+        cmocka_unit_test(the_capabilities_of_a_terminal_follow_from_its_name),
+        cmocka_unit_test(an_unknown_terminal_differs_from_a_missing_one),
+        cmocka_unit_test(the_locale_decides_whether_utf8_is_written),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,7 +284,7 @@ template <int N> static void check_teams(int64_t n, unsigned blocks)
     }
 }
 
-static void teams_of_a_block_share_what_they_should_in_any_order(void **)
+static void shared_memory_of_a_block_works_in_any_order_of_threads(void **)
 {
     for (int i = 0; i < LENGTH_COUNT; i++) {
         check_teams<TEAM>(LENGTHS[i], i % 2 ? 3 : LINES);
@@ -292,7 +292,7 @@ static void teams_of_a_block_share_what_they_should_in_any_order(void **)
     }
 }
 
-static void each_element_has_one_thread(void **)
+static void each_element_is_processed_by_one_thread(void **)
 {
     static unsigned char seen[3000];
 
@@ -309,8 +309,8 @@ static void each_element_has_one_thread(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(teams_of_a_block_share_what_they_should_in_any_order),
-        cmocka_unit_test(each_element_has_one_thread),
+        cmocka_unit_test(shared_memory_of_a_block_works_in_any_order_of_threads),
+        cmocka_unit_test(each_element_is_processed_by_one_thread),
     };
 
     block.random = 20261122;
