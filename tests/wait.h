@@ -51,8 +51,8 @@ bool wait_some(struct wait *w);
 int wait_child(pid_t pid, const char *what, ...) VS_PRINTF(2, 3);
 
 /*
- * Around calls that block and cannot be asked (pthread_join, pclose, system): where wait_end does not follow within
- * the bound, the program says what it waited for and ends. They do not nest.
+ * Around calls that block and cannot be polled (pthread_join, pclose, system): if wait_end does not follow within the
+ * bound, the program reports what it waited for and ends. They do not nest.
  */
 void wait_begin(const char *what);
 void wait_end(void);

@@ -70,8 +70,8 @@ static void a_reused_block_is_zeroed_by_get_zeroed(void **state)
 }
 
 /*
- * What is still out when the pool goes, in whatever order others were put: a leak checker says what would not be given
- * back.
+ * Releasing the pool frees blocks that were never put back, in whatever order others were; a leak checker finds those
+ * that are not freed.
  */
 static void releasing_a_pool_frees_blocks_still_in_use(void **state)
 {

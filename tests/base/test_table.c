@@ -29,7 +29,7 @@ static uint64_t next(uint64_t *state)
     return *state >> 33;
 }
 
-/* A probe that stands at the item; false: it is not there. Every item it passes has this hash. */
+/* Moves a probe to the item; false: the table does not have it. Every item on the way has this hash. */
 static bool find(const struct vs_table *table, const struct naive *naive, uint64_t hash,
                  size_t item, struct vs_probe *probe)
 {

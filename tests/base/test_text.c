@@ -93,7 +93,7 @@ static void numbers_are_formatted_in_decimal(void **state)
     vs_text_release(&text);
 }
 
-/* Width 12: a line breaks before the word that would pass it; a word that is longer stands alone. */
+/* Width 12: a line ends before the word that would exceed it; a longer word has a line of its own. */
 static void text_is_wrapped_at_the_width(void **state)
 {
     static const char WORDS[] = "one two\nthree  extraordinarily four five";

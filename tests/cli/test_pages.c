@@ -90,7 +90,7 @@ static char *said(const char *command)
     return vs_text_take(&text);
 }
 
-/* `word` stands in `text`, not as a part of a longer one. */
+/* Does `text` contain `word`, not as part of a longer word? */
 static bool has_word(const char *text, const char *word)
 {
     size_t len = strlen(word);
@@ -101,7 +101,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Whatever the built program's --help shows as an option stands on the page as it is printed. */
+/* Every option that --help of the built program shows is in the formatted man page. */
 static void the_man_page_has_every_command_and_option_of_the_help(void **state)
 {
     char *page;

@@ -26,12 +26,12 @@ void program_cleanup(void);
 const char *program_file(const char *name, const char *text);
 
 /*
- * The world a program is run in; zero is the ordinary one.
+ * The environment in which a program is run; zero-initialised: the ordinary one.
  *
- * file_bytes   files may not grow beyond this, as on a disk that is full
- * memory_bytes all its memory may not be more than this; where it is built with a sanitizer this is not asked for
+ * file_bytes   limit on the size of files, as on a full disk
+ * memory_bytes limit on its memory; ignored if it is built with a sanitizer
  * stdout_path  where its results go instead of program.out
- * no_reader    its results go to a pipe that nobody reads
+ * no_reader    its stdout is a pipe whose other end is closed
  */
 struct program_world {
     uint64_t file_bytes;

@@ -121,7 +121,7 @@ static void every_op_has_the_time_of_its_kernel(void **state)
     program_release(&report);
 }
 
-/* Events are the same, whoever watches. */
+/* The events are the same with and without CUPTI. */
 static void recording_gpu_times_changes_no_event(void **state)
 {
     static const char EVENTS[] = "SELECT count(*) FROM event";

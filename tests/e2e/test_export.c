@@ -129,7 +129,7 @@ static void assert_same_peak(const char *trace, const char *again)
     free(b);
 }
 
-/* What is said of the device, too. */
+/* Also the properties of the device. */
 static void assert_same_figures(const char *trace, const char *again)
 {
     static const char *const PATHS[] = {

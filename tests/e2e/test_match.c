@@ -126,7 +126,7 @@ static void wrong_arguments_and_failures_have_different_exit_statuses(void **sta
     check(program_run("match", "nowhere.py", SNAPSHOT, NULL), 1, "", "nowhere.py: ");
 }
 
-/* A pickle that would run a command is refused before anything of it is looked at. */
+/* A pickle that would run a command is refused before any of its values is used. */
 static void a_snapshot_that_could_run_code_is_refused(void **state)
 {
     const char *path = program_file("evil.pickle", "\x80\x02"

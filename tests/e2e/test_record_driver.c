@@ -242,7 +242,7 @@ static void pytorchs_history_and_the_drivers_calls_are_both_recorded(void **stat
     program_release(&p);
 }
 
-/* Which of them is the first depends on how much each was asked for; a history is of one device, here of the first. */
+/* The first device is the one with the most requested bytes; a history belongs to one device, here to device 0. */
 static void each_history_is_paired_with_the_driver_trace_of_its_device(void **state)
 {
     static const char *const programs_text[] = {
@@ -268,7 +268,7 @@ static void each_history_is_paired_with_the_driver_trace_of_its_device(void **st
     }
 }
 
-/* The child comes to CUDA first and so has the first name while they run; afterwards the program itself has it. */
+/* The child initialises CUDA first, so it has the first name while both run; afterwards the program itself has it. */
 static void the_main_process_gets_the_unnumbered_trace_name(void **state)
 {
     (void)state;

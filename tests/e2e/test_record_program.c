@@ -89,8 +89,7 @@ static void a_program_that_cannot_be_run_gives_the_exit_status_of_a_shell(void *
 static void unsearchable_folders_of_path_are_skipped(void **state)
 {
     const char *out = program_path("searched.db");
-    const char *loop =
-        program_path("loop"); /* a link to itself: nobody can search it, not even root */
+    const char *loop = program_path("loop"); /* a link to itself, which even root cannot search */
     char *path;
     char folders[4096];
 
@@ -135,7 +134,7 @@ static void an_executable_that_is_not_a_net_is_recorded_as_a_program(void **stat
           "is a net, which takes no arguments");
 }
 
-/* Nothing is run that was not asked for. */
+/* Only the requested program is run. */
 static void a_python_program_that_is_no_net_gets_a_hint(void **state)
 {
     const char *train = program_file("train.py", "import argparse\nprint('ran')\n");

@@ -434,7 +434,7 @@ static void a_signal_to_the_recorder_reaches_the_program(void **state)
     }
 }
 
-/* The program goes on, and takes the folder away when it ends. */
+/* The program runs on, and removes the folder when it ends. */
 static void a_killed_recorder_leaves_no_temporary_files(void **state)
 {
     pid_t pid = start(BEGIN "import time\nparent = os.getppid()\n" READY
@@ -463,7 +463,7 @@ static void leftovers_of_a_killed_recorder_are_removed_by_the_next(void **state)
           "there is no trace", 0);
 }
 
-/* Stands for all of them: a set-up cannot skip a test. */
+/* Replaces all tests of this file: a cmocka set-up function cannot skip a test. */
 static void recording_python_needs_python_3_8(void **state)
 {
     (void)state;

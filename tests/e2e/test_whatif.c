@@ -174,7 +174,7 @@ static void a_what_if_without_changes_equals_the_recording(void **state)
     program_release(&asked);
 }
 
-/* What `whatif --each` writes to a terminal as its standard error, into `out`; its results are not looked at. */
+/* What `whatif --each` writes to a terminal as its standard error, into `out`; its results are ignored. */
 static void each_on_terminal(const char *trace, char *out, size_t size)
 {
     const char *program = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";

@@ -113,7 +113,7 @@ static void a_list_of_any_length_is_read_back(void **state)
     }
 }
 
-/* More than 256 words, so that both kinds of reference are needed; long and odd texts. */
+/* More than 256 words, so that both kinds of reference are needed; long texts, and texts with special characters. */
 static void repeated_texts_and_numbers_are_read_back(void **state)
 {
     static struct exp_memo words[400];

@@ -149,7 +149,7 @@ static void assert_stands_alone(const char *svg)
 
 /* ---- heights ---- */
 
-/* The first number at or after *p, which then stands behind it. */
+/* Reads the first number at or after *p, and moves *p behind it. */
 static uint64_t number_next(const char **p)
 {
     char *end;
@@ -174,8 +174,8 @@ static const char *path_of(const char *svg, const char *css)
 }
 
 /*
- * The upper edge of an area: "M0 y H x V y H x …", until it goes back. Raises `edge` to it in every column; how many
- * there are.
+ * The upper edge of an area: "M0 y H x V y H x …", up to where it turns back. Raises `edge` to it in every column.
+ * Returns the number of columns.
  */
 static size_t edge_read(const char *d, uint64_t *edge)
 {

@@ -14,7 +14,7 @@
 #include "engine/alloc/alloc.h"
 #include "engine/alloc/driver.h"
 
-/* What the engine takes a device to have where nobody says; where expandable segments begin depends on it. */
+/* The engine's default capacity of a device; the addresses of expandable segments depend on it. */
 #define DEVICE (UINT64_C(16) << 40)
 
 /* ---- counting ---- */
@@ -102,7 +102,7 @@ static void on_free(struct balance *b, const struct vs_event *event, uint64_t se
     assert_counters(b, seq);
 }
 
-/* Memory goes back to the driver here only when the net or a toggle says empty_cache(). */
+/* Memory is returned to the driver here only by empty_cache(), called by the net or by a toggle. */
 static void on_segment_gone(struct balance *b, const struct vs_event *event)
 {
     b->sums.reserved -= event->segment.bytes;

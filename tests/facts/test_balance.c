@@ -70,7 +70,7 @@ static void every_event_under_every_toggle_balances(void **state)
     }
 }
 
-/* Line of the net file where `text` stands. */
+/* The line of the net file that contains `text`. */
 static unsigned line_of(const struct facts_net *net, const char *text)
 {
     const char *found = strstr(net->text, text);

@@ -99,7 +99,7 @@ static uint64_t compare_repeated(const struct facts_net *net, const char *toggle
     if (wif_run(cuda.trace, NULL, again, &err))
         fail_msg("%s [%s]: %s", net->path, toggles, err.text);
     facts_same(net->path, again, "what-if", cuda.trace, "cuda");
-    /* a library's workspace that is never measured is said to be so by both runs */
+    /* both runs report a library workspace that is never measured */
     expect_same_meta(net->path, "unmeasured", again, cuda.trace);
     expect_same_meta(net->path, "workspaces", again, cuda.trace);
     count = facts_workspaces(cuda.trace);
@@ -279,9 +279,9 @@ static void unmeasured_workspaces_are_reported(void **state)
 }
 
 /*
- * Of 28 MiB small tensors have 2 MiB, and images of 4 MiB lie in a segment of 20 MiB, where forward's 10 MiB fit
- * beside them. Backward has three times as much (conv_bytes of cuda_twin.c): 3 * (3 + 7) * 1048576 elements, 3 * 5 *
- * 576 of the weight, 1000 + 100 + 40; half of it does not fit either.
+ * Of 28 MiB, small tensors take 2 MiB; images of 4 MiB are in a segment of 20 MiB, in which the 10 MiB workspace of
+ * forward fits, too. Backward needs three times as much (conv_bytes of cuda_twin.c): 3 * (3 + 7) * 1048576 elements,
+ * 3 * 5 * 576 of the weight, 1000 + 100 + 40; not even half of that fits.
  */
 #define SHORT_CAPACITY (UINT64_C(28) << 20)
 static const char SHORT_NET[] =
@@ -304,7 +304,7 @@ static const char SHORT_NET[] =
     "\n"
     "defaults = dict(batch=2)\n";
 
-/* Where the best way's memory is not to be had the next one is taken, and the run goes on and says so. */
+/* If the workspace of the best algorithm cannot be allocated, the next one is used; the run goes on and reports it. */
 static void a_workspace_that_does_not_fit_selects_a_slower_algorithm(void **state)
 {
     struct facts_net net = facts_net_of("short.py", SHORT_NET);

@@ -133,8 +133,8 @@ static void forward_with_100_tokens_is_as_recorded(void **state)
 }
 
 /*
- * On the second run with what was taken for sorting: it was recorded in the middle, so where segments lie is not
- * compared.
+ * The second step, including the scratch memory of sorting. The recording starts in the middle of the run, so addresses
+ * of segments are not compared.
  */
 static void a_step_of_24_layers_is_as_recorded(void **state)
 {

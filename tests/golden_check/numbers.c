@@ -55,7 +55,7 @@ static uint64_t element_offset(const struct eng_tensor *t, size_t index)
     return at;
 }
 
-/* The bytes of the storage on the host; *own is what the caller frees, NULL where they lie there anyway. */
+/* The bytes of the storage on the host. *own: a copy that the caller frees; NULL if the storage is on the host. */
 static const void *bytes_on_host(const struct eng_tensor *t, void **own)
 {
     const struct eng_storage *s = t->storage;

@@ -23,7 +23,7 @@
 #define MOST_NETS 100
 #define MOST_CHANGES 5
 
-/* Texts of a sample net and what stands for them here: fewer layers, smaller images. */
+/* Texts in a sample net and their replacements in this test: fewer layers, smaller images. */
 struct smaller {
     const char *path;
     const char *change[MOST_CHANGES][2];

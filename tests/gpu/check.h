@@ -30,12 +30,12 @@ struct check {
     unsigned same, differ, late;
 };
 
-/* Is the case of this op or net asked for, and is there time for it? Counts it as late where there is none. */
+/* Is the case of this op or net selected, and is there time for it? Counts it as late if there is not. */
 bool check_wants(struct check *c, const char *name);
 
 /*
- * The JSON line of a case: begin, members of the part's own, end with what is said of it on the terminal; `why` is ""
- * where it is the same.
+ * The JSON line of a case: begin, then members of the part's own, then end, which also prints the line on the terminal.
+ * `why` is "" if the case is equal.
  */
 void check_begin(struct vs_json *json, struct vs_text *text, const char *name);
 void check_end(struct check *c, struct vs_json *json, struct vs_text *text, const char *name,

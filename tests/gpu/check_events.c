@@ -72,7 +72,7 @@ static void side_release(struct side *s)
 
 /* ---- segments ---- */
 
-/* The number of the segment an address lies in, and the offset in it. */
+/* The number of the segment that contains an address, and the offset in it. */
 static uint64_t segment_of(const struct side *s, uint64_t address, uint64_t *offset)
 {
     for (size_t i = 0; i < s->segment_count; i++) {
@@ -194,7 +194,7 @@ static bool is_same(const struct side *x, const struct vs_event *a, const struct
            is_same_field(x, p->func, y, q->func, true) && is_same_field(x, p->op, y, q->op, true);
 }
 
-/* How many events are the same; what the first other one is goes to why. */
+/* Returns the number of equal events; describes the first different one in `why`. */
 static uint64_t compare(struct rpl_trace *ours, struct rpl_trace *meta, uint64_t *workspaces,
                         char *why, size_t size)
 {

@@ -67,7 +67,7 @@ static void quiet(void *user, const char *text, size_t len)
     (void)len;
 }
 
-/* One run; fills took. A failure's text goes to why. */
+/* Does one run and fills `took`. A failure is described in `why`. */
 static uint64_t run_once(struct check *c, const struct facts_net *net, const char *with,
                          bool recorded, double *took, char *why, size_t size)
 {

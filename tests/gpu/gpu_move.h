@@ -14,7 +14,7 @@
 #define GPU_MOVE_MOST 16
 
 /*
- * Views at[i] of device memory stand for in[i], which may be NULL or empty; they hold what those held. count <=
+ * at[i] becomes a view of device memory with a copy of in[i], which may be NULL or empty. count <=
  * GPU_MOVE_MOST.
  */
 void gpu_move_in(const struct eng_device *device, const struct eng_view *const *in, int count,

@@ -238,7 +238,7 @@ static void kept_results_have_our_events_and_those_of_pytorch(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* A script that stands for check, in a folder that stands for build. */
+/* A script that replaces the program check, in a folder that replaces build. */
 static const char *folder_with_check(const char *script)
 {
     static char folder[512];

@@ -7,8 +7,8 @@
 #include "import/importing.h"
 
 /*
- * Blocks are numbered as they come, lie over no other that is alive, and are freed once, as they were allocated;
- * reserved is never below 0. Fails the test otherwise. Returns what is reserved at the end.
+ * Fails the test unless blocks are numbered in order, do not overlap other live blocks, and are freed once, with the
+ * size of their allocation; and unless reserved bytes are never negative. Returns the bytes reserved at the end.
  */
 uint64_t sense_check(const struct imp_import *import);
 

@@ -53,7 +53,7 @@ static void the_category_of_a_modules_tensor_follows_from_the_line(void **state)
     recording_alloc(&r, 3, 512, MOVE("1036"));
     recording_alloc(&r, 4, 512,
                     "net.py __init__ 5|train.py main 1"); /* a parameter made on the device */
-    recording_alloc(&r, 5, 512, "net.py __init__ 6|train.py main 1"); /* gone at once */
+    recording_alloc(&r, 5, 512, "net.py __init__ 6|train.py main 1"); /* freed at once */
     recording_free(&r, 5, 512, "net.py __init__ 7|train.py main 1");
     recording_alloc(&r, 6, 512, NET);
     check(&r, "parameter gradient buffer parameter temporary activation");
@@ -82,7 +82,7 @@ static void categories_of_the_forward_follow_from_what_frees_the_block(void **st
     check(&r, "input saved activation temporary cast workspace saved temporary optimizer");
 }
 
-/* The backward thread has no frames then; a library's scratch is gone at once. */
+/* The backward thread has no frames then; scratch memory of a library is freed at once. */
 static void
 without_cpp_frames_categories_of_the_forward_follow_from_the_time_of_the_free(void **state)
 {
@@ -155,7 +155,7 @@ static void blocks_allocated_in_the_step_and_kept_are_optimizer_state(void **sta
     check(&r, "activation optimizer temporary optimizer gradient activation");
 }
 
-/* `p.data = p - …`: the tensor that was there goes at the line that makes the new one. */
+/* `p.data = p - …`: the old tensor is freed at the line that allocates the new one. */
 static void tensors_that_replace_parameters_are_parameters(void **state)
 {
     static const char line64[] =
@@ -258,7 +258,7 @@ static void pre_existing_blocks_never_freed_are_classified_by_the_state_at_the_e
     recording_release(&r);
 }
 
-/* A list without stacks: nothing is said of anything. */
+/* A list without stacks has no information on categories. */
 static void without_stacks_everything_is_other(void **state)
 {
     struct recording r = {.list = {.events = NULL}};

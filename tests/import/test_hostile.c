@@ -279,7 +279,7 @@ static void an_undamaged_snapshot_is_imported_completely(void **state)
     vs_text_release(&text);
 }
 
-/* Without events the block is older than the recording; its stack stands at the state at the end. */
+/* Without events the block is older than the recording; its stack is in the final state. */
 static void a_pre_existing_block_keeps_its_location(void **state)
 {
     static const struct field none = VALUE("no events", "]");

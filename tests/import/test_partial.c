@@ -143,7 +143,10 @@ static void sizes_that_no_device_has_are_left_out(void **state)
     history_end(&h);
 }
 
-/* The end says two blocks; of the second's two the events free one, of the third none speaks. */
+/*
+ * Of the two allocated blocks of the final state, the first has no event and so was there before, and the events free
+ * the second. The events leave two other blocks allocated that the final state does not have.
+ */
 static void the_final_state_is_compared_with_the_events(void **state)
 {
     struct history h = {.list = {.events = NULL}};

@@ -53,7 +53,7 @@ void lang_program_run(const char *file_name, const char *text, size_t len,
     if (lang_load(vm, file_name, text, len, &net, &err))
         vs_text_addf(out, "%s\n", err.text);
     printed = out->len;
-    lang_vm_free(vm); /* what is alive now dies unheard */
+    lang_vm_free(vm); /* no events are recorded for values that are freed now */
     eng_free(eng);
     if (out->data != NULL) {
         out->len = printed;

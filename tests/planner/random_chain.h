@@ -14,8 +14,8 @@
 
 /*
  * A chain of `count` stages with sizes of 0 … size, costs from 1 to size and, if `is_general`, stages that free more
- * than they keep, tails that are not run again, and gradients. is_nested: only some cuts may be used, and a block of
- * its own lies between two of them; otherwise a region may be anywhere. The caller releases it.
+ * than they keep, tails that are not run again, and gradients. is_nested: regions may only begin and end at some
+ * stages, with a separate block between two of these; otherwise they may be anywhere. The caller releases it.
  */
 struct pln_chain random_chain(uint64_t *seed, size_t count, uint32_t size, bool is_general,
                               bool is_nested) VS_MUST_USE;

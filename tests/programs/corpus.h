@@ -9,7 +9,7 @@
 
 #include "tests/e2e/program.h"
 
-/* The simulated GPU where nothing else is said. */
+/* The simulated GPU by default. */
 #define CORPUS_GPU "a100-80"
 
 /* The environment of all programs: a cache of the test's own, no setting of the user's. For cmocka's groups. */

@@ -178,7 +178,7 @@ static void uniform_values_do_not_change_a_plain_loop(void **state)
     unchanged_check("--values", "uniform");
 }
 
-/* Triton lies beside PyTorch, and compiles a module with the C compiler. */
+/* Triton is installed with PyTorch, and compiles a module with the C compiler. */
 static void a_compiled_network_has_its_known_peaks(void **state)
 {
     (void)state;

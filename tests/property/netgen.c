@@ -236,7 +236,7 @@ static void add_statement(struct gen *g, struct scope *s)
     g->module_count += t->module != NULL;
 }
 
-/* One name fewer; not the last one, nor one that nobody has read. */
+/* Removes a name, but not the last one, nor one that has never been read. */
 static void add_del(struct gen *g, struct scope *s)
 {
     int k = (int)netgen_draw(g, (uint32_t)s->count - 1);

@@ -77,8 +77,8 @@ static size_t memory_of(const char *bytes, size_t len, enum vs_status *st)
 }
 
 /*
- * `before`, then `unit` until there are `len` bytes, then `after`. Where there is a # in `unit`, four bytes stand
- * that are never the same again: what is equal is stored once.
+ * `before`, then `unit` until there are `len` bytes, then `after`. A # in `unit` stands for
+ * four bytes that differ each time, because equal values are stored once.
  */
 static void check(const char *before, const char *unit, size_t unit_len, size_t len,
                   const char *after, enum vs_status expected)

@@ -238,8 +238,8 @@ static void malformed_frames_give_no_location(void **state)
 }
 
 /*
- * One event, ten thousand times by reference: two bytes each, so a list of them is larger than the file only if
- * nobody looks.
+ * One event, repeated ten thousand times by reference: each takes two bytes in the file, so without a bound the list
+ * would be much larger than the file.
  */
 static void events_repeated_by_reference_beyond_the_bound_are_refused(void **state)
 {

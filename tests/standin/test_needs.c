@@ -63,7 +63,7 @@ static void a_function_looked_up_by_name_gets_the_version_of_its_library(void **
     sti_needs_symbol(&needs, "libcudart.so.12", "cudaFree", "libcudart.so.12");
     sti_needs_function(&needs, "cudaMalloc");
     sti_needs_function(&needs, "cudaFree");
-    sti_needs_function(&needs, "nvmlInit_v2"); /* whose library nobody needs */
+    sti_needs_function(&needs, "nvmlInit_v2"); /* no library in the list has it */
     sti_needs_settle(&needs);
     assert_int_equal(times(library(&needs, "libcudart.so.12"), "cudaMalloc", &version), 1);
     assert_string_equal(version, "libcudart.so.12");

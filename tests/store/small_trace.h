@@ -11,8 +11,8 @@
 /* Write it to `path`, which does not exist. Fails the running test where that fails. */
 void small_trace_write(const char *path);
 /*
- * The same with amp=bf16 and without the leak: the relu's result has 4096 bytes, fc2 takes a temporary of 1024, x goes
- * before the net's result, and the loss goes at the end of each step.
+ * The same with amp=bf16 and without the leak: the relu's result has 4096 bytes, fc2 uses a temporary of 1024, x is
+ * freed before the net's result, and the loss is freed at the end of each step.
  */
 void small_trace_changed_write(const char *path);
 /*

@@ -80,7 +80,7 @@ static void derived_parts_are_stored_all_or_none(void **state)
     ok(sto_derived_end(w, false, &err), &err);
     ok(sto_derived_get(r, 7, &bytes, &len, &cap, &err), &err);
     assert_int_equal(len, 5);
-    /* done: the old ones are gone */
+    /* done: the old ones have been deleted */
     ok(sto_derived_begin(path, &w, &err), &err);
     ok(sto_derived_put(w, 8, (const uint8_t *)"x", 1, &err), &err);
     ok(sto_derived_end(w, true, &err), &err);
@@ -215,7 +215,7 @@ static void a_reader_sees_what_a_recorder_commits(void **state)
     sto_reader_close(r);
 }
 
-/* What was listed when the trace was opened is read when it is asked for, and the recorder goes on meanwhile. */
+/* Data listed when the trace was opened is read on request, while the recorder goes on writing. */
 static void tensors_can_be_read_while_a_recorder_adds_to_their_block(void **state)
 {
     char path[4096];

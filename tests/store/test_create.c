@@ -92,7 +92,7 @@ static void a_new_trace_has_the_current_schema(void **state)
     is_what_the_schema_makes(path);
 }
 
-/* Its first transaction never came: whoever opens it puts the views in, and only the first who does. */
+/* The first transaction is missing: the first reader that opens the file creates the views, and no other does. */
 static void a_trace_without_a_first_commit_gets_its_views_when_opened(void **state)
 {
     struct vs_error err = VS_ERROR_INIT;

@@ -71,7 +71,8 @@ static char *answer_of(sqlite3 *db, const char *sql)
 }
 
 /*
- * The text of the next fenced block of `language` from *at on, cut out in place; *at goes behind it. NULL at the end.
+ * The text of the next fenced block of `language` from *at on, terminated in place; *at is moved behind it. NULL at
+ * the end.
  */
 static char *fence_next(char **at, const char *language)
 {

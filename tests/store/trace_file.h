@@ -6,7 +6,9 @@
 
 #include <stddef.h>
 
-/* Setup and teardown for cmocka: *state is the path of a new empty folder; it and what is in it goes at the end. */
+/*
+ * Setup and teardown for cmocka: *state is the path of a new empty folder; it is removed with its contents at the end.
+ */
 int trace_folder_setup(void **state);
 int trace_folder_teardown(void **state);
 

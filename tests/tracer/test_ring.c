@@ -52,7 +52,7 @@ static void records_come_out_in_order_and_runs_end_at_the_end_of_the_ring(void *
     push(ring, 4);
     push(ring, 5);
     slots = trc_ring_peek(ring, &count);
-    assert_int_equal(count, 2); /* the third lies at the ring's start */
+    assert_int_equal(count, 2); /* the third is at the start of the ring */
     assert_int_equal(slots[0].raw.a, 3);
     assert_int_equal(slots[1].raw.a, 4);
     trc_ring_consume(ring, 2);

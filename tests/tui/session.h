@@ -19,8 +19,8 @@ void session_open_pair(struct tui_app *app, const char *a, const char *b, int w,
 /* Type, and compare nothing. */
 void session_type(struct tui_app *app, const char *keys);
 /*
- * Nobody types, as in the loop: until there is nothing left to do, or `key` is found at the `found_at`-th look at the
- * keyboard, where it is left; 0: never.
+ * Does the background work of the loop without input, until nothing is left to do or until the `found_at`-th poll of
+ * the keyboard finds `key`, which is not consumed; 0: never.
  */
 void session_background(struct tui_app *app, uint64_t found_at, uint32_t key);
 /* The screen as text, heap memory; with styles below it. */

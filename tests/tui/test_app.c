@@ -171,7 +171,7 @@ static void a_new_user_finds_the_line_that_holds_most_within_ten_keys(void **sta
 
     (void)state;
     session_open(&app, session_trace("variables", NULL), 80, 24);
-    /* it opens at the peak, with the source below it: what each line holds stands before it, in a pane of seven rows */
+    /* it opens at the peak, with the source below it, in a pane of seven rows: the bytes of each line precede it */
     session_expect(&app, "bytes by line, most in line 19");
     session_expect(&app, " 17.0M   19          x1 = self.conv1(x0)");
     session_expect(&app, "2.0K   25");
@@ -259,7 +259,7 @@ static void every_action_is_handled_by_a_view_or_the_session(void **state)
     tui_app_release(&app);
 }
 
-/* Whoever opens a run that ended so has one question, and the next: does it fit now? */
+/* A user who opens a run that ran out of memory asks why, and then whether a change makes it fit. */
 static void the_screen_begins_with_an_out_of_memory_error(void **state)
 {
     const char *path = program_path("oom2.db");
@@ -303,7 +303,7 @@ static void a_what_if_says_that_its_peak_is_a_lower_bound(void **state)
     tui_app_release(&app);
 }
 
-/* What does not fit beside the cost goes below it, whole. */
+/* A figure that does not fit beside the cost is shown completely on the next line. */
 static void a_narrow_pane_shows_the_whole_cost(void **state)
 {
     const char *path = session_trace("lenet", NULL);

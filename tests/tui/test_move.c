@@ -196,7 +196,7 @@ static void marks_stay_in_the_trace(void **state)
     session_type(&app, "'x");
     assert_int_equal(app.at, 5);
     session_expect(&app, "look here");
-    /* in the list it can be gone to, and taken away */
+    /* in the list one can go to it and delete it */
     session_type(&app, "gpB<space>");
     assert_int_equal(app.at, 5);
     session_expect(&app, "@5  look here  phase");

@@ -101,7 +101,7 @@ static void precomputation_ends_and_later_what_ifs_need_no_run(void **state)
     tui_app_release(&app);
 }
 
-/* Whether it is asked for, or two traces are compared: then the panel has to be open. */
+/* Precomputation can be disabled; with two traces it needs the open panel. */
 static void nothing_is_precomputed_when_it_is_disabled(void **state)
 {
     struct tui_app app;

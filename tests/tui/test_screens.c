@@ -111,7 +111,7 @@ static void file_write(const char *path, const char *text)
     fclose(file);
 }
 
-/* `text` is what stands in the file, or what is written there where that is asked for. */
+/* Compares `text` with the file or, with VRAMSCOPE_GOLDEN=write, writes it to the file. */
 static void compare(const char *path, const char *text)
 {
     const char *wish = getenv("VRAMSCOPE_GOLDEN");
@@ -180,7 +180,7 @@ static void keys_rows(struct vs_text *out)
     }
 }
 
-/* The language of replay/breakpoints/breakpoints.h, for whoever types it. */
+/* The condition language of replay/breakpoints/breakpoints.h, for users. */
 static const char CONDITIONS[] =
     "\n## Conditions\n\n"
     "`:break` and `:tbreak` take a condition: terms joined by `and`. `c` runs to the next event\n"

@@ -263,7 +263,7 @@ static void mouse_write(struct tty *tty, int button, int x, int y)
     assert_true(write(tty->master, text, (size_t)n) == n);
 }
 
-/* A what-if that takes minutes says how far it is; ^C ends it, and the session goes on. */
+/* A what-if that takes minutes shows its progress; ^C ends it, and the session goes on. */
 static void a_long_what_if_can_be_stopped(void **state)
 {
     static const char LONG[] = "gw:set steps=1000000\r";

@@ -38,7 +38,7 @@ static void at_the_end_of_a_trace_no_later_use_is_shown(void **state)
     tui_app_release(&app);
 }
 
-/* Without a source the lines stand by their functions, and hold all that is allocated. */
+/* Without a source, lines are listed by function, and together have all allocated bytes. */
 static void an_imported_trace_has_its_lines_by_function(void **state)
 {
     const char *path = program_path("imported.db");
@@ -146,7 +146,7 @@ static void a_recording_in_progress_is_followed(void **state)
     assert_false(tui_app_refresh(&app));
     allocs_write(w, 101, 40000);
     assert_int_equal(sto_writer_commit(w, &err), VS_OK);
-    /* who stood at the end goes on standing there, who did not stays */
+    /* a cursor at the end follows the end; any other stays at its event */
     assert_true(tui_app_refresh(&app));
     session_expect(&app, "40000/40000");
     assert_int_equal(app.window.last, 40000);

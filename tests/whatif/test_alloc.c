@@ -199,7 +199,7 @@ static void a_sweep_of_an_imported_trace_changes_allocator_settings(void **state
 
 /* ---- small runs ---- */
 
-/* What is asked of an imported trace: `conf` or NULL, capacity or 0. Fills the summary of the answer. */
+/* Runs a what-if of an imported trace: `conf` or NULL, capacity or 0. Fills the summary of the result. */
 struct small {
     struct make m;
     struct rpl_trace *out;
@@ -403,7 +403,7 @@ static void expandable_segments_extend_existing_segments(void **state)
     small_end(&s);
 }
 
-/* Refused at 30 of 40 MiB; it fits 64. Then the run goes on: the request is given back, and 2 MiB are asked for. */
+/* Refused at 30 of 40 MiB; it fits 64. Then the run goes on: the block is freed, and 2 MiB are requested. */
 static void a_recorded_out_of_memory_can_fit_a_larger_device(void **state)
 {
     struct small s;

@@ -126,7 +126,7 @@ static void assert_fresh(const struct wif_result *result, struct rpl_trace *base
 
 static void a_cached_run_equals_a_fresh_one(void **state)
 {
-    /* on, off, on, two together, and in the memory of one that is gone */
+    /* on, off, on, two together, and in the memory of a deleted one */
     static const char *const ASKED[] = {"inplace=on",
                                         "",
                                         "inplace=on",
@@ -179,9 +179,9 @@ static void cached_runs_stay_within_the_memory_limit(void **state)
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(make(cache, ASKED[i], NULL, NULL), VS_OK);
         assert_true(wif_cache_bytes(cache) <= bytes_max);
-        assert_non_null(find(cache, ASKED[i], NULL)->trace); /* the latest is there */
+        assert_non_null(find(cache, ASKED[i], NULL)->trace); /* the latest is complete */
     }
-    /* so are the one that is looked at, and few of the others; the figures of all are */
+    /* so are the one in use and a few others; the figures of all are kept */
     assert_fresh(shown, base, "batch=4");
     for (size_t i = 0; i < 6; i++) {
         const struct wif_result *result = find(cache, ASKED[i], &bytes);
@@ -272,7 +272,7 @@ static void a_compressed_run_gives_the_same_results(void **state)
         assert_seeks(get(cache, ASKED[i]), base, ASKED[i]);
         assert_fresh(get(cache, ASKED[i]), base, ASKED[i]);
         (void)get(cache, "batch=2");
-        /* what was unpacked to be looked at is gone; the index and the cursor that were made to look stay */
+        /* the decompressed events have been freed; the index and the cursor are kept */
         (void)find(cache, ASKED[i], &small);
         assert_true(IS_SMALL(small, large[i] / 3 * 4));
     }

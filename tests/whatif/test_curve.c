@@ -125,9 +125,9 @@ static void check_budgets(struct rpl_trace *base, const char *net, const struct 
 }
 
 /*
- * Within the peak of other checkpoints, a plan runs no more again. `blocks` and `sqrt` are compared to the byte. The
- * planner's tables have one plan for each part of 1/400 of the peak without checkpoints (planner/curve.h): segments may
- * lie between two of them.
+ * Within the peak of another checkpoint policy, a plan recomputes no more than that. `blocks` and `sqrt` are compared
+ * to the byte. The planner's tables have one plan for each part of 1/400 of the peak without checkpoints
+ * (planner/curve.h): those of `segments` may be between two of them.
  */
 static void check_simple(struct rpl_trace *base, const char *net, uint64_t off)
 {

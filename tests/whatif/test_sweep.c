@@ -82,7 +82,7 @@ static void before_and_after_equal_the_figures_of_the_two_runs(void **state)
     }
 }
 
-/* Does a run of the net with these toggles and this batch fit? Asked anew, without the search. */
+/* Does a run of the net with these toggles and this batch fit? Found by a run, without the search. */
 static bool runs_in(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
                     uint64_t batch)
 {

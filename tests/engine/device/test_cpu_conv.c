@@ -154,7 +154,7 @@ static void random_convolutions_agree_on_any_strides(void **state)
     }
 }
 
-/* The shapes that have ways of their own, each with odd edges. */
+/* Shapes with separate code paths, each with sizes that do not divide evenly. */
 static void common_shapes_agree(void **state)
 {
     static const struct shape shapes[] = {

@@ -32,7 +32,7 @@ static double *values_of(const struct eng_view *v)
     return r;
 }
 
-/* Row-major position in v of the element that element i of index speaks of. */
+/* Row-major position in v of the element that element i of index refers to. */
 static int64_t spoken_of(const struct eng_view *v, int dim, const struct eng_view *index, int64_t i)
 {
     int64_t at[VS_MAX_DIMS];

@@ -85,7 +85,7 @@ static void a_plug_in_of_another_version_is_refused(void **state)
     is_refused("is of version");
 }
 
-/* A table that lacks its last entry, or has one more: nobody raised the version. */
+/* A table that lacks its last entry, or has one more, although the version is the same. */
 static void a_plug_in_with_tables_of_another_size_is_refused(void **state)
 {
     char words[64];

@@ -257,7 +257,7 @@ static void module_level_names_hold_tensors(void **state)
 }
 
 /*
- * Train a net of tests/nets for three steps: every drop has its hold, and nothing goes that somebody still has by name.
+ * Train a net of tests/nets for three steps: every drop has its hold, and no tensor is freed while a name holds it.
  */
 static void check_run(const char *net, const char *toggles)
 {

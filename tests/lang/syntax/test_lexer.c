@@ -39,7 +39,7 @@ static void unlex(struct lexed *x)
 }
 
 /*
- * The tokens in one line: what stands in the text, and for the rest N (newline), > and < (indent, dedent), T (f-string
+ * The tokens in one line: their text, and for the others N (newline), > and < (indent, dedent), T (f-string
  * text).
  */
 static void assert_tokens(const char *text, const char *want)
@@ -73,7 +73,7 @@ static void assert_tokens(const char *text, const char *want)
         case LANG_TOK_FSTRING_TEXT:
             fprintf(out, "T<%.*s> ", size, at);
             break;
-        default: /* stands in the text */
+        default: /* printed as its text */
             fprintf(out, "%.*s ", size, at);
             break;
         }
@@ -224,7 +224,7 @@ static void locations_count_characters_from_one(void **state)
     unlex(&x);
 }
 
-/* Text is looked through eight bytes at a time: wherever among them it stands. */
+/* Text is examined eight bytes at a time, so every position among them is tried. */
 static void invalid_bytes_are_found_at_any_offset(void **state)
 {
     (void)state;

@@ -115,7 +115,7 @@ static uint64_t bytes_allocated(const struct rpl_align_side *side, int64_t step)
     return sum;
 }
 
-/* Every part, by what was asked for, is explained to the byte. */
+/* Every part, in the requested grouping, is explained to the byte. */
 static void assert_explained(const struct rpl_diff *diff, const char *net)
 {
     assert_int_equal(diff->live.a, diff->a.at.allocated);

@@ -253,7 +253,7 @@ static void a_stored_index_gives_the_same_results_and_is_rebuilt_if_missing(void
     sql(path, "DELETE FROM derived");
     assert_true(open_and_seek(path, model) > 0);
     assert_int_equal(open_and_seek(path, model), 0);
-    /* one byte of the head, a frame that is gone, one with a byte changed, one of another chunk */
+    /* a changed byte of the header, a missing keyframe, one with a changed byte, one of another chunk */
     sql(path, "UPDATE derived SET data = CAST(x'00' || substr(data, 2) AS BLOB) WHERE id = 0");
     assert_true(open_and_seek(path, model) > 0);
     sql(path, "DELETE FROM derived WHERE id >> 32 = 5 AND id % 2 = 1");

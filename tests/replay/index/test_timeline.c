@@ -102,7 +102,7 @@ static void assert_column(const struct model *model, const struct rpl_column *c)
         assert_int_equal(c->time_ns, model->at[first].time_ns);
 }
 
-/* The columns lie end to end, are the range, and are right; and none is far from its share. */
+/* The columns are contiguous, cover the range, and are correct; and none is far from its share. */
 static void assert_columns(struct rpl_index *index, const struct model *model, uint64_t first,
                            uint64_t last, size_t count)
 {

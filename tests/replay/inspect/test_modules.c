@@ -31,7 +31,7 @@ static const struct rpl_module *find(const struct rpl_modules *modules, const ch
     return NULL;
 }
 
-/* Parents stand before their children, descendants are contiguous, and totals add up. */
+/* Parents precede their children, descendants are contiguous, and totals add up. */
 static void assert_sound(const struct rpl_modules *modules, const struct rpl_live *live)
 {
     size_t count;

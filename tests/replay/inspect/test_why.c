@@ -219,7 +219,7 @@ static void a_block_is_named_by_its_parameter_or_its_allocation_site(void **stat
  * 4  activation 1024: read after the peak: not kept
  * 5  activation 1024: read by the op that makes the peak: in use
  * 6  the peak: 4096 + 8192 + 2048 + 1024 + 1024 + 16384 = 32768
- * 7  later, when all of the above but the parameter are gone: 4096 + 20480 = 24576
+ * 7  later, when all of the above but the parameter have been freed: 4096 + 20480 = 24576
  */
 static struct rpl_trace *kept_example(uint64_t *peak)
 {

@@ -67,7 +67,7 @@ static void expect(struct make *pytorch, struct make *driver, uint64_t peak, uin
 }
 
 /*
- * Two segments of PyTorch's, 20 and 2 MiB, the second gone before the driver's highest: 20 + 8 + 4 of a library's two
+ * Two segments of PyTorch's, 20 and 2 MiB, the second freed before the driver's peak: 20 + 8 + 4 of a library's two
  * blocks, 32 in all, 20 of them PyTorch's. A block of another size at a segment's address is no segment.
  */
 static void driver_memory_outside_segments_is_not_from_pytorch(void **state)

@@ -17,10 +17,10 @@
  * Block bytes are multiples of 512: 1000 -> 1024, 2000 -> 2048, 3000 -> 3072.
  *
  * setup     parameter 1000                                          1024
- * step 0    forward: activation 2000 (saved), 3000 and gone          1024 + 2048 + 3072 = 6144, end 3072
+ * step 0    forward: activation 2000 (saved), 3000, freed             1024 + 2048 + 3072 = 6144, end 3072
  *           loss: temporary 4                                        end 3584
- *           backward: gradient 1000; activation goes                 peak 4608, end 2560 (1024 + 512 + 1024)
- * step 1    forward: 3000 twice inside a re-run, gone                2560 + 6144 = 8704
+ *           backward: gradient 1000; activation freed                peak 4608, end 2560 (1024 + 512 + 1024)
+ * step 1    forward: 3000 twice while recomputing, freed             2560 + 6144 = 8704
  */
 static struct rpl_trace *example(uint64_t *peak_event)
 {

@@ -158,7 +158,7 @@ static void a_trace_gives_the_same_answers_during_compression_and_after(void **s
     assert_true(chunk > RPL_MEM_OPEN);
     assert_non_null(spare->events);
     assert_int_equal(spare->event_count, 0);
-    rpl_mem_close(mem); /* the last part was looked at */
+    rpl_mem_close(mem); /* the last part has been read */
     small = rpl_mem_bytes(mem);
     /* chunks of a few events (STRESS) keep more beside the events than packing saves */
     if (RPL_CHUNK_EVENTS >= 1024)

@@ -143,7 +143,7 @@ static void each_device_has_its_own_memory(void **state)
     assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(2), 101);
 }
 
-/* Physical memory is used from its creation until its last handle and its last mapping are gone. */
+/* Physical memory is used from its creation until its last handle and its last mapping are released. */
 static void virtual_memory_is_used_while_it_is_held_or_mapped(void **state)
 {
     const size_t before = available();
@@ -309,7 +309,7 @@ static void copies_from_host_to_host_are_performed(void **state)
     assert_int_equal(count, before);
 }
 
-/* What another rank gives is what this one gives; what is copied to the device meanwhile comes back. */
+/* Other ranks send what this rank sends; data copied to the device meanwhile can be read back. */
 static void collectives_receive_the_data_this_process_sends(void **state)
 {
     struct {

@@ -212,7 +212,7 @@ static void each_op_has_its_kernels_and_copies(void **state)
     found_free(found);
 }
 
-/* Many buffers, delivered while the run goes on, newest first; against what was launched. */
+/* Many buffers, delivered while the run goes on, newest first; compared with the launches. */
 static void activity_buffers_in_any_order_give_each_op_its_time(void **state)
 {
     uint64_t *ns = vs_calloc(MOST_OPS, sizeof(*ns));
@@ -300,7 +300,7 @@ static void memory_without_a_request_is_foreign(void **state)
     fake_cupti_create(4194304, CUDA_SUCCESS);
     fake_cupti_create(8388608, CUDA_ERROR_OUT_OF_MEMORY);
     emit(&run, VS_EV_OP_END);
-    /* the host's memory, and what a module brings with it, is nobody's to ask for */
+    /* host memory and memory of a loaded module are never requested by the engine */
     fake_cupti_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
                       CUPTI_ACTIVITY_MEMORY_KIND_PINNED, 0xa000, 100, true, NULL);
     fake_cupti_memory(CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,

@@ -128,7 +128,7 @@ static void the_process_list_grows_until_it_fits(void **state)
     smi_release(&smi);
 }
 
-/* Every call in turn: no crash, no figure made up, and what was started is shut down. */
+/* Every call in turn: no crash, no invented figure, and the library is shut down again. */
 static void every_nvml_call_may_fail(void **state)
 {
     static const int RESULTS[] = {1,         NVML_NO_PERMISSION, NVML_NO_DRIVER,

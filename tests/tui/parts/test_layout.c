@@ -14,7 +14,7 @@
 #define W_MAX 300
 #define H_MAX 100
 
-/* Counts every cell of `at` in `taken`; fails where one lies outside or was taken. */
+/* Counts every cell of `at` in `taken`; fails if one is outside or was taken before. */
 static void take(unsigned char *taken, int w, int h, struct tui_rect at)
 {
     if (at.x < 0 || at.y < 0 || at.x + at.w > w || at.y + at.h > h)

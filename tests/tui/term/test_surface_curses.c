@@ -135,7 +135,7 @@ static void expect_cell(const struct tui_surface *surface, int x, int y, const c
         want = (struct seen){' ', -1, want.front, 0};
     is_blank = want.ch == ' ' && !(want.marks & (TUI_REVERSE | TUI_UNDERLINE));
     if (is_blank) {
-        /* nobody sees these of a blank */
+        /* these are invisible on a blank */
         want.front = seen.front;
         want.marks = seen.marks & TUI_BOLD;
     }
@@ -213,7 +213,7 @@ static void unchanged_cells_are_not_sent(void **unused)
     /* to the cell, its colour, one character, the terminal's own colour */
     if (bytes < 1 || bytes > 32)
         fail_msg("one character took %ld bytes", bytes);
-    /* another role, but nobody sees a difference */
+    /* another role that looks the same */
     tui_fill(&c, (struct tui_rect){20, 3, 5, 1}, tui_style(TUI_LINE));
     assert_int_equal(bytes_shown(&surface, out), 0);
     tui_surface_release(&surface);

@@ -35,7 +35,7 @@ void fake_lose(uint64_t after);
 uint64_t fake_calls(enum fake_call call);
 /* Of all functions. */
 uint64_t fake_all_calls(void);
-/* Did the failure come to pass? */
+/* Has the requested failure occurred? */
 int fake_has_failed(void);
 /* Memory, ranges, handles and descriptors that were taken and not given back. */
 uint64_t fake_left(void);

@@ -214,8 +214,8 @@ static void a_memory_watcher_sees_every_call_that_allocates_or_frees(void **stat
 }
 
 /*
- * Which answers nobody can act on: a version that is only shown, memory that goes away anyhow when the device is
- * closed.
+ * Failures without consequence: of a version that is only displayed, and of freeing memory that is freed anyway when
+ * the device is closed.
  */
 static bool is_harmless(enum fake_call call)
 {
@@ -232,7 +232,7 @@ static bool is_harmless(enum fake_call call)
     case FAKE_cudaFree:
     case FAKE_cuMemAddressFree:
     case FAKE_cuMemUnmap:
-    case FAKE_cudaMemGetInfo: /* asked again only when memory is short */
+    case FAKE_cudaMemGetInfo: /* called again only when memory is short */
         return true;
     default:
         return false;
@@ -267,7 +267,7 @@ static void every_cuda_call_may_fail(void **state)
     (void)state;
     for (int call = 0; call < FAKE_COUNT; call++) {
         for (size_t t = 0; t < 2; t++) {
-            /* the first, and one in the middle of things */
+            /* the first call, and one in the middle of the run */
             for (uint64_t nth = 1; nth <= 7; nth += 6) {
                 struct vs_error err = VS_ERROR_INIT;
                 enum vs_status st = with_failure((enum fake_call)call, nth, TOGGLES[t], &err);
@@ -275,7 +275,7 @@ static void every_cuda_call_may_fail(void **state)
                 if (!fake_has_failed())
                     continue;
                 tried++;
-                /* memory that is not to be had is asked for once more after a cleaning-up */
+                /* a refused allocation is tried once more after the cache was freed */
                 if (st == VS_OK && !is_harmless((enum fake_call)call) && call != FAKE_cudaMalloc &&
                     call != FAKE_cuMemCreate && call != FAKE_cuMemAddressReserve)
                     fail_msg("%s failed (call %d) and nobody heard of it",

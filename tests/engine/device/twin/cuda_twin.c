@@ -64,7 +64,7 @@ void twin_open(void)
         twin_turns_begin(strtoull(getenv("VRAMSCOPE_TWIN_ORDER"), NULL, 10));
 }
 
-/* How many launches, products and convolutions a run asked for, into the file VRAMSCOPE_TWIN_LAUNCHES. */
+/* Writes the numbers of launches, products and convolutions of a run to the file VRAMSCOPE_TWIN_LAUNCHES. */
 static void say_launches(void)
 {
     const char *path = getenv("VRAMSCOPE_TWIN_LAUNCHES");
@@ -125,7 +125,7 @@ static bool is_in_segment(const void *memory, uint64_t bytes)
     return at >= end;
 }
 
-/* What lies in a workspace before it is used is arbitrary: no kernel may rely on it. */
+/* The initial contents of a workspace are arbitrary: no kernel may rely on them. */
 static void soil(void *memory, uint64_t bytes)
 {
     memset(memory, 0xA5, bytes < SOILED ? bytes : SOILED);

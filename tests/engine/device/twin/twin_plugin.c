@@ -20,7 +20,7 @@
 #define GRANULE (UINT64_C(2) << 20)
 #define RANGES UINT64_C(0x600000000000)
 
-/* The counted driver says where memory lies; here there also is some. */
+/* The simulated driver assigns the addresses; here they also have memory. */
 static struct {
     struct eng_sim_driver *sim;
     struct eng_alloc_driver counted;
@@ -51,7 +51,9 @@ static void report(enum eng_device_memory what, uint64_t address, uint64_t bytes
         twin_driver.report(twin_driver.user, what, address, bytes);
 }
 
-/* With VRAMSCOPE_TWIN_DOWNWARDS segments lie from high addresses to low ones, as no counted driver has them. */
+/*
+ * With VRAMSCOPE_TWIN_DOWNWARDS segments are placed from high addresses to low ones, unlike with the simulated driver.
+ */
 static uint64_t place_of(uint64_t address, uint64_t bytes)
 {
     return getenv("VRAMSCOPE_TWIN_DOWNWARDS") ? MIRROR - address - bytes : address;
@@ -132,7 +134,7 @@ static void watch(eng_device_watch_fn *watcher, void *user)
     twin_driver.user = user;
 }
 
-/* With VRAMSCOPE_TWIN_LOST=N the GPU is gone when it is waited for the Nth time, and stays so. */
+/* With VRAMSCOPE_TWIN_LOST=N the GPU is lost from the Nth synchronisation on. */
 static enum vs_status wait_none(struct vs_error *err)
 {
     const char *lost = getenv("VRAMSCOPE_TWIN_LOST");

@@ -17,7 +17,7 @@
 
 typedef void fake_listener(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data);
 
-/* The driver's: call `listener` around each function. NULL: nobody. */
+/* Of the driver: call `listener` around each function. NULL: call none. */
 void fake_cuda_listen(fake_listener *listener);
 /* The number of a context, and its device. */
 uint32_t fake_cuda_context_id(CUcontext context);

@@ -459,7 +459,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     DRIVER_CALL(cuMemMap, NULL, &p, map(ptr, handle));
 }
 
-/* The programs say which handle lies there: address and handle have the same low bits. */
+/* The programs choose the handle by the address: both have the same low bits. */
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
     cuMemUnmap_params p = {ptr, size};
