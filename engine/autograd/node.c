@@ -197,6 +197,38 @@ void eng_edge_set(struct eng_edge *edge, struct eng_tensor *t)
     memcpy(edge->strides, t->strides, sizeof(edge->strides));
 }
 
+/* Of a tensor that is not saved itself, what the net's code can read: its history. */
+static void history_keep(const struct eng_node *n, struct eng_saved *s, const struct eng_tensor *t)
+{
+    if (n->kind != ENG_NODE_CUSTOM || s->is_output)
+        return;
+    s->grad_fn = eng_node_ref(t->grad_fn);
+    s->output_nr = t->output_nr;
+    s->requires_grad = t->requires_grad;
+}
+
+/* A tensor that stands for the saved one: of a custom function's it gets what that had. */
+static struct eng_tensor *history_give(const struct eng_node *n, const struct eng_saved *s,
+                                       struct eng_tensor *twin)
+{
+    if (twin && n->kind == ENG_NODE_CUSTOM) {
+        twin->requires_grad = s->requires_grad;
+        if (s->grad_fn)
+            eng_set_history(twin, s->grad_fn, s->output_nr);
+    }
+    return twin;
+}
+
+static struct eng_tensor *copy_to_side(struct eng *e, struct eng_tensor *t, bool on_host)
+{
+    struct eng_arg args[] = {eng_at(t), eng_anone(), eng_ahost(on_host)};
+    bool grad = eng_set_grad_enabled(e, false);
+    struct eng_tensor *copy = eng_call1(e, ENG_OP_to_copy, args);
+
+    eng_set_grad_enabled(e, grad);
+    return copy;
+}
+
 void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_output)
 {
     struct eng *e = n->eng;
@@ -209,11 +241,13 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
     if (e->checkpoint && !eng_checkpoint_is_rerun(e->checkpoint)) {
         s->checkpoint = eng_checkpoint_ref(e->checkpoint);
         s->index = eng_checkpoint_pack(e, e->checkpoint, t);
-        if (n->kind == ENG_NODE_CUSTOM && !is_output) { /* the net's code can read its grad_fn */
-            s->grad_fn = eng_node_ref(t->grad_fn);
-            s->output_nr = t->output_nr;
-            s->requires_grad = t->requires_grad;
-        }
+        history_keep(n, s, t);
+        return;
+    }
+    if (e->offload && !e->checkpoint && !t->storage->on_host) {
+        s->tensor = copy_to_side(e, t, true);
+        s->is_offloaded = true;
+        history_keep(n, s, t);
         return;
     }
     if (e->checkpoint) /* recomputation: fills the placeholder of the first run; may stop the function here */
@@ -267,23 +301,15 @@ static struct eng_tensor *unpack(struct eng_node *n, int i)
 
     if (e->failed)
         return NULL;
-    if (s->checkpoint) {
-        struct eng_tensor *twin = eng_checkpoint_unpack(e, s->checkpoint, s->index);
-
-        if (twin &&
-            n->kind ==
-                ENG_NODE_CUSTOM) { /* an alias without history gets what the saved tensor had */
-            twin->requires_grad = s->requires_grad;
-            if (s->grad_fn)
-                eng_set_history(twin, s->grad_fn, s->output_nr);
-        }
-        return twin;
-    }
+    if (s->checkpoint)
+        return history_give(n, s, eng_checkpoint_unpack(e, s->checkpoint, s->index));
     if (!s->tensor) {
         if (n->released)
             eng_fail_second_backward(n);
         return NULL;
     }
+    if (s->is_offloaded) /* whether the tensor was overwritten since then does not matter */
+        return history_give(n, s, copy_to_side(e, s->tensor, false));
     if (s->tensor->version->value != s->version) {
         char why[VS_ERROR_TEXT_MAX];
 

@@ -101,6 +101,14 @@ void eng_record_stream(struct eng_tensor *t, uint32_t stream)
         eng_alloc_record_stream(t->storage->eng->alloc, t->storage->block, stream);
 }
 
+bool eng_set_offload(struct eng *e, bool on)
+{
+    bool before = e->offload;
+
+    e->offload = on;
+    return before;
+}
+
 bool eng_set_anomaly(struct eng *e, bool on)
 {
     bool before = e->anomaly;

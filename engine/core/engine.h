@@ -52,6 +52,11 @@ bool eng_set_grad_enabled(struct eng *e, bool on);
  */
 bool eng_set_anomaly(struct eng *e, bool on);
 /*
+ * From now on what autograd saves goes to the host, and comes back when backward reads it: torch.autograd.graph's
+ * save_on_cpu(). A checkpoint's own tensors stay placeholders; its arguments go to the host. Returns the old setting.
+ */
+bool eng_set_offload(struct eng *e, bool on);
+/*
  * Streams of the device, for the allocator: a block belongs to the stream on which it was allocated, and only that
  * stream's requests reuse it. All work runs in order on one stream, whatever the numbers. 0 is the default stream.
  *

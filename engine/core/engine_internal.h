@@ -75,6 +75,7 @@ struct eng {
     uint32_t
         stream; /* what is allocated belongs to this stream of the device; 0: the default one */
     bool anomaly;
+    bool offload; /* see eng_set_offload */
     struct eng_autocast autocast;
     int autocast_depth;
     struct eng_cast_entry *cast_cache;

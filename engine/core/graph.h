@@ -51,12 +51,16 @@ struct eng_saved {
     struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
     struct eng_checkpoint *checkpoint; /* counted; not NULL for a placeholder */
     uint32_t index;                    /* the placeholder's number in its checkpoint */
-    /* for a placeholder of an argument or of a custom function's tensor: what the recomputed tensor gets; counted */
+    /*
+     * for a placeholder or a copy on the host, of an argument or of a custom function's tensor: what the tensor that
+     * its user gets has; counted
+     */
     struct eng_node *grad_fn;
     uint16_t output_nr;
     bool requires_grad;
     uint32_t version;
     bool is_output;
+    bool is_offloaded; /* `tensor` is a copy on the host; its user gets one on the device */
 };
 
 /* An edge to the node that continues backward, with the shape of the gradient that flows along it. */

@@ -44,6 +44,7 @@ static const char *const SPACES[] = {
     "torch.cuda",
     "torch.cuda.amp",
     "torch.autograd",
+    "torch.autograd.graph",
     "torch.optim",
     "torch.utils",
     "torch.utils.checkpoint",

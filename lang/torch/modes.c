@@ -97,6 +97,23 @@ static bool f_detect_anomaly(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
+/* Pinned memory or not is the same for the device. */
+static bool f_save_on_cpu(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    struct lang_context *c;
+    struct lang_value a[2];
+    bool is_pinned;
+
+    if (!LANG_ARGS(vm, call, "save_on_cpu", 0, a, "pin_memory", "device_type") ||
+        (lang_is_bound(a[0]) && !lang_truth(vm, a[0], &is_pinned)))
+        return false;
+    c = lang_context_new(vm, LANG_CONTEXT_MODE);
+    c->set = eng_set_offload;
+    c->on = true;
+    *out = lang_object(c);
+    return true;
+}
+
 static bool f_set_detect_anomaly(struct lang_vm *vm, const struct lang_call *call,
                                  struct lang_value *out)
 {
@@ -235,6 +252,7 @@ void lang_modes_register(struct lang_vm *vm)
         {"torch.autograd", "enable_grad", f_enable_grad},
         {"torch.autograd", "set_grad_enabled", f_set_grad_enabled},
         {"torch.autograd", "detect_anomaly", f_detect_anomaly},
+        {"torch.autograd.graph", "save_on_cpu", f_save_on_cpu},
         {"torch.autograd", "set_detect_anomaly", f_set_detect_anomaly},
     };
 

@@ -339,6 +339,46 @@ static void anomaly_detection_names_the_node_that_gave_nan(void **state)
     }
 }
 
+/*
+ * The gradient of 2 exp(1) is 2 e. The result that exp saved is overwritten, which does not change its copy on the
+ * host: PyTorch 2.15 checks no version where a saved tensor has hooks.
+ */
+static void a_tensor_saved_on_the_host_may_be_overwritten(void **state)
+{
+    static const char net[] =
+        NET_RUN_HEAD "class Net(nn.Module):\n"
+                     "    def __init__(self):\n"
+                     "        super().__init__()\n"
+                     "        self.w = nn.Parameter(torch.ones(1))\n"
+                     "    def forward(self, x):\n"
+                     "        with %s:\n"
+                     "            y = self.w.exp()\n"
+                     "        return y.mul_(2)\n"
+                     "def model():\n"
+                     "    return Net()\n"
+                     "def batch(n):\n"
+                     "    return (), ()\n"
+                     "def train_step(model, optimizer, scaler, inputs, targets):\n"
+                     "    model(inputs).sum().backward()\n"
+                     "    if abs(model.w.grad.item() - 5.4365637) > 1e-5:\n"
+                     "        raise ValueError('wrong gradient')\n";
+    static const char *const modes[] = {"torch.enable_grad()", "torch.autograd.graph.save_on_cpu()",
+                                        "torch.autograd.graph.save_on_cpu(pin_memory=True)"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct net_run r = {.settings = {.kernels = eng_kernels_cpu()}};
+        char text[sizeof(net) + 64];
+
+        snprintf(text, sizeof(text), net, modes[i]);
+        net_run_set(&r, "steps", "1");
+        net_run_text(&r, text);
+        if (r.st != (i > 0 ? VS_OK : VS_E_INPLACE))
+            fail_msg("%s: %s", modes[i], r.err.text);
+        net_run_release(&r);
+    }
+}
+
 static void refused_with(const char *name, const char *value, const char *level, const char *more,
                          const char *part)
 {
@@ -402,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_running_loss_that_is_not_detached_is_not_freed),
         cmocka_unit_test(a_bool_is_not_subtracted_from_a_tensor),
         cmocka_unit_test(anomaly_detection_names_the_node_that_gave_nan),
+        cmocka_unit_test(a_tensor_saved_on_the_host_may_be_overwritten),
         cmocka_unit_test(levels_of_apex_are_refused_where_apex_could_not_be_called),
         cmocka_unit_test(level_o2_has_weights_in_half_and_master_weights),
     };
