@@ -169,7 +169,7 @@ static void row_json(struct filling *f, const struct wif_sweep_row *row, struct 
 }
 
 /*
- * Why the peak of a row rose, where it rose by more than a tenth of the recorded one. What is compared with is the
+ * Why the peak of a row did not change, or rose by more than a tenth of the recorded one. What is compared with is the
  * recording, so that with --set nothing is said.
  */
 static enum vs_status why_fill(struct filling *f, const struct wif_sweep_row *row,
@@ -179,7 +179,8 @@ static enum vs_status why_fill(struct filling *f, const struct wif_sweep_row *ro
     enum vs_status st = VS_OK;
 
     if (!f->count || f->s->is_set || f->s->baseline.oom.event ||
-        row->run.peak < before->allocated + before->allocated / RISE_MIN)
+        (row->run.peak != before->allocated &&
+         row->run.peak < before->allocated + before->allocated / RISE_MIN))
         return VS_OK;
     if (!answer->sum.events)
         st = rpl_summary_fill(&answer->sum, memory, &answer->err);

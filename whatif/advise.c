@@ -16,6 +16,9 @@
 #include "whatif/advise_internal.h"
 #include "whatif/whatif.h"
 
+/* Bytes moved count as more from one part in this many on. */
+#define MORE_MIN 1000
+
 /* ---- changes ---- */
 
 void wif_change_release(struct wif_change *change)
@@ -167,8 +170,14 @@ static char *sentences(const struct rpl_trace *base, const struct wif_change *ch
             continue;
         vs_text_addf(&text, "%s%s", text.len ? "; " : "", costs ? info->cost : info->help);
     }
-    if (change->edits.count && !costs)
-        vs_text_addf(&text, "%srelease what nothing reads again", text.len ? "; " : "");
+    for (size_t i = 0; i < change->edits.count && !costs; i++) {
+        const char *does = change->edits.items[i].replaces
+                               ? "keep a value without its autograd history"
+                               : "release what nothing reads again";
+
+        if (!text.data || !strstr(vs_text_get(&text), does))
+            vs_text_addf(&text, "%s%s", text.len ? "; " : "", does);
+    }
     vs_text_add(&text, "");
     return vs_text_take(&text);
 }
@@ -188,12 +197,18 @@ static bool is_dominated(const struct wif_advise *out, const struct wif_change *
     return false;
 }
 
+/* Whether a run does more than the recorded one: what is recomputed without arithmetic shows in the bytes moved. */
+static bool does_more(const struct wif_figures *base, const struct wif_figures *run)
+{
+    return run->recompute_flops > base->recompute_flops ||
+           run->moved > base->moved + base->moved / MORE_MIN;
+}
+
 struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
                                     const struct wif_figures *run)
 {
     struct wif_advise *out = s->out;
-    const enum wif_price price =
-        wif_price(s->base, &change->set, run->recompute_flops > out->base.recompute_flops);
+    const enum wif_price price = wif_price(s->base, &change->set, does_more(&out->base, run));
     struct wif_advice *advice;
 
     if (run->peak >= out->base.peak || is_dominated(out, change, price, run))
@@ -281,6 +296,8 @@ static enum vs_status net_advise(struct wif_advising *s, struct vs_error *err)
     struct wif_figures again;
     enum vs_status st = wif_advising_run(s, &nothing, &s->out->base, err);
 
+    if (!st)
+        st = wif_advising_leaks(s, err);
     if (!st)
         st = wif_advising_lines(s, err);
     if (!st)

@@ -65,6 +65,8 @@ struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_cha
 
 /* The toggles one by one, each value that base/toggle.def lists for sweeps, and placements of checkpoints. */
 VS_MUST_USE enum vs_status wif_advising_toggles(struct wif_advising *s, struct vs_error *err);
+/* The line that keeps what leaks, without its history. s->memory has the recorded run. */
+VS_MUST_USE enum vs_status wif_advising_leaks(struct wif_advising *s, struct vs_error *err);
 /* Lines that release local variables earlier: alone, and those that help together. */
 VS_MUST_USE enum vs_status wif_advising_lines(struct wif_advising *s, struct vs_error *err);
 /* What costs nothing together; with a capacity the cheapest change that fits, and the largest batches. */

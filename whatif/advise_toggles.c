@@ -28,6 +28,7 @@ struct wanted {
 };
 static const struct wanted ANY = {UINT64_MAX, false};
 static const struct wanted FITTING = {UINT64_MAX, true};
+static const struct wanted NOTHING = {0, false};
 
 /* Run a change and add it where it is wanted; *run: its figures. *ran: it can be run; otherwise it is no advice. */
 static enum vs_status change_try(struct wif_advising *s, const struct wif_change *change,
@@ -224,6 +225,7 @@ static enum vs_status placement_fit(struct wif_advising *s, const struct wif_cha
     struct vs_error why = VS_ERROR_INIT;
     struct wif_figures got;
     uint64_t high = s->out->capacity;
+    uint64_t found = 0;
     uint64_t low;
     bool ran = false;
     enum vs_status st = wif_advising_base(s, from, &base, err);
@@ -240,10 +242,10 @@ static enum vs_status placement_fit(struct wif_advising *s, const struct wif_cha
         uint64_t budget = i == 0 ? high : i == 1 ? low : low + (high - low) / 2;
         bool fits;
 
-        st = budget_try(s, from, budget, FITTING, &got, &ran, err);
+        st = budget_try(s, from, budget, NOTHING, &got, &ran, err);
         fits = ran && got.fits;
         if (fits)
-            *run = got;
+            found = budget;
         if (fits == (i == 0) && i < 2)
             break;
         if (fits)
@@ -251,7 +253,7 @@ static enum vs_status placement_fit(struct wif_advising *s, const struct wif_cha
         else
             high = budget;
     }
-    return st;
+    return found && !st ? budget_try(s, from, found, FITTING, run, &ran, err) : st;
 }
 
 /* Parts of the batch, from 2 on, until it fits. */

@@ -14,8 +14,8 @@
 #include "replay/trace/trace.h"
 
 /*
- * NONE      losses and gradients stay the same bit by bit, no arithmetic is added
- * TIME      they stay the same; arithmetic is run again, or calls take longer
+ * NONE      losses and gradients stay the same bit by bit, and nothing is run again
+ * TIME      they stay the same; something is run again, or calls take longer
  * NUMBERS   the same is trained with other rounding or other statistics of batches
  * TRAINING  something else is trained
  */
@@ -28,7 +28,7 @@ enum wif_price {
 
 /*
  * The class of setting `set` over the toggles of `base`: that of its most expensive toggle whose value differs.
- * recomputes: a run with it has more recomputation than `base`.
+ * recomputes: a run with it does more than that of `base`.
  */
 enum wif_price wif_price(const struct rpl_trace *base, const struct vs_toggles *set,
                          bool recomputes);

@@ -231,6 +231,8 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     row->is_same = is_same;
     vs_toggles_copy(&row->set, with);
     row_run(s, row);
+    row->price = wif_price(
+        s->base, with, out->count && row->run.recompute_flops > out->items[0].run.recompute_flops);
     if (toggle != VS_TOGGLE_COUNT)
         row->no_effect = no_effect_text(s, row, toggle);
     if (below != UINT64_MAX && (row->failed || row->run.peak >= below)) {
@@ -286,6 +288,8 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
         enum vs_toggle toggle = (enum vs_toggle)i;
         bool is_same = vs_toggle_info(toggle)->flags & VS_TOGGLE_SAME;
 
+        if (toggle == VS_TOGGLE_GRAD && s->options->must_train && wif_trains(s->base))
+            continue;
         for (size_t n = 0; !st && vs_toggle_try(toggle, value_now(s, toggle), n, value); n++) {
             struct vs_toggles with = {{NULL}};
 

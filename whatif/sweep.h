@@ -20,11 +20,13 @@
 #include "replay/diff/compare.h"
 #include "replay/trace/trace.h"
 #include "whatif/cache.h"
+#include "whatif/price.h"
 
 /*
  * A row. label: "checkpoint=blocks inplace=on"; "" is the run as recorded.
  *
  * is_same       losses and gradients are bitwise the same as recorded
+ * price         what it costs, as a class (whatif/price.h)
  * failed        it cannot be run; `reason` says why, and nothing else is set
  * fits          it runs to its end on the device in question
  * run           its figures there; if it does not fit, those on a device without a limit
@@ -38,6 +40,7 @@ struct wif_sweep_row {
     char *label;
     struct vs_toggles set;
     bool is_same;
+    enum wif_price price;
     bool failed;
     char *reason;
     bool fits;
@@ -70,6 +73,7 @@ enum wif_sweep_batches {
  * set         toggles of all rows; NULL: none
  * capacity    of the device, in bytes; 0: unlimited, or that of a target
  * batches     for which rows to search the largest batch; needs a capacity and a net
+ * must_train  leave `grad` alone in a run that trains
  * cache       of the same trace: its results are used, and new ones are added; NULL: no cache
  * next, done  may be NULL
  * user        passed to them
@@ -78,6 +82,7 @@ struct wif_sweep_options {
     const struct vs_toggles *set;
     uint64_t capacity;
     enum wif_sweep_batches batches;
+    bool must_train;
     struct wif_cache *cache;
     wif_sweep_fn *next;
     wif_sweep_done_fn *done;

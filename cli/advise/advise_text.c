@@ -13,8 +13,10 @@
 #define SHARE_MIN 1000
 
 static const char *const PRICES[] = {
-    [WIF_PRICE_NONE] = "Costs nothing: losses and gradients stay the same, bit by bit",
-    [WIF_PRICE_TIME] = "Same losses and gradients, for more arithmetic or time",
+    [WIF_PRICE_NONE] =
+        "Costs nothing: losses and gradients stay the same, bit by bit, and nothing is run again",
+    [WIF_PRICE_TIME] =
+        "Same losses and gradients, for time: what is recomputed or moved, or slower calls",
     [WIF_PRICE_NUMBERS] = "The same training with other rounding or other statistics of batches",
     [WIF_PRICE_TRAINING] = "Trains something else",
 };
@@ -63,14 +65,19 @@ static void add_base(const struct wif_advise *advise, struct vs_text *out)
 
 /* ---- changes ---- */
 
-/* By how much more or less the ops read and write; nothing where it is not a tenth of a per cent. */
+/* By how many per cent more the ops read and write. */
+static double moved_more(const struct wif_advise *advise, const struct wif_figures *run)
+{
+    const double before = (double)advise->base.moved;
+
+    return before > 0.0 ? 100.0 * ((double)run->moved - before) / before : 0.0;
+}
+
+/* Nothing where it is not a tenth of a per cent. */
 static void add_moved(const struct wif_advise *advise, const struct wif_figures *run,
                       struct vs_text *out)
 {
-    const double change =
-        advise->base.moved
-            ? 100.0 * ((double)run->moved - (double)advise->base.moved) / (double)advise->base.moved
-            : 0.0;
+    const double change = moved_more(advise, run);
 
     if (change >= 0.05 || change <= -0.05)
         vs_text_addf(out, "%+9.1f %%", change);
@@ -196,8 +203,9 @@ static void add_headline(const struct wif_advise *advise, const struct rpl_trace
         vs_text_addf(out, "\nThe cheapest that fits %s:\n", vs_bytes_text(advise->capacity, buf));
         vs_text_addf(out, "  %s\n    peak %s", advice->label, vs_bytes_text(advice->run.peak, buf));
         add_bytes(out, ", reserved ", advice->run.reserved);
-        vs_text_addf(out, ", %.1f %% recomputed",
-                     percent(advice->run.recompute_flops, advice->run.flops));
+        vs_text_addf(out, ", %.1f %% recomputed, %+.1f %% moved",
+                     percent(advice->run.recompute_flops, advice->run.flops),
+                     moved_more(advise, &advice->run));
         if (advice->batch)
             add_batch("; largest batch ", advice->batch, advice->is_batch_max, out);
         vs_text_add_char(out, '\n');

@@ -22,7 +22,8 @@
 
 /*
  * list      one row for each what-if
- * order     indices of tries.items, the lowest peak first; those that failed last
+ * order     indices of the rows by price (whatif/price.h), the lowest peak first; then those that do not lower the
+ *           peak, and those that failed
  * shown     while the table is computed: the results so far, borrowed
  */
 struct sweep {
@@ -42,10 +43,20 @@ struct filling {
 
 /* ---- filling ---- */
 
-static bool is_better(const struct wif_sweep_row *a, const struct wif_sweep_row *b)
+/* As `vramscope advise` ranks: what lowers the peak first, by what it costs. */
+static bool is_better(const struct wif_sweep *sweep, const struct wif_sweep_row *a,
+                      const struct wif_sweep_row *b)
 {
+    const uint64_t recorded = sweep->items[0].run.peak;
+    const bool a_helps = !a->failed && a->run.peak < recorded;
+    const bool b_helps = !b->failed && b->run.peak < recorded;
+
     if (a->failed != b->failed)
         return b->failed;
+    if (a_helps != b_helps)
+        return a_helps;
+    if (a_helps && a->price != b->price)
+        return a->price < b->price;
     return a->run.peak < b->run.peak;
 }
 
@@ -61,7 +72,7 @@ static void order_make(struct sweep *s)
     for (size_t i = 0; i < sweep->count; i++) {
         size_t at = i;
 
-        while (at && is_better(&sweep->items[i], &sweep->items[s->order[at - 1]])) {
+        while (at && is_better(sweep, &sweep->items[i], &sweep->items[s->order[at - 1]])) {
             s->order[at] = s->order[at - 1];
             at--;
         }
@@ -84,6 +95,7 @@ static void fill(struct sweep *s, struct tui_app *app)
     struct filling filling = {s, app};
     struct wif_sweep_options request = {.capacity = app->capacity,
                                         .batches = WIF_SWEEP_BATCHES_ALL,
+                                        .must_train = true,
                                         .cache = tui_change_cache(app),
                                         .next = on_next,
                                         .user = &filling};
@@ -319,10 +331,11 @@ const struct tui_view tui_view_sweep = {
     .letter = 'W',
     .scope = TUI_IN_SWEEP,
     .go = TUI_GO_SWEEP,
-    .help =
-        "Space runs the net with each toggle alone and with the best ones combined; any key "
-        "stops it. Enter shows the run of a row. = keeps losses and gradients bit by bit; ! does "
-        "not fit the device; batch: the largest batch that fits.",
+    .help = "Space runs the net with each toggle alone and with the best ones combined; any key "
+            "stops it. What lowers the peak comes first, by what it costs: nothing, time, other "
+            "rounding, other training. Enter shows the run of a row. = keeps losses and gradients "
+            "bit by bit; ! does "
+            "not fit the device; batch: the largest batch that fits.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct sweep),
