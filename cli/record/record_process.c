@@ -16,10 +16,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/importer.h"
+#include "cli/record/record_standin.h"
 
 #define STATUS ".status"
 #define LINE_MAX_BYTES 8192
-#define FACTS_MAX 9
+#define FACTS_MAX 10
 
 static void text_set(char **out, const char *text)
 {
@@ -257,6 +258,7 @@ enum vs_status cli_process_import(const struct cli_process *process, const char 
 {
     struct cli_importer importer = {.count = 0};
     struct vs_text snapshot = {NULL, 0, 0};
+    char *unknown = cli_standin_unknown(folder, process->pid);
     char pid[24];
     struct cli_fact facts[FACTS_MAX] = {
         {"pid", pid},
@@ -271,12 +273,14 @@ enum vs_status cli_process_import(const struct cli_process *process, const char 
     fact_add(facts, &count, "host_reads", process->reads);
     fact_add(facts, &count, "host_read_first", process->read);
     fact_add(facts, &count, "host_read_kinds", process->read_kinds);
+    fact_add(facts, &count, "gpu_unknown", unknown);
     snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
     vs_text_addf(&snapshot, "%s/%s.pickle", folder, process->name);
     st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);
     if (!st)
         st = cli_importer_write(&importer, process->program, facts, process->trace, force,
                                 strcmp(process->dumped, "oom") != 0, err);
+    vs_free(unknown);
     vs_text_release(&snapshot);
     cli_importer_release(&importer);
     return st;

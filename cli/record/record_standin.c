@@ -189,6 +189,40 @@ static void line_say(char *line, struct vs_text *seen)
             fprintf(stderr, "vramscope: %s%s%s\n", FACTS[i].sentence, text, FACTS[i].end);
 }
 
+/* Is it a line "PID unknown TEXT" of this process? Returns TEXT, or NULL. */
+static const char *unknown_of(char *line, pid_t pid)
+{
+    static const char FACT[] = " unknown ";
+    char *rest;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (strtol(line, &rest, 10) != (long)pid || strncmp(rest, FACT, strlen(FACT)) != 0)
+        return NULL;
+    return rest + strlen(FACT);
+}
+
+char *cli_standin_unknown(const char *folder, pid_t pid)
+{
+    struct vs_text path = {NULL, 0, 0};
+    struct vs_text out = {NULL, 0, 0};
+    char line[LINE_MAX_BYTES];
+    const char *text;
+    char *taken;
+    FILE *file;
+
+    vs_text_addf(&path, "%s/standin", folder);
+    file = fopen(vs_text_get(&path), "r");
+    while (file && fgets(line, sizeof(line), file))
+        if ((text = unknown_of(line, pid)) != NULL)
+            vs_text_addf(&out, "%s%s", out.len ? " | " : "", text);
+    if (file)
+        fclose(file);
+    taken = out.len ? vs_strdup(vs_text_get(&out)) : NULL;
+    vs_text_release(&path);
+    vs_text_release(&out);
+    return taken;
+}
+
 void cli_standin_say(const char *folder)
 {
     struct vs_text path = {NULL, 0, 0};

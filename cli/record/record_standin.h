@@ -9,6 +9,8 @@
 #ifndef CLI_RECORD_STANDIN_H
 #define CLI_RECORD_STANDIN_H
 
+#include <sys/types.h>
+
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -41,6 +43,11 @@ VS_MUST_USE enum vs_status cli_standin_settings(const struct cli_args *args, str
 /* The environment that torchrun would give this rank; it borrows from `rank`. Nothing where no rank runs alone. */
 void cli_standin_environment(const struct cli_rank *rank, struct cli_launch *launch);
 
+/*
+ * What a process asked of the simulated GPU that is not known, with " | " between, such as "cuDNN (workspaces of
+ * convolutions)". Heap memory; NULL: nothing. folder: the recorder's.
+ */
+char *cli_standin_unknown(const char *folder, pid_t pid);
 /*
  * Print on stderr, each once, what the simulated GPU could not do for the program's processes, and why none was
  * simulated.

@@ -22,8 +22,22 @@ void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out)
         return;
     out->first = rpl_trace_meta(trace, "host_read_first");
     out->kinds = rpl_trace_meta(trace, "host_read_kinds");
+    out->unknown = rpl_trace_meta(trace, "gpu_unknown");
     out->reads = reads ? strtoull(reads, &rest, 10) : 0;
     out->read_bytes = rest ? strtoull(rest, NULL, 10) : 0;
+}
+
+/* The length of the text at `*list`, which moves behind it and the bar that follows; 0: there is none. */
+static int text_next(const char **list, const char **out)
+{
+    const char *end;
+
+    *out = *list;
+    if (!*list || !**list)
+        return 0;
+    end = strstr(*list, " | ");
+    *list = end ? end + strlen(" | ") : *list + strlen(*list);
+    return (int)((end ? end : *list) - *out);
 }
 
 /* One kind of reads: COUNT OPERATOR PLACE. The strings are not terminated. */
@@ -36,15 +50,13 @@ struct kind {
 /* The next kind of `*kinds`, which moves behind it; false: there is none, or it cannot be read. */
 static bool kind_next(const char **kinds, struct kind *out)
 {
-    const char *at = *kinds;
-    const char *end;
+    const char *at;
+    const int len = text_next(kinds, &at);
+    const char *end = at + len;
     char *rest;
 
-    if (!at || !*at)
+    if (!len)
         return false;
-    end = strstr(at, " | ");
-    *kinds = end ? end + strlen(" | ") : at + strlen(at);
-    end = end ? end : *kinds;
     out->count = strtoull(at, &rest, 10);
     if (rest == at || *rest != ' ')
         return false;
@@ -61,6 +73,8 @@ void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out)
 {
     struct rpl_simulated gpu;
     struct kind kind;
+    const char *at;
+    int len;
     char bytes[VS_BYTES_TEXT_MAX];
 
     rpl_simulated_of(trace, &gpu);
@@ -80,12 +94,16 @@ void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out)
     while (kind_next(&gpu.kinds, &kind))
         vs_text_addf(out, "  %.*s: %" PRIu64 ", first at %.*s\n", kind.name_len, kind.name,
                      kind.count, kind.first_len, kind.first);
+    while ((len = text_next(&gpu.unknown, &at)) != 0)
+        vs_text_addf(out, "unknown to the simulated GPU: %.*s\n", len, at);
 }
 
 void rpl_simulated_json(const struct rpl_trace *trace, struct vs_json *json)
 {
     struct rpl_simulated gpu;
     struct kind kind;
+    const char *at;
+    int len;
 
     rpl_simulated_of(trace, &gpu);
     if (!gpu.name)
@@ -109,6 +127,16 @@ void rpl_simulated_json(const struct rpl_trace *trace, struct vs_json *json)
         vs_text_add_n(&text, kind.first, (size_t)kind.first_len);
         vs_json_put_string(json, "first", vs_text_get(&text));
         vs_json_end(json);
+        vs_text_release(&text);
+    }
+    vs_json_end(json);
+    vs_json_key(json, "unknown");
+    vs_json_array(json);
+    while ((len = text_next(&gpu.unknown, &at)) != 0) {
+        struct vs_text text = {NULL, 0, 0};
+
+        vs_text_add_n(&text, at, (size_t)len);
+        vs_json_string(json, vs_text_get(&text));
         vs_text_release(&text);
     }
     vs_json_end(json);

@@ -21,6 +21,7 @@
  * first       file, line and function of the first read; NULL: there was none, or it is not known
  * kinds       "3 item train.py:12 main | 1 nonzero moe.py:7 f": for each operator of PyTorch that read values how often
  *             it did, and where first; NULL: not known
+ * unknown     functions and sizes that the program asked for and that are not known, with " | " between; NULL: none
  */
 struct rpl_simulated {
     const char *name;
@@ -28,19 +29,20 @@ struct rpl_simulated {
     uint64_t read_bytes;
     const char *first;
     const char *kinds;
+    const char *unknown;
 };
 
 /* The strings are borrowed from the trace. */
 void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out);
 
 /*
- * Appends two lines for the head of the report, "simulated GPU: …" and "host reads of device values: …", and one for
- * each kind of reads. Appends nothing if no GPU was simulated.
+ * Appends two lines for the head of the report, "simulated GPU: …" and "host reads of device values: …", one for
+ * each kind of reads, and one for each thing that is unknown. Appends nothing if no GPU was simulated.
  */
 void rpl_simulated_text(const struct rpl_trace *trace, struct vs_text *out);
 /*
  * Writes the member `played` into the open object: {"gpu", "host_reads", "host_read_bytes", "first_read", "reads":
- * [{"operator", "count", "first"}]}. Writes nothing if no GPU was simulated.
+ * [{"operator", "count", "first"}], "unknown": [texts]}. Writes nothing if no GPU was simulated.
  */
 void rpl_simulated_json(const struct rpl_trace *trace, struct vs_json *json);
 

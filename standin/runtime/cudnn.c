@@ -303,9 +303,11 @@ static int cudnnBackendCreateDescriptor(int kind, void **out)
 static int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t requested,
                                     int64_t *count, void *array)
 {
-    enum { TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15, TYPE_INT32 = 23 };
+    enum { TYPE_INT64 = 3, TYPE_DESCRIPTOR = 15, TYPE_INT32 = 23, PLAN_WORKSPACE_SIZE = 402 };
     const bool is_one = type == TYPE_DESCRIPTOR || type == TYPE_INT64 || type == TYPE_INT32;
 
+    if (name == PLAN_WORKSPACE_SIZE)
+        sti_unknown_note("cuDNN", "(workspaces of convolutions)");
     if (count)
         *count = is_one;
     if (type == TYPE_INT64 && array && requested > 0)

@@ -61,8 +61,11 @@ static void expandable_segments_have_their_known_peaks(void **state)
 static void recurrent_networks_have_their_known_peaks_and_report_unknown_sizes(void **state)
 {
     struct program p = corpus_record("lstm", 0, "rtx3090");
+    char *json = corpus_report(program_path("trace.db"));
 
     (void)state;
+    assert_non_null(strstr(json, "cuDNN (workspace and reserve of recurrent networks)"));
+    free(json);
     corpus_peaks_check(&p, program_path("trace.db"), 0);
     assert_non_null(strstr(p.err, "simulated GPU: cuDNN (workspace and reserve"));
     program_release(&p);

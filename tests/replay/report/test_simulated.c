@@ -72,6 +72,7 @@ static void each_operator_that_reads_values_is_named_with_its_first_line(void **
     make_init(&m);
     rpl_trace_set_meta(m.trace, "gpu_played", "A100");
     rpl_trace_set_meta(m.trace, "host_reads", "4 20");
+    rpl_trace_set_meta(m.trace, "gpu_unknown", "cuDNN (sizes) | libcuda.so.1 cuFoo");
     rpl_trace_set_meta(m.trace, "host_read_kinds", "3 item a b.py:5 main | 1 nonzero m.py:7 f | x");
     rpl_simulated_text(m.trace, &text);
     assert_non_null(strstr(vs_text_get(&text), "\n  item: 3, first at a b.py:5 main\n"
@@ -83,6 +84,10 @@ static void each_operator_that_reads_values_is_named_with_its_first_line(void **
     assert_non_null(strstr(vs_text_get(&out), "\"operator\": \"nonzero\""));
     assert_non_null(strstr(vs_text_get(&out), "\"first\": \"a b.py:5 main\""));
     assert_null(strstr(vs_text_get(&out), "\"x\""));
+    assert_non_null(strstr(vs_text_get(&text),
+                           "unknown to the simulated GPU: cuDNN (sizes)\n"
+                           "unknown to the simulated GPU: libcuda.so.1 cuFoo\n"));
+    assert_non_null(strstr(vs_text_get(&out), "\"libcuda.so.1 cuFoo\""));
     rpl_trace_free(m.trace);
     vs_text_release(&text);
     vs_text_release(&out);

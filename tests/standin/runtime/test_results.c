@@ -208,6 +208,59 @@ static void library_versions_are_those_that_were_set(void **state)
     assert_int_equal(value, 13020);
 }
 
+/* The host's side of a kernel: its address is its name. */
+static const char KERNEL_STUB[1] = "";
+
+/* What a compiled program does when it is loaded and at <<<…>>>: the launch succeeds, and nothing runs. */
+static void kernels_of_an_extension_are_registered_and_launched(void **state)
+{
+    static const int IMAGE[4] = {0x466243b1, 1, 0, 0}; /* a wrapper of a fat binary */
+    struct dim {
+        unsigned x, y, z;
+    } grid = {7, 1, 1}, block = {256, 1, 1}, popped_grid, popped_block;
+    void *stream = (void *)(uintptr_t)0x51;
+    void *popped_stream = NULL;
+    size_t shared = 0;
+    int attributes[36];
+    void **binary = PLAYED(void **(*)(const void *), "__cudaRegisterFatBinary")(IMAGE);
+
+    (void)state;
+    assert_non_null(binary);
+    PLAYED(void (*)(void **, const void *, char *, const char *, int, void *, void *, void *,
+                    void *, int *),
+           "__cudaRegisterFunction")
+    (binary, KERNEL_STUB, NULL, "add", -1, NULL, NULL, NULL, NULL, NULL);
+    PLAYED(void (*)(void **), "__cudaRegisterFatBinaryEnd")(binary);
+    assert_int_equal(PLAYED(unsigned (*)(struct dim, struct dim, size_t, void *),
+                            "__cudaPushCallConfiguration")(grid, block, 48, stream),
+                     0);
+    assert_int_equal(
+        PLAYED(int (*)(struct dim *, struct dim *, size_t *, void **),
+               "__cudaPopCallConfiguration")(&popped_grid, &popped_block, &shared, &popped_stream),
+        0);
+    assert_true(popped_grid.x == 7 && popped_block.x == 256 && shared == 48);
+    assert_ptr_equal(popped_stream, stream);
+    assert_int_equal(PLAYED(int (*)(const void *, struct dim, struct dim, void **, size_t, void *),
+                            "cudaLaunchKernel")(KERNEL_STUB, grid, block, NULL, 48, stream),
+                     0);
+    assert_int_equal(
+        PLAYED(int (*)(void *, const void *), "cudaFuncGetAttributes")(attributes, KERNEL_STUB), 0);
+    PLAYED(void (*)(void **), "__cudaUnregisterFatBinary")(binary);
+}
+
+static void the_size_of_a_plans_workspace_is_named_as_unknown(void **state)
+{
+    int64_t size = -1;
+    int64_t count = 0;
+
+    (void)state;
+    assert_int_equal(PLAYED(int (*)(void *, int, int, int64_t, int64_t *, void *),
+                            "cudnnBackendGetAttribute")(NULL, 402, 3, 1, &count, &size),
+                     0);
+    assert_true(count == 1 && size == 0);
+    assert_non_null(strstr(played_log(), "unknown cuDNN (workspaces of convolutions)\n"));
+}
+
 static void simulated_time_advances_only_with_work(void **state)
 {
     void *first = NULL;
@@ -290,6 +343,8 @@ int main(void)
         cmocka_unit_test(a_user_object_is_destroyed_with_its_last_graph_or_instance),
         cmocka_unit_test(the_weights_of_an_lstm_have_cudnns_layout),
         cmocka_unit_test(library_versions_are_those_that_were_set),
+        cmocka_unit_test(kernels_of_an_extension_are_registered_and_launched),
+        cmocka_unit_test(the_size_of_a_plans_workspace_is_named_as_unknown),
         cmocka_unit_test(simulated_time_advances_only_with_work),
         cmocka_unit_test(functions_of_the_driver_are_found_by_name),
         cmocka_unit_test(nvml_lists_the_simulated_devices),
