@@ -160,9 +160,13 @@ static void row_find(struct segments *s)
 static void moved(void *state, struct tui_app *app)
 {
     struct segments *s = state;
-    size_t segment = s->order[s->list.at];
-    size_t best = s->space.first_part[segment];
+    size_t segment;
+    size_t best;
 
+    if (!s->space.segment_count)
+        return;
+    segment = s->order[s->list.at];
+    best = s->space.first_part[segment];
     for (size_t i = best; i < s->space.first_part[segment + 1]; i++)
         if (s->space.parts[i].bytes > s->space.parts[best].bytes)
             best = i;
