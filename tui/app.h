@@ -67,6 +67,7 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * set       toggles whose values differ from the recorded ones; in_force: those of the latest what-if that ran
  * is_run    there is another run, and `compare` compares the recorded one with it
  * is_shown  the views show this run instead of the recorded one
+ * moved_ratio   bytes that ops read and write in a step, after over before; 0: the base has no ops
  * cache     results of what-ifs, NULL until the first; `run`, `uncertainty`, `cost` and `refused` belong to the latest
  * toggle    the chosen row of the panel
  * uncertainty   whether its peak is exact; cost: time of its recomputed ops
@@ -81,6 +82,7 @@ struct tui_change {
     struct vs_toggles recorded;
     struct tui_run run;
     struct rpl_compare compare;
+    double moved_ratio;
     struct wif_cache *cache;
     enum vs_toggle toggle;
     struct rpl_uncertainty uncertainty;
@@ -117,9 +119,16 @@ enum tui_wish {
     TUI_WISH_COUNT
 };
 
+/* Bytes that all ops of a trace read and write in a step; it had `events` events then, 0: not measured yet. */
+struct tui_moved {
+    uint64_t events;
+    double bytes;
+};
+
 /*
  * name         name of the trace
  * base         the recorded run; change: the other run
+ * moved        of the base, measured with the first other run
  * capacity     bytes of the device; 0: not known
  * at           current event of the shown run
  * moves        incremented whenever a view's contents may have changed: run, event, filters, hidden categories
@@ -141,6 +150,7 @@ struct tui_app {
     const char *name;
     struct tui_run base;
     struct tui_change change;
+    struct tui_moved moved;
     struct rpl_marks *marks;
     uint64_t capacity;
     uint64_t at;

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "replay/inspect/step.h"
+#include "replay/report/traffic.h"
 #include "tui/diff.h"
 #include "tui/waiting.h"
 #include "whatif/whatif.h"
@@ -292,6 +293,41 @@ struct wif_cache *tui_change_cache(struct tui_app *app)
     return app->change.cache;
 }
 
+/* Bytes that ops move in a step of `trace`. */
+static enum vs_status moved_fill(struct tui_moved *out, struct rpl_trace *trace, uint64_t steps,
+                                 struct vs_error *err)
+{
+    struct rpl_traffic traffic = {NULL, 0, 0, 0};
+    const uint64_t events = rpl_trace_event_count(trace);
+    enum vs_status st = VS_OK;
+
+    if (out->events != events) {
+        st = rpl_traffic_fill(&traffic, trace, err);
+        out->bytes = (double)traffic.bytes / (double)(steps ? steps : 1);
+        out->events = st ? 0 : events;
+        rpl_traffic_release(&traffic);
+    }
+    return st;
+}
+
+/* Compares the other run, which is open, with the base. */
+static enum vs_status compare(struct tui_app *app, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    struct rpl_compare *figures = &change->compare;
+    struct tui_moved after = {0, 0};
+    enum vs_status st = rpl_compare_fill(figures, app->base.index, change->run.index, err);
+
+    change->moved_ratio = 0;
+    if (!st)
+        st = moved_fill(&app->moved, app->base.trace, figures->before.steps, err);
+    if (!st && app->moved.bytes > 0)
+        st = moved_fill(&after, change->run.trace, figures->after.steps, err);
+    if (!st && app->moved.bytes > 0)
+        change->moved_ratio = after.bytes / app->moved.bytes;
+    return st;
+}
+
 /* Makes the what-if of change->set the other run. */
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
@@ -317,7 +353,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     change->refused = *answer->refused ? answer->refused : NULL;
     st = run_begin(&change->run, err);
     if (!st)
-        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+        st = compare(app, err);
     if (st)
         return st;
     breaks_copy(app->base.breaks, change->run.breaks);
@@ -342,7 +378,7 @@ static enum vs_status run_second(struct tui_app *app, struct vs_error *err)
     change->name = change->second_name;
     change->second = (struct tui_run){.trace = NULL};
     change->second_name = NULL;
-    st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+    st = compare(app, err);
     change->is_run = st == VS_OK;
     return st;
 }
@@ -360,7 +396,7 @@ static enum vs_status other_begin(struct tui_app *app, struct vs_error *err)
     enum vs_status st = tui_run_open(&change->run, app->opening, app->opening_user, err);
 
     if (!st)
-        st = rpl_compare_fill(&change->compare, app->base.index, change->run.index, err);
+        st = compare(app, err);
     if (st)
         return st;
     change->is_run = true;

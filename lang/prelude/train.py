@@ -365,7 +365,7 @@ def train_by_step(source, net, train_step, optimizer, scaler, settings):
         if not once:
             inputs, targets = next_batch()
         settings["step"] = step
-        torch._own_step_begin()
+        torch._own_step_begin(inputs if isinstance(optimizer, (tuple, list)) else None)
         l = train_step(net, optimizer, scaler, inputs, targets)
         torch._own_step_end()
         torch._note_loss(l)

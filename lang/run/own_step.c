@@ -108,16 +108,29 @@ static void autocast_note(struct lang_own_step *own)
     own->own_regions++;
 }
 
+/* Whether this forward and one before it in this call of train_step are of the whole batch. */
+static bool is_whole_again(struct lang_own_step *own)
+{
+    const bool had = own->has_whole;
+
+    if (!own->batch_elems || own->parts.input_elems < own->batch_elems)
+        return false;
+    own->has_whole = true;
+    return had;
+}
+
 /*
  * Counts the parts of a batch that is accumulated: each has a forward of the same module and a backward(), and they
- * share a step. Two halves of a net that are trained one after the other are no such parts.
+ * share a step. Two halves of a net that are trained one after the other are no such parts, and neither are the real and
+ * the generated batch of a GAN.
  */
 static void accumulation_note(struct lang_own_step *own, enum lang_part part)
 {
     if (part == LANG_PART_FORWARD) {
         if (own->first == NULL)
             own->first = own->parts.module;
-        own->has_forward |= own->first == own->parts.module;
+        if (own->first == own->parts.module && !is_whole_again(own))
+            own->has_forward = true;
     } else if (part == LANG_PART_BACKWARD) {
         own->backwards += own->has_forward;
         own->has_forward = false;
@@ -195,7 +208,7 @@ static bool part_end(void *user)
 
 /* ---- a step ---- */
 
-void lang_own_step_begin(struct lang_run_state *run)
+void lang_own_step_begin(struct lang_run_state *run, uint64_t batch_elems)
 {
     struct lang_own_step *own = &run->own_step;
 
@@ -207,6 +220,8 @@ void lang_own_step_begin(struct lang_run_state *run)
     own->phase = VS_PHASE_DATA;
     own->depth = 0;
     own->is_pending = false;
+    own->batch_elems = batch_elems;
+    own->has_whole = false;
     memset(own->counts, 0, sizeof(own->counts));
     category_choose(own);
     run->vm->parts = &own->parts;

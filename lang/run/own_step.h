@@ -41,6 +41,9 @@ struct lang_run_state;
  * scaled       how often GradScaler.scale was called; had_backward: backward() was, in the run
  * stepped      how many parts were a step of an optimizer
  * first        the module of the first forward since an optimizer's last step; NULL: there was none
+ * batch_elems  elements of the step's batch where several optimizers share it, as in a GAN: its forwards of the whole
+ *              batch are then one part in all; 0: every forward is a part
+ * has_whole    this call of train_step has had a forward of the whole batch
  * has_forward  a forward of that module has begun since the last backward()
  * backwards    backward() of a forward of its own, since an optimizer's last step; most_backwards: the highest of these
  * counts       how many phases of each kind have ended in this step
@@ -64,13 +67,15 @@ struct lang_own_step {
     bool had_backward;
     uint64_t stepped;
     const void *first;
+    uint64_t batch_elems;
+    bool has_whole;
     bool has_forward;
     uint64_t backwards, most_backwards;
     uint32_t counts[VS_PHASE_COUNT];
 };
 
 /* train_step is about to be called, in phase `data`: listens to parts from now on. */
-void lang_own_step_begin(struct lang_run_state *run);
+void lang_own_step_begin(struct lang_run_state *run, uint64_t batch_elems);
 /* train_step has returned: leaves the loop's autocast region and stops listening. The phase stays as it is. */
 void lang_own_step_end(struct lang_run_state *run);
 /* Ends the last phase of the step. Returns false with a failure noted where the run is to stop. */

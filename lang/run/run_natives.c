@@ -221,12 +221,22 @@ static bool native_note_saved(struct lang_vm *vm, const struct lang_call *call,
 
 /* ---- a step of the net's own ---- */
 
+/* Elements of the first tensor of a batch; 0: there is none. */
+static uint64_t batch_elems(struct lang_value batch)
+{
+    while ((batch.kind == LANG_TUPLE && batch.as.tuple->count > 0) ||
+           (batch.kind == LANG_LIST && batch.as.list->count > 0))
+        batch = batch.kind == LANG_TUPLE ? batch.as.tuple->items[0] : batch.as.list->items[0];
+    return batch.kind == LANG_TENSOR ? (uint64_t)eng_numel(batch.as.tensor) : 0;
+}
+
+/* torch._own_step_begin(batch): a batch where several optimizers share it, else None */
 static bool native_own_step_begin(struct lang_vm *vm, const struct lang_call *call,
                                   struct lang_value *out)
 {
-    if (!lang_args_exact(vm, call, "_own_step_begin", 0))
+    if (!lang_args_exact(vm, call, "_own_step_begin", 1))
         return false;
-    lang_own_step_begin(run_of(call));
+    lang_own_step_begin(run_of(call), batch_elems(call->args[0]));
     *out = lang_none();
     return true;
 }

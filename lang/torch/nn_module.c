@@ -249,6 +249,16 @@ static bool has_parameters(const struct lang_module_instance *m)
     return false;
 }
 
+/* Elements of the first tensor among the arguments; 0: there is none. */
+static uint64_t input_elems(const struct lang_value *args, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (args[i].kind == LANG_TENSOR)
+            return (uint64_t)eng_numel(args[i].as.tensor);
+    }
+    return 0;
+}
+
 static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_count,
                         const struct lang_kwnames *kw)
 {
@@ -262,6 +272,7 @@ static bool module_call(struct lang_vm *vm, struct lang_value *at, uint32_t arg_
 
     if (vm->parts != NULL && has_parameters(m)) {
         vm->parts->module = m;
+        vm->parts->input_elems = input_elems(at + 1, arg_count);
         if (!lang_part_begin(vm, LANG_PART_FORWARD, &is_part))
             return false;
     }

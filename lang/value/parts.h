@@ -36,6 +36,7 @@ enum lang_part {
  * fills  zero_grad() without set_to_none fills gradients with zeros, where PyTorch's default sets them to None
  * has_filled  it has been asked for
  * module  the module that a FORWARD calls, set before it begins; only to be compared
+ * input_elems  elements of the first tensor among its positional arguments, set with it; 0: there is none
  * begin  a part begins; sets *has_begun, which is false where the part is of no interest and its end is not to be
  *        reported. Returns false with a failure noted where the run is to stop.
  * end    the part that began last and has not ended ends; returns as `begin`
@@ -45,6 +46,7 @@ struct lang_parts {
     bool fills;
     bool has_filled;
     const void *module;
+    uint64_t input_elems;
     bool (*begin)(void *user, enum lang_part part, bool *has_begun);
     bool (*end)(void *user);
 };

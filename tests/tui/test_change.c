@@ -174,6 +174,19 @@ static void pasted_text_is_not_keys(void **state)
     tui_app_release(&app);
 }
 
+/* Adam reads and writes two more tensors a parameter: the same arithmetic in the net's ops, and more bytes. */
+static void the_cost_of_a_what_if_has_the_bytes_that_ops_move(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 40);
+    session_type(&app, "gw:set optimizer=adam<enter>");
+    session_expect(&app, "bytes moved x");
+    assert_true(app.change.moved_ratio > 1 && app.change.moved_ratio < 20);
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +197,7 @@ int main(void)
         cmocka_unit_test(breakpoints_and_watches_are_kept_for_the_next_session),
         cmocka_unit_test(escape_never_quits),
         cmocka_unit_test(pasted_text_is_not_keys),
+        cmocka_unit_test(the_cost_of_a_what_if_has_the_bytes_that_ops_move),
     };
 
     return cmocka_run_group_tests_name("change", tests, NULL, NULL);

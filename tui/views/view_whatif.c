@@ -134,17 +134,32 @@ static void add_categories(struct tui_page *page, const struct rpl_compare *comp
     }
 }
 
-/* The cost and the change of the reserved bytes, on two lines where both do not fit on one. */
+/* Adds `text` of `cells` cells to the page's last line, of which `*used` are taken, or to a line of its own. */
+static void add_part(struct tui_page *page, enum tui_role role, const char *text, size_t cells,
+                     size_t *used, int w)
+{
+    if (*used + cells > (size_t)w) {
+        tui_page_add(page, TUI_DIM, "%-8s", "");
+        *used = 8;
+    }
+    tui_page_more(page, 0, role, "%s", text);
+    *used += cells;
+}
+
+/* The cost, the change of the reserved bytes, and what ops read and write: on one line where they fit. */
 static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
 {
     const struct rpl_compare *compare = &app->change.compare;
+    const bool is_net = rpl_trace_source_text(app->base.trace) != NULL;
     struct vs_text cost = {NULL, 0, 0};
     struct vs_text reserved = {NULL, 0, 0};
+    struct vs_text moved = {NULL, 0, 0};
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
     char ns[TUI_SHORT_MAX];
+    size_t used = 8;
 
-    if (rpl_trace_source_text(app->base.trace))
+    if (is_net)
         vs_text_addf(&cost, "arithmetic x%.3g, %.1f %% recomputed   ", compare->flops_ratio,
                      100.0 * compare->recompute);
     if (!app->change.name && app->change.cost.rerun_ns > 0)
@@ -154,14 +169,17 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
     vs_text_addf(&reserved, "reserved %s \xE2\x86\x92 %s",
                  vs_bytes_text(compare->before.reserved, a),
                  vs_bytes_text(compare->after.reserved, b));
+    if (is_net && app->change.moved_ratio > 0)
+        vs_text_addf(&moved, "   bytes moved x%.3g", app->change.moved_ratio);
     tui_page_add(page, TUI_DIM, "%-8s", "cost");
-    tui_page_more(page, 0, TUI_PLAIN, "%s", vs_text_get(&cost));
+    add_part(page, TUI_PLAIN, vs_text_get(&cost), cost.len, &used, w);
     /* the arrow takes three bytes and one cell */
-    if (8 + cost.len + reserved.len - 2 > (size_t)w)
-        tui_page_add(page, TUI_DIM, "%-8s", "");
-    tui_page_more(page, 0, TUI_DIM, "%s", vs_text_get(&reserved));
+    add_part(page, TUI_DIM, vs_text_get(&reserved), reserved.len - 2, &used, w);
+    if (moved.len)
+        add_part(page, TUI_PLAIN, vs_text_get(&moved), moved.len, &used, w);
     vs_text_release(&cost);
     vs_text_release(&reserved);
+    vs_text_release(&moved);
 }
 
 /* What makes the peak a lower bound, and what PyTorch does by values, in the report's words. */

@@ -161,6 +161,26 @@ static const struct trap TRAPS[] = {
      "not from all of them",
      NORM PARTS("2"),
      {NULL},
+     /* as in a GAN: two optimizers, and the second forward of the whole batch is of another one */
+     NORM "def optimizer(model):\n"
+          "    return [torch.optim.SGD(model.parameters(), lr=0.1) for i in range(2)]\n"
+          "def train_step(model, optimizer, scaler, inputs, targets):\n"
+          "    model(inputs).sum().backward()\n"
+          "    model(torch.randn_like(inputs)).sum().backward()\n"
+          "    optimizer[0].step()\n",
+     {NULL}},
+    {LANG_WARN_ACCUMULATE_NORM,
+     0,
+     "BatchNorm (norm) takes its statistics from each of the 4 parts that train_step accumulates, "
+     "not from all of them",
+     /* two optimizers, and parts of the batch all the same */
+     NORM "def optimizer(model):\n"
+          "    return [torch.optim.SGD(model.parameters(), lr=0.1) for i in range(2)]\n"
+          "def train_step(model, optimizer, scaler, inputs, targets):\n"
+          "    for x in inputs.chunk(4):\n"
+          "        model(x).sum().backward()\n"
+          "    optimizer[0].step()\n",
+     {NULL},
      /* two stages: each half sees the whole batch once */
      NORM "def train_step(model, optimizer, scaler, inputs, targets):\n"
           "    x = model.a(inputs)\n"
