@@ -121,8 +121,8 @@ static bool is_whole_again(struct lang_own_step *own)
 
 /*
  * Counts the parts of a batch that is accumulated: each has a forward of the same module and a backward(), and they
- * share a step. Two halves of a net that are trained one after the other are no such parts, and neither are the real and
- * the generated batch of a GAN.
+ * share a step. Two halves of a net that are trained one after the other are no such parts, and neither are the real
+ * and the generated batch of a GAN.
  */
 static void accumulation_note(struct lang_own_step *own, enum lang_part part)
 {

@@ -56,6 +56,11 @@ struct leaked {
     uint8_t category;
 };
 
+/*
+ * nodes, links: the history. made: of blocks. ops: those that run. custom: the node of the custom function that saved
+ * last. loose, read: what ops without a node allocated or overwrote, and the nodes of what they read, since an op with
+ * a node began: the forward of a custom function (or of a reentrant checkpoint) if a save of an unknown node follows.
+ */
 struct history {
     struct node *nodes;
     size_t node_count, node_cap;
@@ -67,6 +72,11 @@ struct history {
     struct vs_table by_block;
     struct running ops[DEPTH_MAX];
     size_t depth;
+    uint64_t *loose;
+    size_t loose_count, loose_cap;
+    uint32_t *read;
+    size_t read_count, read_cap;
+    uint64_t custom;
     struct leaked *leaked;
     size_t leaked_count;
     struct vs_table by_leaked;
@@ -80,6 +90,8 @@ static void history_release(struct history *h)
     vs_free(h->nodes);
     vs_free(h->links);
     vs_free(h->made);
+    vs_free(h->loose);
+    vs_free(h->read);
     vs_free(h->leaked);
     vs_free(h->stack);
     vs_table_release(&h->by_node);
@@ -157,13 +169,51 @@ static void input_add(struct history *h, uint32_t node, uint32_t input)
         link_add(h, &h->nodes[node - 1].edge, input);
 }
 
-/* A checkpoint keeps its inputs with a node that no op names: what later reads such an input has it in its history. */
-static void checkpoint_saves(struct history *h, const struct vs_event *event)
+/*
+ * A custom function saves when its forward has ended, for a node that no op names: its results are among what its ops
+ * have allocated and overwritten.
+ */
+static void custom_saves(struct history *h, const struct vs_event *event)
 {
     const uint32_t node = node_get(h, event->save.node);
 
+    h->custom = event->save.node;
     input_add(h, node, node_of(h, event->save.block));
-    made_set(h, event->save.block, node);
+    for (size_t i = 0; i < h->read_count; i++)
+        input_add(h, node, h->read[i]);
+    for (size_t i = 0; i < h->loose_count; i++)
+        made_set(h, h->loose[i], node);
+    /* a non-reentrant checkpoint saves before its forward: what later reads its input has it in its history */
+    if (event->save.is_checkpoint_input)
+        made_set(h, event->save.block, node);
+    h->loose_count = 0;
+    h->read_count = 0;
+}
+
+static void loose_add(struct history *h, uint64_t block)
+{
+    h->loose = vs_grow(h->loose, h->loose_count, &h->loose_cap, sizeof(*h->loose));
+    h->loose[h->loose_count++] = block;
+}
+
+static void loose_read(struct history *h, uint32_t node)
+{
+    if (!node || (h->read_count && h->read[h->read_count - 1] == node))
+        return;
+    h->read = vs_grow(h->read, h->read_count, &h->read_cap, sizeof(*h->read));
+    h->read[h->read_count++] = node;
+}
+
+static void op_begins(struct history *h, const struct vs_event *event)
+{
+    const bool has_node = event->op.node && event->op.role != VS_OP_BACKWARD;
+
+    if (event->op.node) { /* not the forward of a custom function */
+        h->loose_count = 0;
+        h->read_count = 0;
+    }
+    if (h->depth++ < DEPTH_MAX)
+        h->ops[h->depth - 1] = (struct running){.node = has_node ? node_get(h, event->op.node) : 0};
 }
 
 static void note(struct history *h, const struct vs_event *event)
@@ -172,20 +222,21 @@ static void note(struct history *h, const struct vs_event *event)
 
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_OP_BEGIN:
-        if (h->depth++ < DEPTH_MAX)
-            h->ops[h->depth - 1] =
-                (struct running){.node = event->op.node && event->op.role != VS_OP_BACKWARD
-                                             ? node_get(h, event->op.node)
-                                             : 0};
+        op_begins(h, event);
         break;
     case VS_EV_OP_END:
         if (op && op->node && !op->allocs && op->read)
             made_set(h, op->read, op->node);
+        else if (op && !op->node && !op->allocs && node_of(h, op->read))
+            loose_add(h, op->read);
         h->depth -= h->depth > 0;
         break;
     case VS_EV_USE:
         if (op && op->node) {
             input_add(h, op->node, node_of(h, event->use.block));
+            op->read = op->read ? op->read : event->use.block;
+        } else if (op) {
+            loose_read(h, node_of(h, event->use.block));
             op->read = op->read ? op->read : event->use.block;
         }
         break;
@@ -194,10 +245,13 @@ static void note(struct history *h, const struct vs_event *event)
             op->allocs++;
         if (op && op->node)
             made_set(h, event->alloc.block, op->node);
+        else if (op)
+            loose_add(h, event->alloc.block);
         break;
     case VS_EV_SAVE:
-        if (event->save.is_checkpoint_input)
-            checkpoint_saves(h, event);
+        if (event->save.is_checkpoint_input || event->save.node == h->custom ||
+            !node_find(h, event->save.node))
+            custom_saves(h, event);
         break;
     case VS_EV_FREE:
     case VS_EV_ANY_SEGMENT:
