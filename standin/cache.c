@@ -31,7 +31,7 @@ static void name_add(struct sti_cache *cache, size_t *cap, const char *name)
     cache->names[cache->count++] = vs_strdup(name);
 }
 
-/* "BYTES NAME" a line; each file must be as long as that. */
+/* Each line is "BYTES NAME"; the file must have that length. */
 static bool list_read(FILE *list, struct sti_cache *cache)
 {
     char line[NAME_BYTES + 32];
@@ -123,7 +123,7 @@ static enum vs_status stubs_write(const char *folder, const struct sti_needs *ne
         const struct sti_stub stub = {need->soname, need->symbols, need->count};
 
         if (strchr(need->soname, '/') || strlen(need->soname) >= NAME_BYTES)
-            continue; /* no name that a linker gives */
+            continue; /* not a name that a linker would give */
         vs_text_clear(&bytes);
         st = sti_stub_make(&stub, &bytes, err);
         if (!st)
@@ -150,7 +150,7 @@ static void folder_remove(const char *folder)
     rmdir(folder);
 }
 
-/* The folder and those above it, as far as they are missing. */
+/* Creates the folder and its missing parents. */
 static void folders_make(const char *path)
 {
     char part[PATH_MAX];
@@ -180,7 +180,7 @@ enum vs_status sti_cache_write(const char *root, uint64_t key, const struct sti_
     }
     st = stubs_write(work, needs, err);
     if (!st && rename(work, folder) != 0) {
-        /* another process was faster, or what is there is damaged */
+        /* another process was faster, or the existing folder is damaged */
         if (!sti_cache_find(root, key, &other)) {
             folder_remove(folder);
             if (rename(work, folder) != 0)
@@ -189,7 +189,7 @@ enum vs_status sti_cache_write(const char *root, uint64_t key, const struct sti_
             sti_cache_release(&other);
         }
     }
-    folder_remove(work); /* which has another name now, if all went well */
+    folder_remove(work); /* after success it has been renamed, and this removes nothing */
 out:
     vs_free(work);
     vs_free(folder);

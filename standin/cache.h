@@ -1,10 +1,10 @@
 /*
- * standin/cache.h - a folder of stub libraries that is kept between runs.
+ * standin/cache.h - a cache of stub libraries between runs, one folder for each installation of PyTorch.
  *
  * For:            starting fast: reading PyTorch's libraries takes longer than loading the stubs.
  * Must not know:  what the stub libraries are for.
- * Invariant:      a folder has its name when all in it is written, and is never changed afterwards; one that does not
- *                 have what its list says is not used.
+ * Invariant:      a folder gets its name when all of its files are written, and is never changed afterwards; a folder
+ *                 whose files differ from its list is not used.
  */
 #ifndef STANDIN_CACHE_H
 #define STANDIN_CACHE_H
@@ -34,7 +34,10 @@ VS_MUST_USE enum vs_status sti_cache_write(const char *root, uint64_t key,
                                            const struct sti_needs *needs, struct vs_error *err);
 void sti_cache_release(struct sti_cache *cache);
 
-/* Where it is by default: $XDG_CACHE_HOME/vramscope/standin, or below ~/.cache. False: neither is set. */
+/*
+ * The default folder: $XDG_CACHE_HOME/vramscope/standin, or below ~/.cache. False: neither XDG_CACHE_HOME nor HOME is
+ * set.
+ */
 bool sti_cache_root(char *out, size_t size);
 
 #endif

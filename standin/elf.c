@@ -74,7 +74,7 @@ static enum vs_status bytes_read(const struct file *file, uint64_t offset, uint6
     return VS_OK;
 }
 
-/* Where `len` bytes at an address of the running program lie in the file. */
+/* The offset in the file of `len` bytes at an address of the loaded library. */
 static bool offset_of(const struct file *file, uint64_t address, uint64_t len, uint64_t *out)
 {
     for (size_t i = 0; i < file->load_count; i++) {
@@ -218,7 +218,7 @@ static enum vs_status names_read(struct file *file, struct sti_elf *elf)
 
 /* ---- symbols ---- */
 
-/* How many symbols the sections say there are; false: the file has no section headers. */
+/* The number of symbols according to the section headers; false: the file has none. */
 static bool count_of_sections(struct file *file, uint64_t *out)
 {
     const uint64_t count = file->header.e_shnum;
@@ -239,7 +239,7 @@ static bool count_of_sections(struct file *file, uint64_t *out)
     return is_found;
 }
 
-/* Imports stand before the symbols that can be found by hash, so the first of those is where they end. */
+/* Imports precede the symbols in the hash table, so they end at the first of those. */
 static enum vs_status count_of_hash(struct file *file, uint64_t *out)
 {
     const bool is_gnu = !tag(file, DT_HASH);
@@ -294,7 +294,7 @@ static const char *version_find(const struct file *file, const struct sti_elf *e
     return NULL;
 }
 
-/* All that follows the first entry within its segment: the dynamic section has no length of it. */
+/* Everything from the first entry to the end of its segment: the dynamic section has no length. */
 static enum vs_status versions_read(struct file *file, struct versions *out)
 {
     const uint64_t address = tag(file, DT_VERNEED);
@@ -310,7 +310,7 @@ static enum vs_status versions_read(struct file *file, struct versions *out)
             len = load->p_filesz - (address - load->p_vaddr);
     }
     out->count = tag(file, DT_VERNEEDNUM);
-    /* an entry and its versions are small; what a damaged table points to beyond that is not looked at */
+    /* an entry and its versions are small; more than that belongs to a damaged table and is ignored */
     out->len = len < UINT64_C(1) << 20 ? len : UINT64_C(1) << 20;
     return table_read(file, address, out->len, "the table of versions", &out->bytes);
 }

@@ -1,5 +1,5 @@
 /*
- * standin/elf.h - what a shared library of ELF asks of others: the libraries it needs, and the symbols it imports.
+ * standin/elf.h - reads an ELF shared library: the libraries it needs, and the symbols it imports.
  *
  * For:            finding out which functions of CUDA an installed PyTorch calls.
  * Must not know:  CUDA.
@@ -46,7 +46,7 @@ struct sti_elf {
 /*
  * Read the library at `path`. Reads only its tables, not its code: some milliseconds for a library of 500 MB.
  *
- * names_only  leave the imports out: one page of the file and its strings
+ * names_only  do not read the imports, only one page of the file and its strings
  *
  * VS_E_NOT_FOUND: there is no such file. VS_E_IO: it cannot be read. VS_E_UNSUPPORTED: it is no shared library of
  * x86-64; the text names its architecture. VS_E_DAMAGED: its tables point outside the file. After a failure `out` is

@@ -1,9 +1,8 @@
 /*
  * standin/family.h - which library of CUDA a function belongs to, and which libraries are CUDA's.
  *
- * For:            attributing imported symbols that name no library, and refusing calls in the words of their library.
- * Must not know:  what the functions do.
- * Invariant:      each row comes from standin/family.def.
+ * For:            attributing imported symbols that name no library, and failing calls with an error code of their
+ * library. Must not know:  what the functions do. Invariant:      each row comes from standin/family.def.
  */
 #ifndef STANDIN_FAMILY_H
 #define STANDIN_FAMILY_H

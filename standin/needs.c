@@ -107,7 +107,7 @@ static bool is_name(const char *text, size_t len)
     return true;
 }
 
-/* Texts that stand between NULs. */
+/* Texts between NUL bytes. */
 static void names_add(struct sti_needs *needs, const char *bytes, size_t len)
 {
     const char *end = bytes + len;
@@ -168,7 +168,7 @@ static int by_name(const void *a, const void *b)
     return names ? names : -text_compare(x->version, y->version);
 }
 
-/* Sorted, each once; one without a version only where there is none with one: that one serves both. */
+/* Sorts, and removes duplicates. A function without a version is removed if one with a version serves both. */
 static void library_settle(struct sti_need *library)
 {
     size_t kept = 0;

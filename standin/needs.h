@@ -1,7 +1,7 @@
 /*
  * standin/needs.h - the libraries of CUDA that some files need, with the functions they import from each.
  *
- * For:            deciding which stub libraries to write, with what in them.
+ * For:            deciding which stub libraries to write, with which functions.
  * Must not know:  what the functions do; where the files come from.
  * Invariant:      a function is in one library, once for each version it is imported with.
  */
@@ -55,7 +55,7 @@ VS_MUST_USE enum vs_status sti_needs_names(struct sti_needs *needs, const char *
                                            struct vs_error *err);
 /*
  * Give each function without a library to the one of its family, without a version where all of that library have
- * none. Functions of libraries that nobody needs are left out. Call it once, after all has been added.
+ * none. Functions of libraries that are not in the list are left out. Call it once, after all has been added.
  */
 void sti_needs_settle(struct sti_needs *needs);
 void sti_needs_release(struct sti_needs *needs);

@@ -2,7 +2,7 @@
  * standin/stub.c - see stub.h: what is in the sections.
  *
  * Must not know:  how sections become a file (standin/stub_file.c).
- * Invariant:      lengths of sections do not depend on where they lie, so that the layout is made once.
+ * Invariant:      lengths of sections do not depend on their addresses, so the layout is computed once.
  */
 #include "standin/stub.h"
 
@@ -112,7 +112,7 @@ static enum vs_status symbols_make(struct sti_builder *m, struct vs_error *err)
     return VS_OK;
 }
 
-/* One bucket a pair of symbols, and a filter of 64 bits for each eight: most libraries are asked in vain. */
+/* One bucket for two symbols, and a 64-bit Bloom filter for each eight: most lookups find nothing. */
 static void hashes_make(struct sti_builder *m)
 {
     uint32_t *buckets = vs_calloc(m->bucket_count, sizeof(*buckets));
@@ -161,7 +161,7 @@ static void definition_add(struct sti_builder *m, uint16_t number, const char *n
     add(m, DEFINITIONS, &aux, sizeof(aux));
 }
 
-/* A library without versions has no tables of them: only then do its functions stand for those of any version. */
+/* A library without versions has no version tables: only then do its functions match those of any version. */
 static void versions_make(struct sti_builder *m)
 {
     if (!m->version_count)
@@ -286,7 +286,7 @@ enum vs_status sti_stub_make(const struct sti_stub *stub, struct vs_text *out, s
         qsort(m.symbols, m.symbol_count, sizeof(*m.symbols), by_bucket);
         hashes_make(&m);
         versions_make(&m);
-        dynamic_make(&m); /* its length; its addresses come with the layout */
+        dynamic_make(&m); /* for its length; its addresses are known after the layout */
         layout(&m);
         dynamic_make(&m);
         symbol_table_make(&m);

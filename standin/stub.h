@@ -6,8 +6,8 @@
  * Invariant:      the library needs no other library and no relocation; its text depends on the stub alone.
  *
  * Each function jumps to the address in its entry of a table, with the address of the entry in the register r11, which
- * a called function may overwrite. Whoever loads the library finds the table by its symbol STI_TABLE_SYMBOL and must
- * fill in every target before anything calls a function.
+ * a called function may overwrite. The program that loads the library finds the table by its symbol STI_TABLE_SYMBOL
+ * and must fill in every target before anything calls a function.
  */
 #ifndef STANDIN_STUB_H
 #define STANDIN_STUB_H
@@ -58,7 +58,7 @@ struct sti_table {
 VS_MUST_USE enum vs_status sti_stub_make(const struct sti_stub *stub, struct vs_text *out,
                                          struct vs_error *err);
 
-/* The name of an entry, the name of its library. */
+/* The name of an entry; the name of its library. */
 static inline const char *sti_table_name(const struct sti_table *table, uint32_t name)
 {
     return (const char *)table - table->strings_before + name;

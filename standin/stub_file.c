@@ -85,7 +85,7 @@ static void section_headers_write(const struct sti_builder *m, struct vs_text *o
     const char *name = SECTION_NAMES;
 
     for (int i = 0; i <= SECTION_COUNT; i++, name += strlen(name) + 1) {
-        /* tables of versions that are empty are none: the link editor refuses them */
+        /* empty version tables are left out: the linker refuses them */
         const bool is_absent = (i == VERSIONS || i == DEFINITIONS) && !m->version_count;
         Elf64_Shdr header = {
             .sh_name = (uint32_t)(name - SECTION_NAMES),

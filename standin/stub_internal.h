@@ -1,5 +1,5 @@
 /*
- * standin/stub_internal.h - a stub library while it is made.
+ * standin/stub_internal.h - a stub library under construction.
  *
  * For:            standin/stub.c, which fills the sections, and standin/stub_file.c, which writes them.
  * Must not know:  anything but ELF.
@@ -41,10 +41,10 @@ struct sti_symbol {
 };
 
 /*
- * A library that is being made.
+ * A library under construction.
  *
  * versions  each version once, in the order of its number from 2 on; 1 is the library itself
- * symbols   sorted by bucket, as the table of hashes wants it
+ * symbols   sorted by bucket, as the hash table requires
  */
 struct sti_builder {
     const struct sti_stub *stub;
@@ -70,7 +70,7 @@ static inline uint64_t sti_end_of(const struct sti_builder *m, enum sti_section 
     return m->at[section] + m->parts[section].len;
 }
 
-/* The file, appended to `out`, which is empty: all sections have their content, and at[] says where they lie. */
+/* The file, appended to `out`, which is empty: all sections have their content, and at[] has their offsets. */
 void sti_stub_file_write(const struct sti_builder *m, struct vs_text *out);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "standin/elf.h"
 
-/* Changes with what a stub library is. */
+/* Must be changed whenever the format of stub libraries changes. */
 #define STUBS_VERSION 2
 
 /* The library that looks functions of the driver and of NVML up by name (c10/cuda/driver_api.cpp). */

@@ -44,8 +44,8 @@ VS_MUST_USE enum vs_status sti_torch_needs(const char *folder, const char *const
                                            struct sti_needs *out, struct vs_error *err);
 
 /*
- * The path of what shows that this machine has a driver of NVIDIA's, or NULL. root: what stands before the paths: "" on
- * a machine, a folder in a test. The driver's library alone shows nothing: login nodes have it, too.
+ * The path of the device file that shows that this machine has an NVIDIA driver, or NULL. root: prefix of the paths: ""
+ * on a real machine, a folder in a test. The driver's library alone proves nothing: login nodes have it, too.
  */
 const char *sti_driver_path(const char *root);
 

@@ -82,7 +82,7 @@ const char **sti_call_names(void)
     return names;
 }
 
-/* Do functions of this family only put work into a stream, unless their name says otherwise? */
+/* Do functions of this family only put work into a stream, except for those with certain names? */
 static bool computes(enum sti_family family)
 {
     return family == STI_CUBLAS || family == STI_CUBLASLT || family == STI_CUDNN ||

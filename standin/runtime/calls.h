@@ -1,8 +1,8 @@
 /*
- * standin/runtime/calls.h - the tables of simulated functions, one a file, and what those files share.
+ * standin/runtime/calls.h - the tables of simulated functions, one for each file, and what those files share.
  *
  * For:            standin/runtime/calls.c, which searches them.
- * Must not know:  who calls.
+ * Must not know:  the callers.
  * Invariant:      a name is in one table, or in standin/runtime/simple.def.
  */
 #ifndef STANDIN_CALLS_H
@@ -28,11 +28,11 @@ extern const struct sti_call sti_calls_nvrtc[];
 sti_function *sti_size_find(const char *name);
 /* The name or the text of a status of the runtime or the driver. */
 const char *sti_error_text(int error, bool is_name);
-/* Bytes that a device's stream-ordered pool gave out, negative: that came back. */
+/* Counts bytes that a device's stream-ordered pool allocated; negative: that were freed. */
 void sti_pool_count(int device, int64_t bytes);
 /*
- * The function of the driver that `name` asks for: itself, or its later version: cuMemAlloc is cuMemAlloc_v2. NULL:
- * not simulated.
+ * The function of the driver that a lookup of `name` returns: the function itself, or its later version (cuMemAlloc
+ * gives cuMemAlloc_v2). NULL: not simulated.
  */
 sti_function *sti_driver_find(const char *name);
 /* Call `function` now, or, while `stream` is captured, at each launch of its graph: as never, because nothing runs. */

@@ -1,7 +1,7 @@
 /*
  * standin/runtime/cudnn.c - cuDNN: versions, descriptors that are read back, and the weights of recurrent networks.
  *
- * What cuDNN would take as workspace is not known here: every size is 0, and the sizes of recurrent networks say so.
+ * The workspace sizes of cuDNN are not known: every size is 0, and for recurrent networks this is reported.
  */
 #include <string.h>
 
@@ -165,8 +165,8 @@ static int output_of(const struct rnn *rnn)
 }
 
 /*
- * Where matrix `id` of a layer and direction lies, in elements, with its shape: all matrices stand before all biases,
- * by layer, by direction, by number; the projection is the last. id past the last: where the layer ends.
+ * The offset of matrix `id` of a layer and direction, in elements, and its shape. All matrices precede all biases; they
+ * are ordered by layer, direction and number, the projection last. id past the last: the end of the layer.
  */
 static size_t matrix_at(const struct rnn *rnn, int layer, int id, int *rows, int *columns)
 {
@@ -212,7 +212,7 @@ static int cudnnGetRNNWeightSpaceSize(void *handle, const struct rnn *rnn, size_
     return STI_SUCCESS;
 }
 
-/* shape NULL: nobody asks. */
+/* shape NULL: not needed. */
 static void shape_set(struct shape *shape, int type, int rows, int columns)
 {
     const int dims[3] = {1, rows, columns};

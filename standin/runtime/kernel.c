@@ -1,8 +1,8 @@
 /*
  * standin/runtime/kernel.c - kernels: registered, configured, launched, and never run.
  *
- * Registers, shared memory and limits of a kernel are in its code, which nobody reads here: every kernel has 32
- * registers and may have the largest block. So occupancy is what threads alone allow.
+ * Registers, shared memory and limits of a kernel are in its code, which is not read: every kernel counts as one with
+ * 32 registers that may have the largest block. So occupancy depends on the number of threads only.
  */
 #include <string.h>
 

@@ -76,7 +76,7 @@ enum vs_status sti_loader_need(const struct sti_need *need, bool is_global, stru
     if (fd < 0 || write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len) {
         st = vs_fail(err, VS_E_IO, "%s: no memory for it: %s", need->soname, strerror(errno));
     } else {
-        /* the dynamic linker knows files by their paths, and numbers of files come again: no path is used twice */
+        /* the dynamic linker identifies files by their paths, and file descriptors are reused: no path is used twice */
         vs_text_add(&path, "/proc/self/fd/");
         for (size_t i = 0; i < loaded.count; i++)
             vs_text_add(&path, "./");

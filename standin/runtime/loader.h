@@ -19,11 +19,11 @@ struct sti_entry;
 
 /*
  * Open the stub library of a file, and fill in its targets: simulated functions, functions that do nothing, and
- * for all others sti_unknown_function. VS_E_IO: the dynamic linker does not take it; VS_E_DAMAGED: it is no stub.
+ * for all others sti_unknown_function. VS_E_IO: the dynamic linker refuses it; VS_E_DAMAGED: it is not a stub.
  */
 VS_MUST_USE enum vs_status sti_loader_file(const char *path, struct vs_error *err);
 /*
- * The same of a library that is made now and never lies in a folder. is_global: its functions are found by all that is
+ * The same for a library that is made in memory. is_global: its functions are found by all that is
  * opened later, not only by libraries that need its name.
  */
 VS_MUST_USE enum vs_status sti_loader_need(const struct sti_need *need, bool is_global,
@@ -34,8 +34,8 @@ bool sti_loader_has(const char *soname);
 bool sti_loader_has_function(const char *soname, const char *function);
 
 /*
- * A function of the driver that is not simulated, for whoever looks it up by name: the same for the same name. NULL: it
- * cannot be made.
+ * A function for lookups by name of a driver function that is not simulated; the same one for the same name. NULL: it
+ * cannot be created.
  */
 void *sti_loader_unknown(const char *function);
 

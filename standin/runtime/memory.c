@@ -1,8 +1,8 @@
 /*
  * standin/runtime/memory.c - see runtime.h: the memory of the devices, as addresses and sizes.
  *
- * Addresses of devices grow from a fixed one and are not given out again, so that a run has the same addresses each
- * time; each device has a range of its own. Nothing is mapped there.
+ * Device addresses ascend from a fixed one and are never reused, so every run has the same addresses; each device has
+ * its own range. No memory is mapped there.
  *
  * Invariant:      a device's used bytes are the sum of its blocks and of what was created without an address.
  */
@@ -68,7 +68,7 @@ static void block_add(struct block block)
     memory.count++;
 }
 
-/* The block that begins at an address, taken out; false: there is none. */
+/* Removes the block that begins at an address; false: there is none. */
 static bool block_take(const void *address, struct block *out)
 {
     const size_t after = block_after((uintptr_t)address);
@@ -82,7 +82,7 @@ static bool block_take(const void *address, struct block *out)
     return true;
 }
 
-/* `bytes` addresses of a range, which are never given out again; 0: it is used up. */
+/* Takes `bytes` addresses of a range, which are never reused; 0: the range is exhausted. */
 static uint64_t addresses_take(int range, uint64_t bytes)
 {
     const uint64_t ranges = (uint64_t)sti_gpu()->count + 1;
@@ -221,7 +221,7 @@ struct sti_memory sti_memory_of(const void *address)
             found = (struct sti_memory){.kind = STI_MEMORY_NONE};
     }
     pthread_mutex_unlock(&memory.lock);
-    if (!found.kind && sti_memory_is_device(address)) /* reserved, mapped or given back */
+    if (!found.kind && sti_memory_is_device(address)) /* reserved, mapped or freed */
         found = (struct sti_memory){STI_MEMORY_DEVICE, 0, (uintptr_t)address, 0};
     return found;
 }

@@ -30,7 +30,7 @@ void sti_log_open(const char *path)
     pthread_mutex_unlock(&unknown.lock);
 }
 
-/* One write a line, so that lines of several processes do not mix. */
+/* One write for each line, so that lines of several processes do not mix. */
 void sti_log(const char *fact, const char *text)
 {
     char line[2048];
@@ -48,7 +48,7 @@ void sti_log(const char *fact, const char *text)
     if (fd < 0)
         return;
     if (write(fd, line, (size_t)len) < 0)
-        (void)0; /* there is nobody to tell */
+        (void)0; /* a failed write cannot be reported */
     close(fd);
 }
 

@@ -8,11 +8,11 @@
 #ifndef STANDIN_UNKNOWN_H
 #define STANDIN_UNKNOWN_H
 
-/* Where facts go: a file to which lines are appended, "PID FACT TEXT"; NULL or "": nowhere. */
+/* Set the file to which reports are appended as lines "PID FACT TEXT"; NULL or "": none. */
 void sti_log_open(const char *path);
 void sti_log(const char *fact, const char *text);
 
-/* Report that `function` of `library` was asked for something that is not known. */
+/* Report that `function` of `library` was called for a value that is not known. */
 void sti_unknown_note(const char *library, const char *function);
 
 /*

@@ -71,7 +71,7 @@ static enum vs_status version_check(const struct cupti_api *api, struct vs_error
     CUptiResult result = api->cuptiGetVersion(&version);
 
     if (result != CUPTI_SUCCESS)
-        return vs_fail(err, VS_E_UNSUPPORTED, "cupti: its version is not to be had: %s",
+        return vs_fail(err, VS_E_UNSUPPORTED, "cupti: its version cannot be read: %s",
                        cupti_result_text(api, result));
     if (MAJOR_OF(version) != MAJOR_OF(CUPTI_API_VERSION))
         return vs_fail(err, VS_E_UNSUPPORTED,
