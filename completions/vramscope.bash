@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -40,7 +40,8 @@ _vramscope_values()
     empty-cache) echo "never step phase" ;;
     alloc-conf) echo "default" ;;
     target) echo "none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090" ;;
-    workspace) echo "2.15 2.9 2.6" ;;
+    workspace) echo "auto 2.15 2.11 2.9 2.6" ;;
+    torch) echo "2.15 2.11 2.8 2.6 2.4" ;;
     device) echo "auto cpu meta" ;;
     by) echo "category module line" ;;
     events) echo "tensors allocations all" ;;

@@ -28,7 +28,8 @@ function __vramscope_pairs
     printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
     printf '%s\n' alloc-conf=default
     printf '%s\n' target=none target=v100-16 target=v100-32 target=t4 target=a100-40 target=a100-80 target=a10 target=a10g target=rtx3060 target=rtx3090 target=rtx4090 target=l4 target=l40s target=h100-pcie target=h100 target=h200 target=b200 target=rtx5090
-    printf '%s\n' workspace=2.15 workspace=2.9 workspace=2.6
+    printf '%s\n' workspace=auto workspace=2.15 workspace=2.11 workspace=2.9 workspace=2.6
+    printf '%s\n' torch=2.15 torch=2.11 torch=2.8 torch=2.6 torch=2.4
 end
 
 complete -c vramscope -n __fish_use_subcommand -f -a record -d 'Train a net, or run a CUDA program, and record every memory event'
@@ -88,7 +89,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the target GPU: its capacity, and PyTorch\'s workspaces and scratch on it; none: excludes them'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l workspace -x -a '2.15 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target` or on cuda: as in PyTorch 2.15 (for one matrix product), 2.9 (until the end, one per thread) or 2.6 (likewise, and another for cuBLASLt at each product)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l workspace -x -a 'auto 2.15 2.11 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target` or on cuda: auto: as `torch` says; as in PyTorch 2.15 (for one matrix product), 2.11 (until the end, one per thread, and another for cuBLASLt), 2.9 (one for both) or 2.6 (one per thread, and another for cuBLASLt at each product)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l torch -x -a '2.15 2.11 2.8 2.6 2.4' -d 'the PyTorch whose memory is followed where versions differ'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s o -l out -x -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s d -l device -x -a 'auto cpu meta' -d 'only this one of its devices (default: all)'
 complete -c vramscope -n '__fish_seen_subcommand_from import' -s f -l force -d 'replace the trace if it exists'
@@ -158,7 +160,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the target GPU: its capacity, and PyTorch\'s workspaces and scratch on it; none: excludes them'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l workspace -x -a '2.15 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target` or on cuda: as in PyTorch 2.15 (for one matrix product), 2.9 (until the end, one per thread) or 2.6 (likewise, and another for cuBLASLt at each product)'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l workspace -x -a 'auto 2.15 2.11 2.9 2.6' -d 'how long cuBLAS workspaces live on a `target` or on cuda: auto: as `torch` says; as in PyTorch 2.15 (for one matrix product), 2.11 (until the end, one per thread, and another for cuBLASLt), 2.9 (one for both) or 2.6 (one per thread, and another for cuBLASLt at each product)'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l torch -x -a '2.15 2.11 2.8 2.6 2.4' -d 'the PyTorch whose memory is followed where versions differ'
 complete -c vramscope -n '__fish_seen_subcommand_from sql' -l json -d 'print an array with one object per row'
 complete -c vramscope -n '__fish_seen_subcommand_from toggles' -l json -d 'print JSON'
 complete -c vramscope -n '__fish_seen_subcommand_from ops' -l json -d 'print JSON'

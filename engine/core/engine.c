@@ -145,6 +145,16 @@ void eng_empty_cache(struct eng *e)
     eng_alloc_empty_cache(e->alloc);
 }
 
+void eng_set_torch(struct eng *e, int minor)
+{
+    e->torch_before_newest = (uint8_t)(ENG_TORCH_NEWEST - minor);
+}
+
+int eng_torch(const struct eng *e)
+{
+    return ENG_TORCH_NEWEST - e->torch_before_newest;
+}
+
 void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy policy,
                     bool bound)
 {

@@ -161,11 +161,20 @@ VS_MUST_USE bool eng_item(struct eng *e, struct eng_tensor *t, struct eng_scalar
 
 void eng_empty_cache(struct eng *e);
 
+/*
+ * The PyTorch whose behaviour is followed, by its minor version: 15 is 2.15, the newest and the default. To be set
+ * before the first op. What differs between versions: docs/internals/versions.md.
+ */
+#define ENG_TORCH_NEWEST 15
+void eng_set_torch(struct eng *e, int minor);
+int eng_torch(const struct eng *e);
+
 /* How long the workspaces of cuBLAS are kept: the values of the toggle `workspace`. */
 enum eng_workspace_policy {
     ENG_WORKSPACE_PER_CALL, /* PyTorch 2.15: allocated and freed by every matrix product */
     ENG_WORKSPACE_KEPT,     /* PyTorch 2.9: one per thread, never freed; cuBLASLt uses the same */
-    ENG_WORKSPACE_KEPT_AND_LT, /* PyTorch 2.6: one per thread, never freed; cuBLASLt allocates its own per call */
+    ENG_WORKSPACE_KEPT_BOTH, /* PyTorch 2.11: two per thread, never freed; the second is that of cuBLASLt */
+    ENG_WORKSPACE_KEPT_AND_LT, /* PyTorch 2.8 and before: one per thread, never freed; cuBLASLt has its own per call */
 };
 
 /*

@@ -124,8 +124,10 @@ struct eng {
      * the simulated GPU, NULL: tensors only; and the workspaces cuBLAS keeps there, for the main and autograd's thread
      */
     const struct vs_target *target;
-    uint8_t workspace_policy; /* enum eng_workspace_policy */
+    uint8_t workspace_policy;    /* enum eng_workspace_policy */
+    uint8_t torch_before_newest; /* versions between the PyTorch that is followed and the newest */
     struct eng_storage *cublas_workspaces[2];
+    struct eng_storage *cublaslt_workspaces[2];
     struct eng_workspaces
         *workspaces; /* of a real device, or of a run that repeats one; else NULL */
     struct eng_ready

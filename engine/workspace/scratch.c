@@ -30,13 +30,18 @@ int eng_scratch_processors(const struct eng *e)
 }
 
 /* PyTorch keeps one cuBLAS handle, with its workspace, per thread, and backward runs on autograd's own thread. */
-static struct eng_storage *kept_workspace(struct eng *e)
+static struct eng_storage *kept(struct eng *e, struct eng_storage **of_threads, uint64_t bytes)
 {
-    struct eng_storage **slot = &e->cublas_workspaces[e->task_id ? 1 : 0];
+    struct eng_storage **slot = &of_threads[e->task_id ? 1 : 0];
 
     if (!*slot)
-        *slot = eng_scratch_new(e, cublas_bytes(e));
+        *slot = eng_scratch_new(e, bytes);
     return *slot;
+}
+
+static struct eng_storage *kept_workspace(struct eng *e)
+{
+    return kept(e, e->cublas_workspaces, cublas_bytes(e));
 }
 
 struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_storage **out)
@@ -51,9 +56,14 @@ struct eng_storage *eng_scratch_gemm(struct eng *e, bool is_lt, struct eng_stora
     case ENG_WORKSPACE_KEPT:
         *out = kept_workspace(e);
         break;
+    case ENG_WORKSPACE_KEPT_BOTH:
+        *out = kept_workspace(e); /* getting the cuBLAS handle allocates it */
+        if (is_lt)
+            *out = kept(e, e->cublaslt_workspaces, CUBLASLT_BYTES);
+        break;
     case ENG_WORKSPACE_KEPT_AND_LT:
         own = is_lt ? eng_scratch_new(e, CUBLASLT_BYTES) : NULL;
-        *out = kept_workspace(e); /* getting the cuBLAS handle allocates it */
+        *out = kept_workspace(e);
         break;
     }
     return own;
@@ -63,6 +73,8 @@ void eng_scratch_release(struct eng *e)
 {
     for (int i = 0; i < 2; i++) {
         eng_storage_unref(e->cublas_workspaces[i]);
+        eng_storage_unref(e->cublaslt_workspaces[i]);
         e->cublas_workspaces[i] = NULL;
+        e->cublaslt_workspaces[i] = NULL;
     }
 }

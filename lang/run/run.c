@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -111,19 +112,39 @@ static enum vs_status alloc_conf_apply(struct lang_run_state *run, struct vs_err
     return st;
 }
 
-/* Sets the target GPU; a capacity given on the command line takes precedence over the GPU's. */
-static void target_apply(struct lang_run_state *run)
+/* The minor version of the toggle `torch`: 15 of "2.15". */
+static int torch_minor(const struct vs_toggles *toggles)
+{
+    return atoi(strchr(vs_toggles_get(toggles, VS_TOGGLE_TORCH), '.') + 1);
+}
+
+/* What `workspace` says, or else the version that is followed. */
+static enum eng_workspace_policy workspace_policy(const struct vs_toggles *toggles)
 {
     static const char *const VERSIONS[] = {[ENG_WORKSPACE_PER_CALL] = "2.15",
                                            [ENG_WORKSPACE_KEPT] = "2.9",
+                                           [ENG_WORKSPACE_KEPT_BOTH] = "2.11",
                                            [ENG_WORKSPACE_KEPT_AND_LT] = "2.6"};
-    const struct vs_toggles *toggles = &run->result->toggles;
+    const int minor = torch_minor(toggles);
     size_t policy = 0;
 
+    if (vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, "auto"))
+        return minor > 11  ? ENG_WORKSPACE_PER_CALL
+               : minor > 8 ? ENG_WORKSPACE_KEPT_BOTH
+                           : ENG_WORKSPACE_KEPT_AND_LT;
     while (!vs_toggles_is(toggles, VS_TOGGLE_WORKSPACE, VERSIONS[policy]))
         policy++;
+    return (enum eng_workspace_policy)policy;
+}
+
+/* Sets the target GPU; a capacity given on the command line takes precedence over the GPU's. */
+static void target_apply(struct lang_run_state *run)
+{
+    const struct vs_toggles *toggles = &run->result->toggles;
+
+    eng_set_torch(run->eng, torch_minor(toggles));
     eng_set_target(run->eng, vs_target_find(vs_toggles_get(toggles, VS_TOGGLE_TARGET)),
-                   (enum eng_workspace_policy)policy, !run->settings->capacity);
+                   workspace_policy(toggles), !run->settings->capacity);
 }
 
 /* Explicitly set values take precedence over the file's `defaults`, and these over the table's. */

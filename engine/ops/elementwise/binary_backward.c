@@ -219,22 +219,30 @@ void eng_b_rpow(struct eng_bw *b)
 /*
  * where(input == other, g / 2, g), and zero where the other operand was chosen. `loses` is the comparison of input with
  * other that is true where this operand was not chosen. Temporaries are allocated in the order in which C++ evaluates
- * the arguments: equality test, half, comparison.
+ * the arguments: comparison, half, equality test; up to PyTorch 2.11 the comparison came last.
  */
 static struct eng_tensor *extremum_side(struct eng_bw *b, enum eng_op_id loses,
                                         struct eng_tensor *input, struct eng_tensor *other)
 {
     struct eng *e = b->e;
-    struct eng_tensor *mask = eng_op2(e, loses, input, other);
+    const bool is_last = eng_torch(e) <= 11;
+    struct eng_tensor *mask = is_last ? NULL : eng_op2(e, loses, input, other);
     struct eng_tensor *half = eng_div_scalar(e, b->g[0], 2);
     struct eng_tensor *same = eng_op2(e, ENG_OP_eq, input, other);
     struct eng_arg pick[] = {eng_at(same), eng_at(half), eng_at(b->g[0])};
     struct eng_tensor *out = same && half ? eng_call1(e, ENG_OP_where, pick) : NULL;
-    struct eng_arg fill[] = {eng_at(out), eng_at(mask), eng_ai(0)};
+    struct eng_arg fill[] = {eng_at(out), eng_at(NULL), eng_ai(0)};
     struct eng_ret ret;
 
+    if (out && is_last)
+        mask = eng_op2(e, loses, input, other);
+    fill[1] = eng_at(mask);
     if (out && mask && eng_call_inplace(e, ENG_OP_masked_fill, fill, &ret))
         eng_ret_release(&ret);
+    if (is_last) {
+        eng_unref(mask);
+        mask = NULL;
+    }
     eng_unref(same);
     eng_unref(half);
     eng_unref(mask);

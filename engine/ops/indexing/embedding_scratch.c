@@ -37,7 +37,7 @@ struct eng_tensor *eng_embedding_frequency(struct eng *e, int64_t n)
 
 /*
  * Whether one kernel sums the gradient segment by segment: this is done if it needs few blocks compared with the
- * device's capacity and with the number of partial segments needed otherwise.
+ * device's capacity and with the number of partial segments needed otherwise; up to PyTorch 2.8 it never is.
  */
 static bool sums_whole_segments(const struct eng *e, int64_t segments, int64_t partials,
                                 int64_t width)
@@ -46,7 +46,7 @@ static bool sums_whole_segments(const struct eng *e, int64_t segments, int64_t p
     int64_t block = threads < MOST_THREADS ? threads : MOST_THREADS;
     int64_t blocks = (segments * threads + block - 1) / block;
 
-    return blocks < 4 * eng_scratch_processors(e) && 4 * blocks < partials;
+    return eng_torch(e) > 8 && blocks < 4 * eng_scratch_processors(e) && 4 * blocks < partials;
 }
 
 void eng_embedding_segments(struct eng *e, int64_t n, int64_t rows, int64_t width,

@@ -36,10 +36,14 @@ static struct eng_tensor *apply_slice(struct eng *e, struct eng_tensor *t, int d
     return eng_call1(e, ENG_OP_slice, args);
 }
 
-static bool takes_all(const struct eng_index *slice, int64_t size)
+/*
+ * Whether the slice is the whole dimension, of which no view is made. Up to PyTorch 2.8 a slice without an end was not
+ * seen to be: each bare `:` makes a view, and a node.
+ */
+static bool takes_all(const struct eng *e, const struct eng_index *slice, int64_t size)
 {
     return slice->step == 1 && (!slice->has_start || slice->start == 0) &&
-           (!slice->has_stop || slice->stop == size);
+           (slice->has_stop ? slice->stop == size : eng_torch(e) > 8);
 }
 
 static int dims_taken(const struct eng_index *items, uint32_t count)
@@ -99,7 +103,7 @@ static bool take_apart(struct eng *e, struct eng_tensor *x, const struct eng_ind
         }
         case ENG_I_SLICE:
             if (count > 1 &&
-                takes_all(&items[i],
+                takes_all(e, &items[i],
                           out->t->sizes[dim])) /* alone, x[:] is a slice like any other */
                 next = eng_ref(out->t);
             else

@@ -50,9 +50,11 @@ void eng_f_cosine_similarity(struct eng_op_call *c)
     }
     norm_a = norm_copy(e, a, dim);
     norm_z = norm_copy(e, z, dim);
-    least = norm_z ? eng_full(e, NULL, 0, eng_c_float(c, ARG_cosine_similarity_eps), VS_F32,
-                              norm_z->storage->on_host)
-                   : NULL;
+    /* the bound became a tensor after PyTorch 2.8 */
+    least = norm_z && eng_torch(e) > 8
+                ? eng_full(e, NULL, 0, eng_c_float(c, ARG_cosine_similarity_eps), VS_F32,
+                           norm_z->storage->on_host)
+                : NULL;
     bound(e, norm_a, eng_c_float(c, ARG_cosine_similarity_eps));
     bound(e, norm_z, eng_c_float(c, ARG_cosine_similarity_eps));
     unit_z = eng_div(e, z, norm_z); /* the right operand first */

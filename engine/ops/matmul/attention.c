@@ -273,11 +273,14 @@ static bool fits_fused(struct eng_op_call *c, const struct eng_tensor *q,
     return q->sizes[2] > 0 && k->sizes[2] > 0;
 }
 
-static bool fits_efficient(const struct eng_tensor *q, const struct eng_tensor *v)
+/* Up to PyTorch 2.11 this kernel had as many heads of keys as of queries. */
+static bool fits_efficient(const struct eng *e, const struct eng_tensor *q,
+                           const struct eng_tensor *v)
 {
     int64_t align = is_half(q) ? 8 : 4;
 
-    return q->dtype != VS_F64 && q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
+    return (q->sizes[1] == v->sizes[1] || eng_torch(e) > 11) && q->dtype != VS_F64 &&
+           q->sizes[3] % align == 0 && v->sizes[3] % align == 0;
 }
 
 static bool fits_flash(struct eng_op_call *c, const struct eng_tensor *q,
@@ -394,7 +397,7 @@ static void attend(struct eng_op_call *c, double scale)
 
     if (fused && fits_flash(c, q, k, v, mask))
         attention_flash(c, scale);
-    else if (fused && fits_efficient(q, v))
+    else if (fused && fits_efficient(c->e, q, v))
         attention_efficient(c, mask, scale);
     else
         attention_math(c, q, k, v, mask, scale);

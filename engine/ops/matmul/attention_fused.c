@@ -250,7 +250,8 @@ void eng_f_sdpa_efficient(struct eng_op_call *c)
     bool with_lse = eng_c_bool(c, ARG_sdpa_efficient_compute_log_sumexp);
     int64_t lse_sizes[3] = {q->sizes[0], q->sizes[1], with_lse ? round_up(q->sizes[2], 32) : 0};
     struct eng_rng_key key = take_key(c->e, dropout_p);
-    bool state_on_host = q->storage->on_host || dropout_p > 0;
+    /* up to PyTorch 2.11 it was there without dropout, too */
+    bool state_on_host = q->storage->on_host || dropout_p > 0 || eng_torch(c->e) <= 11;
     struct eng_tensor *seed, *offset, *out, *lse;
     /* in half precision a head that does not fit into registers is summed up in memory */
     bool in_memory = is_half(q) && v->sizes[3] > 128;
