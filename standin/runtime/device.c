@@ -268,6 +268,8 @@ const char *sti_error_text(int error, bool is_name)
         {STI_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
         {STI_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
         {STI_NOT_READY, "cudaErrorNotReady", "device not ready"},
+        {STI_LAUNCH_TIMEOUT, "cudaErrorLaunchTimeout",
+         "the launch timed out and was terminated (another rank is not there)"},
         {STI_PEER_ALREADY_ENABLED, "cudaErrorPeerAccessAlreadyEnabled",
          "peer access is already enabled"},
         {STI_NOT_SUPPORTED, "cudaErrorNotSupported",

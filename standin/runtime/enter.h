@@ -76,6 +76,21 @@ STI_EXPORT void sti_set_versions(int cudnn, int nccl);
 STI_EXPORT void sti_next_split(int size);
 
 /*
+ * From now on (on), until as many calls with 0: all values that are copied to the device, or come there from other
+ * ranks, are kept, up to 64 MiB each.
+ */
+STI_EXPORT void sti_hold_values(int on);
+/* What is kept of the device's [address, address + len), copied to `out`, and 1; 0: it is not known. */
+STI_EXPORT int sti_value_at(const void *address, void *out, size_t len);
+/* It is known now: something on the device was computed on the host, too. */
+STI_EXPORT void sti_value_set(const void *address, const void *bytes, size_t len);
+/*
+ * One rank alone, while values are held: what another rank says next, in a broadcast, or in a message (is_message: a
+ * receive); first in, first out. NULL: nothing any more.
+ */
+STI_EXPORT void sti_say_for_others(const void *bytes, size_t len, int is_message);
+
+/*
  * Call `on_read` at the first read of values by the host of each kind, with its bytes and its kind: the operator of
  * PyTorch that the program called, such as item, or copy. NULL: not any more.
  */

@@ -1,31 +1,22 @@
 /*
- * standin/runtime/nccl.c - NCCL: a communicator is a handle, and nobody is on the other side.
+ * standin/runtime/nccl.c - NCCL: communicators, and what their collectives say of small values.
  *
- * What the others would say is what this process said: a broadcast by rank 0 is what this process gave as one.
+ * Where the ranks are processes of one recorded program they hear each other (nccl_result.c). Otherwise nobody is on
+ * the other side, and what the others would say is what this process says: a broadcast by rank 0 is what this process
+ * gave as one.
  */
+#include <pthread.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "standin/runtime/calls.h"
 #include "standin/runtime/enter.h"
+#include "standin/runtime/nccl_internal.h"
 #include "standin/runtime/runtime.h"
 
-#define SHARED_BYTES_MAX 65536u
 #define PENDING_MAX 4096u
-
-/*
- * given    to its last broadcast of its own; NULL: nothing
- * pending  where broadcasts of others since then went: a gather may be a broadcast by each rank in turn, and what the
- *          others give is what this one gives
- */
-struct communicator {
-    int ranks;
-    int rank;
-    char *given;
-    size_t given_len;
-    void **pending;
-    size_t pending_count, pending_cap;
-};
+#define NCCL_REMOTE_ERROR 6
 
 static size_t element_bytes(int type)
 {
@@ -51,46 +42,59 @@ static const char *ncclGetLastError(void *c)
 }
 
 struct id {
-    char bytes[128];
+    char bytes[STI_ID_BYTES];
 };
 
 static int ncclGetUniqueId(struct id *out)
 {
-    memset(out, 0x56, sizeof(*out));
+    sti_exchange_id(out->bytes);
     return STI_SUCCESS;
 }
 
-/* A communicator of `ranks`; from now on what processes tell each other is kept. */
-static int communicator_new(struct communicator **out, int ranks, int rank)
+/* ---- communicators ---- */
+
+/* A communicator of `ranks`; from now on what processes say to each other is kept. id NULL: nobody has it in common. */
+static int communicator_new(struct sti_communicator **out, const char *id, int ranks, int rank)
 {
-    *out = vs_calloc(1, sizeof(**out));
-    (*out)->ranks = ranks;
-    (*out)->rank = rank;
+    struct sti_communicator *c = vs_calloc(1, sizeof(*c));
+
+    *out = c;
+    c->ranks = ranks;
+    c->rank = rank;
     sti_values_share(ranks);
+    if (!id)
+        return STI_SUCCESS;
+    memcpy(c->id, id, sizeof(c->id));
+    c->group = sti_group_join(id, ranks, rank);
+    if (c->group) {
+        c->sent = vs_calloc((size_t)ranks, sizeof(*c->sent));
+        c->received = vs_calloc((size_t)ranks, sizeof(*c->received));
+        sti_communicator_add(c);
+    }
     return STI_SUCCESS;
 }
 
-static int ncclCommInitRank(struct communicator **out, int ranks, struct id id, int rank)
+static int ncclCommInitRank(struct sti_communicator **out, int ranks, struct id id, int rank)
 {
-    return communicator_new(out, ranks, rank);
+    return communicator_new(out, id.bytes, ranks, rank);
 }
 
-static int ncclCommInitRankConfig(struct communicator **out, int ranks, struct id id, int rank,
+static int ncclCommInitRankConfig(struct sti_communicator **out, int ranks, struct id id, int rank,
                                   void *config)
 {
-    return communicator_new(out, ranks, rank);
+    return communicator_new(out, id.bytes, ranks, rank);
 }
 
-static int ncclCommInitRankScalable(struct communicator **out, int ranks, int rank, int id_count,
-                                    void *ids, void *config)
+static int ncclCommInitRankScalable(struct sti_communicator **out, int ranks, int rank,
+                                    int id_count, const struct id *ids, void *config)
 {
-    return communicator_new(out, ranks, rank);
+    return communicator_new(out, id_count > 0 ? ids[0].bytes : NULL, ranks, rank);
 }
 
-static int ncclCommInitAll(struct communicator **out, int ranks, const int *devices)
+static int ncclCommInitAll(struct sti_communicator **out, int ranks, const int *devices)
 {
     for (int i = 0; i < ranks; i++)
-        (void)communicator_new(&out[i], ranks, i);
+        (void)communicator_new(&out[i], NULL, ranks, i);
     return STI_SUCCESS;
 }
 
@@ -102,49 +106,165 @@ void sti_next_split(int size)
     __atomic_store_n(&split_size, size, __ATOMIC_RELAXED);
 }
 
-/* color -1: this rank is in none of the parts. How many others have the color is what was said, or all. */
-static int ncclCommSplit(const struct communicator *of, int color, int key,
-                         struct communicator **out, void *config)
+/* What each rank says of a split. */
+struct part {
+    int color;
+    int key;
+};
+
+/* Among the ranks of this one's color: how many there are, and how many come before it by key and rank. */
+static void part_count(const struct sti_communicator *of, char *const *said, int *ranks, int *rank)
+{
+    struct part own;
+
+    memcpy(&own, said[of->rank], sizeof(own));
+    *ranks = *rank = 0;
+    for (int i = 0; i < of->ranks; i++) {
+        struct part part;
+
+        if (!said[i])
+            continue;
+        memcpy(&part, said[i], sizeof(part));
+        if (part.color != own.color)
+            continue;
+        *ranks += 1;
+        *rank += part.key < own.key || (part.key == own.key && i < of->rank);
+    }
+}
+
+/* The id of a part follows from that of the whole, the number of the split and the color. */
+static void part_id(const struct sti_communicator *of, int color, char out[STI_ID_BYTES])
+{
+    const uint64_t words[2] = {vs_hash_mix(vs_hash_bytes(of->id, STI_ID_BYTES), of->number),
+                               vs_hash_mix(of->number, (uint64_t)color)};
+
+    memcpy(out, of->id, STI_ID_BYTES);
+    memcpy(out, words, sizeof(words));
+    for (int i = 0; i < 8; i++)
+        out[8 + i] ^= of->id[i];
+}
+
+static int group_split(struct sti_communicator *of, int color, int key,
+                       struct sti_communicator **out)
+{
+    const struct part own = {color, key};
+    char **said = vs_calloc((size_t)of->ranks, sizeof(*said));
+    char id[STI_ID_BYTES];
+    int ranks = 0;
+    int rank = 0;
+    const int status = sti_collective_hear(of, "ncclCommSplit", &own, sizeof(own), said);
+
+    if (!status && color >= 0) {
+        part_count(of, said, &ranks, &rank);
+        part_id(of, color, id);
+        (void)communicator_new(out, id, ranks, rank);
+    }
+    for (int i = 0; i < of->ranks; i++)
+        vs_free(said[i]);
+    vs_free(said);
+    return status ? NCCL_REMOTE_ERROR : STI_SUCCESS;
+}
+
+/* color -1: this rank is in none of the parts. How many others have the color they say, or Python has, or all. */
+static int ncclCommSplit(struct sti_communicator *of, int color, int key,
+                         struct sti_communicator **out, void *config)
 {
     const int size = __atomic_exchange_n(&split_size, 0, __ATOMIC_RELAXED);
 
     *out = NULL;
-    return color < 0 ? STI_SUCCESS : communicator_new(out, size > 0 ? size : of->ranks, key);
+    if (of->group)
+        return group_split(of, color, key, out);
+    return color < 0 ? STI_SUCCESS : communicator_new(out, NULL, size > 0 ? size : of->ranks, key);
 }
 
-static int ncclCommDestroy(struct communicator *c)
+static int ncclCommDestroy(struct sti_communicator *c)
 {
+    if (c->group) {
+        sti_communicator_remove(c);
+        __atomic_store_n(&c->is_lost, true, __ATOMIC_RELAXED);
+        return STI_SUCCESS; /* a thread may wait for its ranks still: it stays */
+    }
     vs_free(c->given);
     vs_free(c->pending);
     vs_free(c);
     return STI_SUCCESS;
 }
 
-static int ncclCommCount(const struct communicator *c, int *ranks)
+static int ncclCommCount(const struct sti_communicator *c, int *ranks)
 {
     *ranks = c->ranks;
     return STI_SUCCESS;
 }
 
-static int ncclCommUserRank(const struct communicator *c, int *rank)
+static int ncclCommUserRank(const struct sti_communicator *c, int *rank)
 {
     *rank = c->rank;
     return STI_SUCCESS;
 }
 
-static int ncclCommCuDevice(const struct communicator *c, int *device)
+static int ncclCommCuDevice(const struct sti_communicator *c, int *device)
 {
     *device = sti_device();
     return STI_SUCCESS;
 }
 
-static int ncclCommGetAsyncError(const struct communicator *c, int *error)
+static int ncclCommGetAsyncError(const struct sti_communicator *c, int *error)
 {
     *error = STI_SUCCESS;
     return STI_SUCCESS;
 }
 
-static void given_set(struct communicator *c, char *given, size_t bytes)
+/* ---- nobody is on the other side ---- */
+
+/* What sti_say_for_others said and nobody has heard yet. */
+struct saying {
+    char *bytes;
+    size_t len;
+    int is_message;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct saying *said;
+    size_t count, cap;
+} others = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void sti_say_for_others(const void *bytes, size_t len, int is_message)
+{
+    pthread_mutex_lock(&others.lock);
+    if (bytes) {
+        others.said = vs_grow(others.said, others.count, &others.cap, sizeof(*others.said));
+        others.said[others.count++] = (struct saying){vs_strndup(bytes, len), len, is_message};
+    }
+    while (!bytes && others.count)
+        vs_free(others.said[--others.count].bytes);
+    pthread_mutex_unlock(&others.lock);
+}
+
+/* Put what another rank says next at `to`, at most `bytes`; false: nothing was said for it. */
+static bool others_put(void *to, size_t bytes, int is_message)
+{
+    struct saying saying = {NULL, 0, 0};
+    bool is_said;
+    size_t i = 0;
+
+    pthread_mutex_lock(&others.lock);
+    while (i < others.count && others.said[i].is_message != is_message)
+        i++;
+    if (i < others.count) {
+        saying = others.said[i];
+        others.count--;
+        memmove(others.said + i, others.said + i + 1, (others.count - i) * sizeof(*others.said));
+    }
+    pthread_mutex_unlock(&others.lock);
+    if (saying.bytes)
+        sti_values_put(to, saying.bytes, saying.len < bytes ? saying.len : bytes);
+    is_said = saying.bytes != NULL;
+    vs_free(saying.bytes);
+    return is_said;
+}
+
+static void given_set(struct sti_communicator *c, char *given, size_t bytes)
 {
     for (size_t i = 0; i < c->pending_count; i++)
         sti_values_put(c->pending[i], given, bytes);
@@ -164,13 +284,12 @@ static bool is_known(const void *address, size_t bytes)
     return is_known;
 }
 
-static int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
-                         struct communicator *c, void *stream)
+static int alone_broadcast(struct sti_communicator *c, const void *from, void *to, size_t bytes,
+                           int root)
 {
-    const size_t bytes = count * element_bytes(type);
     char *given;
 
-    if (bytes > SHARED_BYTES_MAX)
+    if (!bytes || bytes > sti_values_limit() || (root != c->rank && others_put(to, bytes, 0)))
         return STI_SUCCESS;
     if (root != c->rank && c->pending_count < PENDING_MAX) {
         c->pending = vs_grow(c->pending, c->pending_count, &c->pending_cap, sizeof(*c->pending));
@@ -182,28 +301,22 @@ static int ncclBroadcast(const void *from, void *to, size_t count, int type, int
             given_set(c, given, bytes);
         else
             vs_free(given);
-    } else if (is_known(to, bytes))
+    } else if (is_known(to, bytes)) {
         return STI_SUCCESS;
+    }
     if (c->given && c->given_len == bytes)
         sti_values_put(to, c->given, bytes);
     return STI_SUCCESS;
 }
 
-static int ncclBcast(void *buffer, size_t count, int type, int root, struct communicator *c,
-                     void *stream)
-{
-    return ncclBroadcast(buffer, buffer, count, type, root, c, stream);
-}
-
 /* The others have what this one has. */
-static int ncclAllGather(const void *from, void *to, size_t count, int type, struct communicator *c,
-                         void *stream)
+static int alone_gather(struct sti_communicator *c, const void *from, void *to, size_t bytes)
 {
-    const size_t bytes = count * element_bytes(type);
     const size_t ranks = (size_t)c->ranks;
+    const size_t limit = sti_values_limit();
     char *all;
 
-    if (!bytes || bytes > SHARED_BYTES_MAX || ranks > SHARED_BYTES_MAX / bytes)
+    if (!bytes || bytes > limit || ranks > limit / bytes)
         return STI_SUCCESS;
     all = vs_alloc(bytes * ranks);
     if (sti_values_get(from, all, bytes)) {
@@ -214,6 +327,158 @@ static int ncclAllGather(const void *from, void *to, size_t count, int type, str
     vs_free(all);
     return STI_SUCCESS;
 }
+
+/* ---- collectives ---- */
+
+static int begin(struct sti_communicator *c, struct sti_collective what)
+{
+    sti_collective_begin(c, &what);
+    return STI_SUCCESS;
+}
+
+static int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
+                         struct sti_communicator *c, void *stream)
+{
+    const size_t bytes = count * element_bytes(type);
+
+    return c->group ? begin(c, (struct sti_collective){.kind = STI_BROADCAST,
+                                                       .name = "ncclBroadcast",
+                                                       .from = from,
+                                                       .to = to,
+                                                       .bytes = bytes,
+                                                       .root = root})
+                    : alone_broadcast(c, from, to, bytes, root);
+}
+
+static int ncclBcast(void *buffer, size_t count, int type, int root, struct sti_communicator *c,
+                     void *stream)
+{
+    return ncclBroadcast(buffer, buffer, count, type, root, c, stream);
+}
+
+static int ncclAllGather(const void *from, void *to, size_t count, int type,
+                         struct sti_communicator *c, void *stream)
+{
+    const size_t bytes = count * element_bytes(type);
+
+    return c->group ? begin(c, (struct sti_collective){.kind = STI_ALL_GATHER,
+                                                       .name = "ncclAllGather",
+                                                       .from = from,
+                                                       .to = to,
+                                                       .bytes = bytes})
+                    : alone_gather(c, from, to, bytes);
+}
+
+static int ncclGather(const void *from, void *to, size_t count, int type, int root,
+                      struct sti_communicator *c, void *stream)
+{
+    const size_t bytes = count * element_bytes(type);
+
+    if (c->group)
+        return begin(c, (struct sti_collective){.kind = STI_GATHER,
+                                                .name = "ncclGather",
+                                                .from = from,
+                                                .to = root == c->rank ? to : NULL,
+                                                .bytes = bytes,
+                                                .root = root});
+    return root == c->rank ? alone_gather(c, from, to, bytes) : STI_SUCCESS;
+}
+
+static int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
+                         struct sti_communicator *c, void *stream)
+{
+    return c->group ? begin(c, (struct sti_collective){.kind = STI_ALL_REDUCE,
+                                                       .name = "ncclAllReduce",
+                                                       .from = from,
+                                                       .to = to,
+                                                       .bytes = count * element_bytes(type),
+                                                       .count = count,
+                                                       .type = type,
+                                                       .operation = operation})
+                    : STI_SUCCESS;
+}
+
+static int ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root,
+                      struct sti_communicator *c, void *stream)
+{
+    return c->group ? begin(c, (struct sti_collective){.kind = STI_REDUCE,
+                                                       .name = "ncclReduce",
+                                                       .from = from,
+                                                       .to = root == c->rank ? to : NULL,
+                                                       .bytes = count * element_bytes(type),
+                                                       .count = count,
+                                                       .type = type,
+                                                       .operation = operation,
+                                                       .root = root})
+                    : STI_SUCCESS;
+}
+
+static int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operation,
+                             struct sti_communicator *c, void *stream)
+{
+    const size_t bytes = count * element_bytes(type) * (size_t)c->ranks;
+
+    return c->group ? begin(c, (struct sti_collective){.kind = STI_REDUCE_SCATTER,
+                                                       .name = "ncclReduceScatter",
+                                                       .from = from,
+                                                       .to = to,
+                                                       .bytes = bytes,
+                                                       .count = count,
+                                                       .type = type,
+                                                       .operation = operation})
+                    : STI_SUCCESS;
+}
+
+static int ncclAlltoAll(const void *from, void *to, size_t count, int type,
+                        struct sti_communicator *c, void *stream)
+{
+    const size_t bytes = count * element_bytes(type) * (size_t)c->ranks;
+
+    return c->group ? begin(c, (struct sti_collective){.kind = STI_ALL_TO_ALL,
+                                                       .name = "ncclAlltoAll",
+                                                       .from = from,
+                                                       .to = to,
+                                                       .bytes = bytes})
+                    : STI_SUCCESS;
+}
+
+static int ncclSend(const void *from, size_t count, int type, int peer, struct sti_communicator *c,
+                    void *stream)
+{
+    if (c->group && peer >= 0 && peer < c->ranks)
+        sti_message_send(c, from, count * element_bytes(type), peer);
+    return STI_SUCCESS;
+}
+
+static int ncclRecv(void *to, size_t count, int type, int peer, struct sti_communicator *c,
+                    void *stream)
+{
+    const size_t bytes = count * element_bytes(type);
+
+    if (!c->group)
+        (void)others_put(to, bytes, 1);
+    else if (peer >= 0 && peer < c->ranks)
+        return begin(
+            c,
+            (struct sti_collective){
+                .kind = STI_RECEIVE, .name = "ncclRecv", .to = to, .bytes = bytes, .root = peer});
+    return STI_SUCCESS;
+}
+
+/* ---- what is computed on the host, too ---- */
+
+int sti_value_at(const void *address, void *out, size_t len)
+{
+    sti_results_settle(address, len);
+    return sti_values_get(address, out, len);
+}
+
+void sti_value_set(const void *address, const void *bytes, size_t len)
+{
+    sti_values_put(address, bytes, len);
+}
+
+/* ---- other functions ---- */
 
 static int ncclMemAlloc(void **out, size_t size)
 {
@@ -231,7 +496,8 @@ static int ncclRedOpCreatePreMulSum(int *operation, void *scalar, int type, int 
     return STI_SUCCESS;
 }
 
-static int ncclCommRegister(const struct communicator *c, void *buffer, size_t size, void **handle)
+static int ncclCommRegister(const struct sti_communicator *c, void *buffer, size_t size,
+                            void **handle)
 {
     *handle = sti_handle();
     return STI_SUCCESS;
@@ -255,6 +521,14 @@ const struct sti_call sti_calls_nccl[] = {
     STI_CALL(ncclBroadcast),
     STI_CALL(ncclBcast),
     STI_CALL(ncclAllGather),
+    STI_CALL(ncclGather),
+    STI_CALL(ncclAllReduce),
+    STI_CALL(ncclReduce),
+    STI_CALL(ncclReduceScatter),
+    STI_CALL(ncclAlltoAll),
+    STI_CALL(ncclSend),
+    STI_CALL(ncclRecv),
+    {"ncclCommAbort", (sti_function *)ncclCommDestroy},
     STI_CALL(ncclMemAlloc),
     STI_CALL(ncclMemFree),
     STI_CALL(ncclRedOpCreatePreMulSum),

@@ -27,6 +27,7 @@ enum {
     STI_NO_DEVICE = 100,
     STI_INVALID_DEVICE = 101,
     STI_NOT_FOUND = 500,
+    STI_LAUNCH_TIMEOUT = 702,
     STI_NOT_READY = 600,
     STI_PEER_ALREADY_ENABLED = 704,
     STI_NOT_SUPPORTED = 801,
@@ -169,6 +170,11 @@ void sti_values_expect(const void *bytes, size_t len);
 /* What is kept at a device address, copied to `out`; false: nothing. */
 bool sti_values_get(const void *address, void *out, size_t bytes);
 void sti_values_put(const void *address, const void *bytes, size_t len);
+/* Keep what was there since so many kernels had been launched: sti_values_launch. */
+void sti_values_put_since(const void *address, const void *bytes, size_t len, uint64_t launch);
+uint64_t sti_values_launch(void);
+/* More bytes at one address are not kept. */
+size_t sti_values_limit(void);
 
 /* ---- reads ---- */
 
@@ -195,6 +201,18 @@ struct sti_reads sti_reads(void);
 bool sti_reads_kind(size_t index, struct sti_read_kind *out);
 /* Call `on_read` at the first read of each kind that is new from now on. NULL: not any more. */
 void sti_reads_watch(sti_on_read *on_read);
+
+/* ---- other ranks: nccl_result.c ---- */
+
+/*
+ * The host waits for the device, and so for the collectives that other ranks take part in. Returns STI_LAUNCH_TIMEOUT
+ * the first time that one of them is not there.
+ */
+int sti_ranks_wait(void);
+/* The host looks at [address, address + len): what collectives put there is kept from now on. Waits for other ranks. */
+void sti_results_settle(const void *address, size_t len);
+/* Something else is put there: what collectives would have put there does not matter. */
+void sti_results_drop(const void *address, size_t len);
 
 /* ---- streams ---- */
 

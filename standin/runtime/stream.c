@@ -293,7 +293,7 @@ static int cudaEventQuery(void *event)
 static int cudaEventSynchronize(void *event)
 {
     sti_late_sync_event(event);
-    return STI_SUCCESS;
+    return sti_error(sti_ranks_wait());
 }
 
 static int cudaStreamQuery(void *stream)
@@ -304,13 +304,13 @@ static int cudaStreamQuery(void *stream)
 static int cudaStreamSynchronize(void *stream)
 {
     sti_late_sync_stream(stream);
-    return STI_SUCCESS;
+    return sti_error(sti_ranks_wait());
 }
 
 static int cudaDeviceSynchronize(void)
 {
     sti_late_sync_all();
-    return STI_SUCCESS;
+    return sti_error(sti_ranks_wait());
 }
 
 const struct sti_call sti_calls_stream[] = {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "standin/runtime/enter.h"
 #include "standin/runtime/runtime.h"
 
 /* As many as that, and some for each rank of the largest communicator: a gather may be a copy for each. */
@@ -14,18 +15,21 @@
 #define KEPT_OF_A_RANK 2
 #define KEPT_MAX 8192
 #define KEPT_BYTES_MAX 65536u
+/* While all values are held. */
+#define HELD_BYTES_MAX ((size_t)64 << 20)
 /* Before there is a communicator, larger ones are data. */
 #define EARLY_BYTES_MAX 4096u
 /* So many kernels later memory is likely to have been written by one of them. */
 #define LAUNCHES_MAX 64u
 
-/* number: counts what was kept; of two that overlap the later one holds */
+/* number: counts what was kept; of two that overlap the later one holds. is_held: until nobody holds values. */
 struct kept {
     const char *at;
     size_t len;
     char *bytes;
     uint64_t launch;
     uint64_t number;
+    bool is_held;
 };
 
 static struct {
@@ -34,6 +38,7 @@ static struct {
     size_t count;
     size_t next;
     int is_shared;
+    int holders;
     uint64_t number;
     uint64_t launches;
 } values = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -92,9 +97,31 @@ void sti_values_age(void)
     __atomic_add_fetch(&values.launches, 1, __ATOMIC_RELAXED);
 }
 
-static uint64_t launches(void)
+uint64_t sti_values_launch(void)
 {
     return __atomic_load_n(&values.launches, __ATOMIC_RELAXED);
+}
+
+static bool is_held(void)
+{
+    return __atomic_load_n(&values.holders, __ATOMIC_RELAXED) > 0;
+}
+
+size_t sti_values_limit(void)
+{
+    return is_held() ? HELD_BYTES_MAX : is_shared() ? KEPT_BYTES_MAX : EARLY_BYTES_MAX;
+}
+
+void sti_hold_values(int on)
+{
+    pthread_mutex_lock(&values.lock);
+    values.holders += on ? 1 : -1;
+    for (size_t i = 0; i < values.count && !values.holders; i++)
+        if (values.kept[i].is_held) {
+            vs_free(values.kept[i].bytes);
+            values.kept[i] = (struct kept){.at = NULL};
+        }
+    pthread_mutex_unlock(&values.lock);
 }
 
 /* The latest of those that have all of the bytes. */
@@ -106,9 +133,29 @@ static const struct kept *kept_find(const char *at, size_t bytes)
         const struct kept *k = &values.kept[i];
 
         if (k->at && at >= k->at && bytes <= k->len && (size_t)(at - k->at) <= k->len - bytes &&
-            launches() - k->launch <= LAUNCHES_MAX && (!best || k->number > best->number))
+            (k->is_held || sti_values_launch() - k->launch <= LAUNCHES_MAX) &&
+            (!best || k->number > best->number))
             best = k;
     }
+    return best;
+}
+
+/* The latest of those that have the first byte; how many of `bytes` it has: *len. */
+static const struct kept *kept_begin(const char *at, size_t bytes, size_t *len)
+{
+    const struct kept *best = NULL;
+
+    for (size_t i = 0; i < values.count; i++) {
+        const struct kept *k = &values.kept[i];
+
+        if (k->at && k->is_held && at >= k->at && at < k->at + k->len &&
+            (!best || k->number > best->number))
+            best = k;
+    }
+    if (best)
+        *len = best->len - (size_t)(at - best->at);
+    if (best && *len > bytes)
+        *len = bytes;
     return best;
 }
 
@@ -116,37 +163,63 @@ bool sti_values_get(const void *address, void *out, size_t bytes)
 {
     const char *at = address;
     const struct kept *k;
+    size_t len = bytes;
 
-    if (!bytes || bytes > KEPT_BYTES_MAX)
+    if (!bytes || bytes > HELD_BYTES_MAX)
         return false;
     pthread_mutex_lock(&values.lock);
     k = kept_find(at, bytes);
+    if (!k &&
+        values
+            .holders) { /* a tensor that was made larger: what follows its first bytes is anything */
+        k = kept_begin(at, bytes, &len);
+        if (k)
+            memset((char *)out + len, 0, bytes - len);
+    }
     if (k)
-        memcpy(out, k->bytes + (at - k->at), bytes);
+        memcpy(out, k->bytes + (at - k->at), len);
     pthread_mutex_unlock(&values.lock);
     return k != NULL;
 }
 
-void sti_values_put(const void *address, const void *bytes, size_t len)
+/* Where to keep something of `address`: where that has something already, or in place of what was kept longest ago. */
+static struct kept *kept_place(const char *address)
 {
-    char *copy;
-    size_t i;
+    struct kept *k;
 
-    if (!len || len > (is_shared() ? KEPT_BYTES_MAX : EARLY_BYTES_MAX))
+    kept_reserve(KEPT);
+    for (size_t i = 0; i < values.count; i++)
+        if (values.kept[i].at == address)
+            return &values.kept[i];
+    for (size_t tried = 0; tried < values.count; tried++) {
+        k = &values.kept[values.next];
+        values.next = (values.next + 1) % values.count;
+        if (!k->is_held && (!values.holders || !k->at))
+            return k;
+    }
+    kept_reserve(values.count * 2); /* while values are held nothing gives way */
+    return &values.kept[values.next++];
+}
+
+void sti_values_put_since(const void *address, const void *bytes, size_t len, uint64_t launch)
+{
+    struct kept *k;
+    char *copy;
+
+    if (!len || len > sti_values_limit())
         return;
     copy = vs_alloc(len);
     memcpy(copy, bytes, len);
     pthread_mutex_lock(&values.lock);
-    kept_reserve(KEPT);
-    i = values.next;
-    for (size_t k = 0; k < values.count; k++)
-        if (values.kept[k].at == address)
-            i = k;
-    if (i == values.next)
-        values.next = (values.next + 1) % values.count;
-    vs_free(values.kept[i].bytes);
-    values.kept[i] = (struct kept){address, len, copy, launches(), ++values.number};
+    k = kept_place(address);
+    vs_free(k->bytes);
+    *k = (struct kept){address, len, copy, launch, ++values.number, values.holders > 0};
     pthread_mutex_unlock(&values.lock);
+}
+
+void sti_values_put(const void *address, const void *bytes, size_t len)
+{
+    sti_values_put_since(address, bytes, len, sti_values_launch());
 }
 
 /* Between two addresses of the device: what is kept of one is kept of the other. */
@@ -154,7 +227,7 @@ static void device_copy(void *to, const void *from, size_t bytes)
 {
     char *kept;
 
-    if (bytes > KEPT_BYTES_MAX)
+    if (bytes > sti_values_limit())
         return;
     kept = vs_alloc(bytes);
     if (sti_values_get(from, kept, bytes))
@@ -169,6 +242,10 @@ void sti_copy(void *to, const void *from, size_t bytes)
 
     if (!bytes)
         return;
+    if (is_from_device)
+        sti_results_settle(from, bytes);
+    if (is_to_device)
+        sti_results_drop(to, bytes);
     if (!is_to_device && !is_from_device) {
         memmove(to, from, bytes);
     } else if (is_to_device && is_from_device) {

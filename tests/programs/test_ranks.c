@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/programs/corpus.h"
@@ -43,6 +44,46 @@ static void one_of_1024_ranks_runs_alone(void **state)
     program_release(&p);
 }
 
+/* What the ranks say to each other comes as it was said; a rank alone hears what it has itself. */
+static void objects_come_as_they_were_sent(void **state)
+{
+    struct program p;
+
+    (void)state;
+    setenv("OBJECTS_FOLDER", program_folder(), 1);
+    p = corpus_record("objects", 3, CORPUS_GPU);
+    for (int rank = 0; rank < 3; rank++)
+        corpus_peaks_check(&p,
+                           program_path(rank == 0   ? "trace.db"
+                                        : rank == 1 ? "trace.rank1.db"
+                                                    : "trace.rank2.db"),
+                           rank);
+    program_release(&p);
+    unsetenv("OBJECTS_FOLDER");
+    setenv("ALONE", "1", 1);
+    for (int rank = 0; rank < 2; rank++) {
+        p = corpus_record_alone("objects", 2, rank, CORPUS_GPU);
+        corpus_peaks_check(&p, program_path("alone.db"), rank);
+        program_release(&p);
+    }
+    unsetenv("ALONE");
+}
+
+static void a_rank_that_has_ended_is_named_and_the_traces_are_valid(void **state)
+{
+    struct program p = program_run("record", "--gpu", CORPUS_GPU, "--gpus", "2", "-f", "-o",
+                                   program_path("trace.db"), "--", corpus_python(NULL),
+                                   "tests/programs/missing_rank.py", NULL);
+
+    (void)state;
+    if (p.status != 3 || !strstr(p.out, "the launch timed out") ||
+        !strstr(p.err, "rank 0 of 2 waited for rank 1, whose process has ended: ncclAllReduce"))
+        fail_msg("status %d: %s%s", p.status, p.out, p.err);
+    free(corpus_report(program_path("trace.db")));
+    free(corpus_report(program_path("trace.rank1.db")));
+    program_release(&p);
+}
+
 #define ALONE(command)                                                                             \
     {                                                                                              \
         "alone: " command, a_rank_alone_has_the_events_that_it_has_among_others, NULL, NULL,       \
@@ -62,6 +103,8 @@ int main(void)
         ALONE("fsdp1"),
         ALONE("fsdp2"),
         ALONE("tensor_parallel"),
+        cmocka_unit_test(objects_come_as_they_were_sent),
+        cmocka_unit_test(a_rank_that_has_ended_is_named_and_the_traces_are_valid),
         ONE_OF_1024("ranks zero"),
         ONE_OF_1024("ranks mesh"),
     };

@@ -86,9 +86,25 @@ def splits_watch(stand_in, c10d):
     wrap(c10d.ProcessGroup, "split_group")
 
 
+def is_one_machine():
+    """Are all ranks on this machine? Where nothing says how many are, they are."""
+    world = os.environ.get("WORLD_SIZE", "1")
+    return world == os.environ.get("LOCAL_WORLD_SIZE", world)
+
+
 def attach(stand_in, torch, settings):
-    if not alone_in(settings) or not torch.distributed.is_available():
+    """After `import torch`: what of torch.distributed is not as it would be with other GPUs."""
+    if not torch.distributed.is_available():
         return
+    is_alone = alone_in(settings)
+    if not is_alone and is_one_machine():
+        stand_in.library.sti_exchange_open(os.fsencode(stand_in.folder))
+    stand_in.module("vramscope_objects").watch(stand_in.library, torch, is_alone)
+    if is_alone:
+        others_answer(stand_in, torch)
+
+
+def others_answer(stand_in, torch):
     import torch.distributed as dist
 
     port = stand_in.library.sti_store_port()

@@ -110,9 +110,12 @@ class StandIn:
             except Exception as e:
                 self.note("zeros", "%s: %s" % (type(e).__name__, e))
         try:
-            module_of(self.folder, "vramscope_ranks").attach(self, torch, self.settings)
+            self.module("vramscope_ranks").attach(self, torch, self.settings)
         except Exception as e:
             self.note("refused", "other ranks: %s: %s" % (type(e).__name__, e))
+
+    def module(self, name):
+        return module_of(self.folder, name)
 
     def note(self, fact, text):
         note(self.folder, fact, text)
@@ -240,6 +243,10 @@ def library_open(path):
     library.sti_count_kind.argtypes = [ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     library.sti_count_kind.restype = ctypes.c_uint64
     library.sti_watch_reads.restype = None
+    library.sti_exchange_open.argtypes = [ctypes.c_char_p]
+    library.sti_value_at.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    library.sti_value_set.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    library.sti_say_for_others.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     library.sti_count_reads.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.sti_count_reads.restype = None
     return library

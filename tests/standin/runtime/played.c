@@ -49,6 +49,10 @@ const struct played *played_open(void)
     symbol(library, "sti_count_reads", &played.count_reads);
     symbol(library, "sti_next_split", &played.next_split);
     symbol(library, "sti_store_port", &played.store_port);
+    symbol(library, "sti_exchange_open", &played.exchange_open);
+    symbol(library, "sti_hold_values", &played.hold_values);
+    symbol(library, "sti_value_at", &played.value_at);
+    symbol(library, "sti_say_for_others", &played.say_for_others);
     symbol(library, "sti_function_named", &played.function_named);
     symbol(library, "sti_enter", &played.enter);
     return &played;

@@ -5,6 +5,7 @@
 #ifndef TESTS_STANDIN_RUNTIME_PLAYED_H
 #define TESTS_STANDIN_RUNTIME_PLAYED_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "standin/runtime/enter.h"
@@ -23,6 +24,10 @@ struct played {
     void (*count_reads)(uint64_t *count, uint64_t *bytes);
     void (*next_split)(int size);
     int (*store_port)(void);
+    void (*exchange_open)(const char *folder);
+    void (*hold_values)(int on);
+    int (*value_at)(const void *address, void *out, size_t len);
+    void (*say_for_others)(const void *bytes, size_t len, int is_message);
     void *(*function_named)(const char *name);
 };
 

@@ -1,0 +1,336 @@
+/*
+ * tests/standin/runtime/test_nccl.c - what ranks hear of each other: two processes with a communicator, a rank that is
+ * not there, and a rank that runs alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/standin/runtime/played.h"
+#include "tests/standin/shared.h"
+
+#define INT64 4
+#define UINT8 1
+#define SUM 0
+#define MAXIMUM 2
+
+#define TO_DEVICE 1
+#define TO_HOST 2
+#define TIMED_OUT 702
+
+struct id {
+    char bytes[128];
+};
+
+typedef void comm;
+
+static comm *comm_new(struct id id, int ranks, int rank)
+{
+    comm *c = NULL;
+
+    assert_int_equal(
+        PLAYED(int (*)(comm **, int, struct id, int), "ncclCommInitRank")(&c, ranks, id, rank), 0);
+    return c;
+}
+
+static struct id id_new(void)
+{
+    struct id id;
+
+    assert_int_equal(PLAYED(int (*)(struct id *), "ncclGetUniqueId")(&id), 0);
+    return id;
+}
+
+static int64_t *device_new(size_t bytes)
+{
+    void *at = NULL;
+
+    assert_int_equal(PLAYED(int (*)(void **, size_t), "cudaMalloc")(&at, bytes), 0);
+    return at;
+}
+
+static int copy(void *to, const void *from, size_t bytes, int kind)
+{
+    return PLAYED(int (*)(void *, const void *, size_t, int), "cudaMemcpy")(to, from, bytes, kind);
+}
+
+static int64_t *device_with(int64_t first, int64_t second)
+{
+    const int64_t values[] = {first, second};
+    int64_t *at = device_new(sizeof(values));
+
+    assert_int_equal(copy(at, values, sizeof(values), TO_DEVICE), 0);
+    return at;
+}
+
+static int wait_for_device(void)
+{
+    return PLAYED(int (*)(void *), "cudaStreamSynchronize")(NULL);
+}
+
+static void expect(const int64_t *device, size_t count, const int64_t *values)
+{
+    int64_t got[8] = {0};
+
+    assert_int_equal(copy(got, device, count * sizeof(*got), TO_HOST), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(got[i], values[i]);
+}
+
+/* Run `as_rank` as rank 1 in another process, and as rank 0 in this one. */
+static void two_ranks(void (*as_rank)(struct id id, int rank))
+{
+    const struct id id = id_new();
+    int status = 0;
+    const pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (!pid) {
+        as_rank(id, 1);
+        _exit(0); /* an assertion that fails ends otherwise */
+    }
+    as_rank(id, 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void say_and_hear(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    const int64_t *own = device_with(rank + 1, 10 * rank);
+    int64_t *to = device_new(64);
+
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (own, to, 2, INT64, SUM, c, NULL);
+    expect(to, 2, (const int64_t[]){3, 10});
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (own, to, 2, INT64, MAXIMUM, c, NULL);
+    expect(to, 2, (const int64_t[]){2, 10});
+    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    (own, to, 2, INT64, c, NULL);
+    expect(to, 4, (const int64_t[]){1, 0, 2, 10});
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclReduceScatter")
+    (own, to, 1, INT64, SUM, c, NULL);
+    expect(to, 1, rank ? (const int64_t[]){10} : (const int64_t[]){3});
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast")
+    (own, to, 2, INT64, 1, c, NULL);
+    expect(to, 2, (const int64_t[]){2, 10});
+    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAlltoAll")
+    (own, to, 1, INT64, c, NULL);
+    expect(to, 2, rank ? (const int64_t[]){0, 10} : (const int64_t[]){1, 2});
+}
+
+static void ranks_hear_what_the_others_have(void **state)
+{
+    (void)state;
+    two_ranks(say_and_hear);
+}
+
+/* Results are asked for in the other order. */
+static void say_twice(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    int64_t *first = device_new(64);
+    int64_t *second = device_new(64);
+    int (*broadcast)(const void *, void *, size_t, int, int, comm *, void *) =
+        PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast");
+
+    broadcast(device_with(5 + rank, 6), first, 2, INT64, 0, c, NULL);
+    broadcast(device_with(7 + rank, 8), second, 2, INT64, 1, c, NULL);
+    expect(second, 2, (const int64_t[]){8, 8});
+    expect(first, 2, (const int64_t[]){5, 6});
+}
+
+static void results_may_be_looked_at_in_any_order(void **state)
+{
+    (void)state;
+    two_ranks(say_twice);
+}
+
+static void message(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    int64_t *to = device_new(64);
+
+    if (rank == 0)
+        for (int i = 0; i < 3; i++)
+            PLAYED(int (*)(const void *, size_t, int, int, comm *, void *), "ncclSend")
+    (device_with(i, 4), 2, INT64, 1, c, NULL);
+    for (int i = 0; rank == 1 && i < 3; i++) {
+        PLAYED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")
+        (to, 2, INT64, 0, c, NULL);
+        expect(to, 2, (const int64_t[]){i, 4});
+    }
+}
+
+static void messages_come_in_order(void **state)
+{
+    (void)state;
+    two_ranks(message);
+}
+
+static void split(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    comm *both = NULL;
+    comm *own = NULL;
+    int value = -1;
+    int64_t *to = device_new(64);
+    int (*split_of)(comm *, int, int, comm **, void *) =
+        PLAYED(int (*)(comm *, int, int, comm **, void *), "ncclCommSplit");
+
+    assert_int_equal(split_of(c, 3, -rank, &both, NULL), 0); /* the other order */
+    PLAYED(int (*)(comm *, int *), "ncclCommUserRank")(both, &value);
+    assert_int_equal(value, 1 - rank);
+    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    (device_with(rank, 0), to, 1, INT64, both, NULL);
+    expect(to, 2, (const int64_t[]){1, 0});
+    assert_int_equal(split_of(c, rank, 0, &own, NULL), 0);
+    PLAYED(int (*)(comm *, int *), "ncclCommCount")(own, &value);
+    assert_int_equal(value, 1);
+    assert_int_equal(split_of(c, rank ? 1 : -1, 0, &own, NULL), 0);
+    assert_true((own != NULL) == (rank == 1));
+}
+
+static void parts_have_the_ranks_of_their_color(void **state)
+{
+    (void)state;
+    two_ranks(split);
+}
+
+static void wait_for_the_other(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    char *path = strdup(shared_path("written"));
+
+    if (rank == 0) {
+        usleep(50000);
+
+        fclose(fopen(path, "w"));
+    }
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (device_new(8), device_new(8), 1, UINT8, SUM, c, NULL);
+    assert_int_equal(wait_for_device(), 0);
+    assert_int_equal(access(path, F_OK), 0);
+    free(path);
+}
+
+static void who_waits_for_the_device_waits_for_the_others(void **state)
+{
+    (void)state;
+    two_ranks(wait_for_the_other);
+}
+
+static void join_and_end(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+
+    if (rank == 1)
+        return;
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (device_with(1, 2), device_new(16), 2, INT64, SUM, c, NULL);
+    assert_int_equal(wait_for_device(), TIMED_OUT);
+    assert_int_equal(wait_for_device(), 0); /* once is enough */
+    assert_non_null(strstr(
+        played_log(), "rank 0 of 2 waited for rank 1, whose process has ended: ncclAllReduce"));
+}
+
+static void a_rank_that_has_ended_is_named(void **state)
+{
+    (void)state;
+    two_ranks(join_and_end);
+}
+
+static void a_rank_that_never_comes_is_named(void **state)
+{
+    comm *c = comm_new(id_new(), 3, 2);
+
+    (void)state;
+    setenv("VRAMSCOPE_RANK_WAIT", "0.1", 1);
+    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    (device_with(1, 2), device_new(64), 1, INT64, c, NULL);
+    assert_int_equal(wait_for_device(), TIMED_OUT);
+    unsetenv("VRAMSCOPE_RANK_WAIT");
+    assert_non_null(
+        strstr(played_log(), "rank 2 of 3 waited 0.1 s for rank 0, which did not come"));
+}
+
+static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void **state)
+{
+    const int64_t theirs[] = {41, 42};
+    int64_t *to = device_new(64);
+    comm *c;
+
+    (void)state;
+    played_open()->exchange_open("");
+    c = comm_new(id_new(), 3, 1);
+    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    (device_with(9, 0), to, 1, INT64, c, NULL);
+    expect(to, 3, (const int64_t[]){9, 9, 9});
+    played_open()->hold_values(1);
+    played_open()->say_for_others(&theirs[0], sizeof(theirs[0]), 0);
+    played_open()->say_for_others(&theirs[1], sizeof(theirs[1]), 1);
+    PLAYED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")(to, 1, INT64, 0, c, NULL);
+    expect(to, 1, &theirs[1]);
+    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast")
+    (to, to, 1, INT64, 0, c, NULL);
+    expect(to, 1, &theirs[0]);
+    played_open()->hold_values(0);
+    assert_int_equal(wait_for_device(), 0);
+}
+
+static void while_values_are_held_none_gives_way(void **state)
+{
+    enum { MANY = 300, BYTES = 100000 };
+    char *large = calloc(1, BYTES);
+    void *kept = device_new(BYTES);
+    int64_t *small = device_new(MANY * sizeof(*small));
+    int64_t value;
+
+    (void)state;
+    large[BYTES - 1] = 7;
+    played_open()->hold_values(1);
+    assert_int_equal(copy(kept, large, BYTES, TO_DEVICE), 0);
+    for (int64_t i = 0; i < MANY; i++)
+        assert_int_equal(copy(small + i, &i, sizeof(i), TO_DEVICE), 0);
+    assert_int_equal(played_open()->value_at(small, &value, sizeof(value)), 1);
+    assert_int_equal(value, 0);
+    assert_int_equal(played_open()->value_at(kept, large, BYTES), 1);
+    assert_int_equal(large[BYTES - 1], 7);
+    played_open()->hold_values(0);
+    assert_int_equal(played_open()->value_at(kept, large, BYTES), 0);
+    free(large);
+}
+
+static int setup(void **state)
+{
+    const int status = played_setup(state);
+
+    played_open()->exchange_open(shared_path(""));
+    return status;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_hear_what_the_others_have),
+        cmocka_unit_test(results_may_be_looked_at_in_any_order),
+        cmocka_unit_test(messages_come_in_order),
+        cmocka_unit_test(parts_have_the_ranks_of_their_color),
+        cmocka_unit_test(who_waits_for_the_device_waits_for_the_others),
+        cmocka_unit_test(a_rank_that_has_ended_is_named),
+        cmocka_unit_test(a_rank_that_never_comes_is_named),
+        cmocka_unit_test(while_values_are_held_none_gives_way),
+        cmocka_unit_test(a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others),
+    };
+
+    return cmocka_run_group_tests(tests, setup, shared_cleanup);
+}
