@@ -4,6 +4,7 @@ One line, which tests/programs/corpus.c reads: the three peaks and the rank. Som
 figures of their own; what they were before that counts, too.
 """
 import os
+import sys
 
 import torch
 
@@ -23,7 +24,10 @@ def reset_peak_memory_stats(device=None):
 
 
 def figures():
-    print("FIGURES", *peaks(), os.environ.get("RANK", "0"), flush=True)
+    # one write, so that the lines of several ranks do not mix
+    line = " ".join(["FIGURES", *map(str, peaks()), os.environ.get("RANK", "0")])
+    sys.stdout.flush()
+    os.write(1, (line + "\n").encode())
 
 
 torch.cuda.reset_peak_memory_stats = reset_peak_memory_stats
