@@ -362,15 +362,15 @@ $(CUDA_TEST): $(CUDA_TEST_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o) $(B)/pic/tests/eng
 TESTS += $(if $(wildcard $(CUDA_DIR)/include/cudnn.h),$(CUDA_TEST))
 
 # A simulated CUPTI, as a library that a whole run on the twin finds in place of the real one.
-PLAYED_SRC := tests/tracer/cupti/fake_cupti.c tests/tracer/cupti/twin/cupti_library.c
+TWIN_CUPTI_SRC := tests/tracer/cupti/fake_cupti.c tests/tracer/cupti/twin/cupti_library.c
 FAKE_CUPTI := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/twin/libcupti.so.13)
-$(B)/twin/libcupti.so.13: $(PLAYED_SRC:%.c=$(B)/pic/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
+$(B)/twin/libcupti.so.13: $(TWIN_CUPTI_SRC:%.c=$(B)/pic/%.o) $(BASE_SRC:%.c=$(B)/pic/%.o)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^
 TWIN_SO += $(FAKE_CUPTI)
 
--include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(PLAYED_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
+-include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(TWIN_CUPTI_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(TWIN_TESTS:%=%.d) $(CUDA_TEST_OBJ:.o=.d)
 -include $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)

@@ -48,7 +48,7 @@ static int unsupported(void)
 #define NOTHING nothing
 #define LAUNCH launch
 #define UNSUPPORTED unsupported
-#define NOT_PLAYED NULL
+#define NOT_SIMULATED NULL
 #define HANDLE handle
 static const struct sti_call SIMPLE[] = {
 #define SIMPLE_ROW(name, behaviour) {#name, (sti_function *)(behaviour)},

@@ -27,7 +27,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    bool is_played;
+    bool is_simulated;
     int supplements;
     char folder[PATH_MAX];
 } entered = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -177,19 +177,19 @@ static int enter(const struct sti_request *request, char *text, size_t size)
     vs_free(functions);
     if (st)
         return answer(STI_FAILED, text, size, err.text);
-    entered.is_played = true;
+    entered.is_simulated = true;
     snprintf(text, size, "%s, %s, compute capability %d.%d", target->title,
              vs_bytes_text(target->capacity_bytes, bytes), target->capability / 10,
              target->capability % 10);
-    return STI_PLAYED;
+    return STI_SIMULATED;
 }
 
 int sti_enter(const struct sti_request *request, char *text, size_t size)
 {
-    int how = STI_PLAYED;
+    int how = STI_SIMULATED;
 
     pthread_mutex_lock(&entered.lock);
-    if (!entered.is_played)
+    if (!entered.is_simulated)
         how = enter(request, text, size);
     pthread_mutex_unlock(&entered.lock);
     return how;
@@ -233,7 +233,7 @@ int sti_admit(const char *path, char *text, size_t size)
     enum vs_status st;
 
     *text = '\0';
-    if (!entered.is_played)
+    if (!entered.is_simulated)
         return 0;
     pthread_mutex_lock(&entered.lock);
     st = sti_needs_file(&needs, path, &err);
@@ -247,7 +247,7 @@ int sti_admit(const char *path, char *text, size_t size)
     return st != VS_OK;
 }
 
-int sti_plays(const char *soname)
+int sti_simulates(const char *soname)
 {
     return sti_loader_has(soname);
 }

@@ -18,7 +18,7 @@
 
 /* How sti_enter ended. */
 enum {
-    STI_PLAYED = 0, /* the stub libraries are loaded; the text says what is simulated */
+    STI_SIMULATED = 0, /* the stub libraries are loaded; the text says what is simulated */
     STI_HAS_DRIVER =
         1, /* this machine has a driver, and no GPU was asked for by name; the text names what shows it */
     STI_NO_CUDA =
@@ -45,7 +45,7 @@ struct sti_request {
     int cuda;
 };
 
-/* Before PyTorch's libraries are loaded; a second call in a process does nothing and returns STI_PLAYED. */
+/* Before PyTorch's libraries are loaded; a second call in a process does nothing and returns STI_SIMULATED. */
 STI_EXPORT int sti_enter(const struct sti_request *request, char *text, size_t size);
 
 /*
@@ -55,7 +55,7 @@ STI_EXPORT int sti_enter(const struct sti_request *request, char *text, size_t s
 STI_EXPORT int sti_admit(const char *path, char *text, size_t size);
 
 /* Is a library of this name simulated? It is then loaded, and can be opened by its name. */
-STI_EXPORT int sti_plays(const char *soname);
+STI_EXPORT int sti_simulates(const char *soname);
 
 /*
  * The folder that has the stub libraries as files, for compilers that link with them, as Triton does; "": they are in

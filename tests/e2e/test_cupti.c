@@ -45,7 +45,7 @@ static int cleanup(void **state)
 }
 
 /* Is the simulated CUPTI built? Without the toolkit's headers there is not, and the program says so. */
-static bool is_played(void)
+static bool is_simulated(void)
 {
     char path[4200];
 
@@ -89,7 +89,7 @@ static void every_op_has_the_time_of_its_kernel(void **state)
     int64_t ops;
 
     (void)state;
-    if (!is_played())
+    if (!is_simulated())
         tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(trace, "", "on"));
     ops = sql_int(trace, "SELECT count(*) FROM event WHERE kind = 'op_begin'");
@@ -132,7 +132,7 @@ static void recording_gpu_times_changes_no_event(void **state)
     char *why;
 
     (void)state;
-    if (!is_played())
+    if (!is_simulated())
         tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(watched, "", "on"));
     succeeds(record(alone, "", "off"));
@@ -155,7 +155,7 @@ static void memory_that_pytorch_did_not_request_is_reported(void **state)
     int64_t rows;
 
     (void)state;
-    if (!is_played())
+    if (!is_simulated())
         tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(trace, "foreign", "on"));
     rows = sql_int(trace, "SELECT count(*) FROM foreign_memory WHERE api = 'cuMemAlloc_v2' AND "
@@ -193,7 +193,7 @@ static void recomputation_is_estimated_from_measured_times(void **state)
     int64_t thirds;
 
     (void)state;
-    if (!is_played())
+    if (!is_simulated())
         tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record_with(trace, "", "on", "off"));
     p = whatif(trace, "batch=3", "--json");
@@ -219,7 +219,7 @@ static void the_list_of_ops_has_a_column_of_times(void **state)
     struct program p;
 
     (void)state;
-    if (!is_played())
+    if (!is_simulated())
         tests_skip("the stand-in for CUPTI needs CUPTI's headers to be built");
     succeeds(record(watched, "", "on"));
     p = program_run("tui", watched, "--dump", "--size", "140x24", "--keys", "go", NULL);
@@ -274,7 +274,7 @@ static void is_said(const char *how, const char *part)
 static void the_reason_for_no_gpu_times_is_given_once_and_the_run_goes_on(void **state)
 {
     (void)state;
-    if (!is_played()) {
+    if (!is_simulated()) {
         is_said("", "built without CUPTI");
         return;
     }

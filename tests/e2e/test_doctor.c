@@ -35,7 +35,7 @@ static const char *script(const char *name, const char *text)
 }
 
 /* What a shell says in place of Python. torch: lines more. */
-static const char *played_python(const char *torch)
+static const char *simulated_python(const char *torch)
 {
     char text[2048];
 
@@ -95,7 +95,7 @@ static void doctor_examines_the_python_in_path(void **state)
     struct program p;
 
     (void)state;
-    played_python("");
+    simulated_python("");
     snprintf(path, sizeof(path), "%s:%s", program_folder(), kept);
     setenv("PATH", path, 1);
     p = program_run("doctor", "--json", NULL);
@@ -124,7 +124,7 @@ static void a_cpu_only_build_is_reported(void **state)
     snprintf(lines, sizeof(lines),
              "echo '@vramscope torch %s'\necho '@vramscope __version__ 2.8.0+cpu'\n",
              program_path("cpu"));
-    json = doctor(played_python(lines), &status);
+    json = doctor(simulated_python(lines), &status);
     assert_int_equal(status, 1);
     expect(json, "$.torch.version", "2.8.0+cpu");
     why = json_text(json, "$.torch.why");
@@ -161,7 +161,7 @@ static void a_missing_or_failing_python_is_reported(void **state)
 /* The text is for a person: a line each, all rows, nothing on stderr. */
 static void the_text_of_doctor_has_every_verdict(void **state)
 {
-    struct program p = program_run("doctor", played_python(""), NULL);
+    struct program p = program_run("doctor", simulated_python(""), NULL);
 
     (void)state;
     assert_int_equal(p.status, 1);

@@ -54,7 +54,7 @@ def failed(report):
 def op_line(case, net, given):
     """`target` among the toggles: with library workspaces and scratch, on that device."""
     target = given.get("target")
-    play(target)
+    simulate(target)
     oracle_given = {k: v for k, v in given.items() if k != "target"}
     report = case.memory(os.path.join(ROOT, net), dict(oracle_given, steps="1"),
                          target is not None)
@@ -72,7 +72,7 @@ def op_line(case, net, given):
 TARGET = re.compile(r'ROW\("([\w-]+)", "[^"]*", (\d+), (\d+), (\d+), (\d+)\)')
 
 
-def play(target):
+def simulate(target):
     """The stand-in simulates this GPU of base/target.def in the next child; None: its own."""
     names = ("NOGPU_CC", "NOGPU_SMS", "NOGPU_THREADS")
     for name in names:

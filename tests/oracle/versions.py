@@ -4,7 +4,7 @@
     python3 tests/oracle/versions.py record [--library build/vramscope_standin.so] [--only REGEX] PYTHON...
     python3 tests/oracle/versions.py compare [--full]
 
-`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over the GPU that vramscope plays, and
+`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over vramscope's simulated GPU, and
 writes tests/golden/oracle/versions/torch-VERSION.jsonl.gz: one line for each net and toggles, every event as
 make_golden.py has them, and the toggle `torch`. A line whose memory is that of the newest version has that one's
 toggles as "newest" instead of events.
@@ -29,7 +29,7 @@ TOGGLES = ({}, {"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}, {"checkpoint": 
            {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adam"},
            {"optimizer": "adamw", "foreach": "off"}, {"optimizer": "momentum"}, {"accumulate": "2"},
            {"zero-grad": "zeros"}, {"grad": "no_grad"})
-CUDNN_KEEPS = "/(lstm|gru|rnn)"  # what cuDNN keeps for backward is not known to what is played
+CUDNN_KEEPS = "/(lstm|gru|rnn)"  # what cuDNN keeps for backward is not known to the stand-in
 WHOLE = ("gpt_tiny", "gpt_tiny_sdpa", "resnet_small", "unet_small", "vit_small", "mlp", "lstm_cells", "custom_function")
 
 
@@ -48,7 +48,7 @@ def enter(library):
         f.write("gpu %s\ngpus 1\nstandin %s\n" % (GPU, os.path.abspath(library)))
     os.environ["VRAMSCOPE_NOGPU"] = "1"  # values are zeros
     os.environ.setdefault("TORCH_SYMBOLIZE_MODE", "dladdr")
-    stand_in = vramscope_standin.play(folder, importlib.util.find_spec("torch").origin)
+    stand_in = vramscope_standin.simulate(folder, importlib.util.find_spec("torch").origin)
     if stand_in is None:
         raise SystemExit("no GPU is simulated")
     import torch

@@ -38,7 +38,7 @@ class TorchFinder(object):
 
             def run_and_attach(module):
                 del loader.exec_module
-                stand_in = play(self.folder, origin)
+                stand_in = simulate(self.folder, origin)
                 run(module)
                 self.attach(module, stand_in)
 
@@ -65,13 +65,13 @@ def module_of(folder, name):
     return module
 
 
-def play(folder, origin):
+def simulate(folder, origin):
     """Simulate a GPU, if there is none and the recorder says so. Returns what simulates it, or None."""
     try:
         with open(folder + "/settings") as f:
             if "\nstandin " not in f.read():
                 return None
-        return module_of(folder, "vramscope_standin").play(folder, origin)
+        return module_of(folder, "vramscope_standin").simulate(folder, origin)
     except Exception:
         return None
 

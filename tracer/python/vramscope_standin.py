@@ -73,7 +73,7 @@ class StandIn:
         name = os.fsencode(path)
         if b".so" not in name:
             return path
-        if b"/" in name and self.library.sti_plays(os.path.basename(name)):
+        if b"/" in name and self.library.sti_simulates(os.path.basename(name)):
             return os.path.basename(path)  # by its path it would be NVIDIA's own
         if b"/" in name:
             text = ctypes.create_string_buffer(TEXT_BYTES)
@@ -232,7 +232,7 @@ def library_open(path):
     library = ctypes.CDLL(path)
     library.sti_enter.argtypes = [ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_size_t]
     library.sti_admit.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
-    library.sti_plays.argtypes = [ctypes.c_char_p]
+    library.sti_simulates.argtypes = [ctypes.c_char_p]
     library.sti_set.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     library.sti_stub_folder.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.sti_stub_folder.restype = None
@@ -257,7 +257,7 @@ def note(folder, fact, text):
         f.write("%d %s %s\n" % (os.getpid(), fact, " ".join(text.split())))
 
 
-def play(folder, torch_file):
+def simulate(folder, torch_file):
     """Called before the torch of `torch_file` (its __init__.py) is executed. Returns the StandIn, or None."""
     settings = settings_read(folder)
     gpu = settings.get("gpu", "none")

@@ -16,7 +16,7 @@
 #include "cli/doctor/verdict.h"
 
 #define PROGRAM "record -- python3 …"
-#define PLAYED "record --gpu NAME -- python3 …"
+#define SIMULATED "record --gpu NAME -- python3 …"
 #define DRIVER_CALLS "record -- PROGRAM …, which is not PyTorch's"
 
 /* A laptop without a GPU, on which all else is there. */
@@ -109,12 +109,12 @@ static void with_a_driver_a_program_runs_on_the_gpu(void **state)
     f->machine.nvml.why[0] = '\0';
     f->machine.cuda.why[0] = '\0';
     expect(f, PROGRAM, true, "on this machine's GPU");
-    expect(f, PLAYED, true, "simulated GPU");
+    expect(f, SIMULATED, true, "simulated GPU");
     expect(f, DRIVER_CALLS, true, NULL);
     expect(f, "record NET --device cuda", true, NULL);
     strcpy(f->machine.standin.why, "vramscope_standin.so is not beside the program");
     expect(f, PROGRAM, true, NULL);
-    expect(f, PLAYED, false, "vramscope_standin.so");
+    expect(f, SIMULATED, false, "vramscope_standin.so");
     strcpy(f->machine.nvml.why, "nvml: nvmlInit: driver and library are of other versions");
     expect(f, PROGRAM, true, "other versions");
     vs_free(f);
@@ -144,7 +144,7 @@ static void what_python_lacks_is_reported_with_what_to_install(void **state)
 
         strcpy((char *)&f->python + CASES[i].at, CASES[i].value);
         expect(f, PROGRAM, false, CASES[i].text);
-        expect(f, PLAYED, false, CASES[i].text);
+        expect(f, SIMULATED, false, CASES[i].text);
         assert_false(doc_records_programs(f));
         vs_free(f);
     }

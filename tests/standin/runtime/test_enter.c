@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "standin/torch.h"
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 #include "tests/standin/shared.h"
 
 /* The fake of PyTorch, loaded after the stubs; libplain.so.1, which is not CUDA's, is found as usual. */
@@ -67,7 +67,7 @@ static void a_function_without_a_simulation_fails_and_is_named_once(void **state
     (void)state;
     assert_int_equal(unforeseen(5), 801); /* cudaErrorNotSupported */
     assert_int_equal(unforeseen(5), 801);
-    line = strstr(played_log(), "unknown libcudart.so.13 cudaFoo\n");
+    line = strstr(simulated_log(), "unknown libcudart.so.13 cudaFoo\n");
     assert_non_null(line);
     assert_null(strstr(strchr(line, '\n'), "cudaFoo"));
 }
@@ -75,10 +75,10 @@ static void a_function_without_a_simulation_fails_and_is_named_once(void **state
 static void simulated_libraries_are_recognized_by_name(void **state)
 {
     (void)state;
-    assert_true(played_open()->plays("libcudart.so.13"));
-    assert_true(played_open()->plays("libcuda.so.1"));
-    assert_true(played_open()->plays("libnvidia-ml.so.1"));
-    assert_false(played_open()->plays("libplain.so.1"));
+    assert_true(simulated_open()->simulates("libcudart.so.13"));
+    assert_true(simulated_open()->simulates("libcuda.so.1"));
+    assert_true(simulated_open()->simulates("libnvidia-ml.so.1"));
+    assert_false(simulated_open()->simulates("libplain.so.1"));
     assert_non_null(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
 }
 
@@ -88,7 +88,7 @@ static void the_stub_libraries_are_in_a_folder_for_compilers(void **state)
     size_t len;
 
     (void)state;
-    played_open()->stub_folder(path, sizeof(path) - 20);
+    simulated_open()->stub_folder(path, sizeof(path) - 20);
     len = strlen(path);
     assert_int_equal(strncmp(path, shared_path("cache"), strlen(shared_path("cache"))), 0);
     snprintf(path + len, sizeof(path) - len, "/libcuda.so.1");
@@ -105,16 +105,17 @@ static void further_symbols_of_an_extension_are_resolved(void **state)
     (void)state;
     snprintf(path, sizeof(path), "%s/fake/standin/extension.so", shared_build());
     assert_null(dlopen(path, RTLD_NOW));
-    if (played_open()->admit(path, text, sizeof(text)))
+    if (simulated_open()->admit(path, text, sizeof(text)))
         fail_msg("%s", text);
     extension = dlopen(path, RTLD_NOW);
     if (!extension)
         fail_msg("%s", dlerror());
     assert_int_equal(((int (*)(void))(uintptr_t)dlsym(extension, "fake_extension"))(), 801 + 1);
-    assert_non_null(strstr(played_log(), "cudaMore"));
-    assert_non_null(strstr(played_log(), "unknown libnvfake.so.1 nvfakeStart"));
-    assert_true(played_open()->plays("libnvfake.so.1"));
-    assert_int_equal(played_open()->admit(path, text, sizeof(text)), 0); /* again: nothing to do */
+    assert_non_null(strstr(simulated_log(), "cudaMore"));
+    assert_non_null(strstr(simulated_log(), "unknown libnvfake.so.1 nvfakeStart"));
+    assert_true(simulated_open()->simulates("libnvfake.so.1"));
+    assert_int_equal(simulated_open()->admit(path, text, sizeof(text)),
+                     0); /* again: nothing to do */
 }
 
 static void a_machine_without_pytorch_s_libraries_is_refused(void **state)
@@ -131,29 +132,29 @@ static void a_machine_without_pytorch_s_libraries_is_refused(void **state)
 /* Run by the test above. */
 static int refused(void)
 {
-    const struct played *played = played_open();
+    const struct simulated *simulated = simulated_open();
     struct sti_request request = {.torch = shared_folder(), .gpu = "t4", .cuda = 13020};
     char text[1024];
     char torch_lib[640];
 
     snprintf(torch_lib, sizeof(torch_lib), "%s/fake/standin/torch/lib", shared_build());
-    if (played->enter(&request, text, sizeof(text)) != STI_FAILED ||
+    if (simulated->enter(&request, text, sizeof(text)) != STI_FAILED ||
         !strstr(text, "no libraries of PyTorch"))
         return 1;
     shared_file("libtorch_cpu.so", "", 0);
-    if (played->enter(&request, text, sizeof(text)) != STI_NO_CUDA ||
+    if (simulated->enter(&request, text, sizeof(text)) != STI_NO_CUDA ||
         !strstr(text, "for the CPU alone"))
         return 2;
     request.torch = torch_lib;
     request.cuda = 11080;
-    if (played->enter(&request, text, sizeof(text)) != STI_NO_CUDA ||
+    if (simulated->enter(&request, text, sizeof(text)) != STI_NO_CUDA ||
         !strstr(text, "built for CUDA 11.8"))
         return 5;
     request.gpu = "a gpu that is not";
-    if (played->enter(&request, text, sizeof(text)) != STI_FAILED)
+    if (simulated->enter(&request, text, sizeof(text)) != STI_FAILED)
         return 3;
     request.gpu = "";
-    if (sti_driver_path("") && played->enter(&request, text, sizeof(text)) != STI_HAS_DRIVER)
+    if (sti_driver_path("") && simulated->enter(&request, text, sizeof(text)) != STI_HAS_DRIVER)
         return 4;
     shared_cleanup(NULL);
     return 0;
@@ -172,5 +173,5 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "--refused") == 0)
         return refused();
-    return cmocka_run_group_tests(tests, played_setup, shared_cleanup);
+    return cmocka_run_group_tests(tests, simulated_setup, shared_cleanup);
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 #include "tests/standin/shared.h"
 
 #define NOT_READY 600
@@ -21,29 +21,29 @@ static void *made(const char *function)
 {
     void *out = NULL;
 
-    PLAYED(int (*)(void **), function)(&out);
+    SIMULATED(int (*)(void **), function)(&out);
     return out;
 }
 
 static int query(void *event)
 {
-    return PLAYED(handle_fn *, "cudaEventQuery")(event);
+    return SIMULATED(handle_fn *, "cudaEventQuery")(event);
 }
 
 static void record(void *event, void *stream)
 {
-    PLAYED(pair_fn *, "cudaEventRecord")(event, stream);
+    SIMULATED(pair_fn *, "cudaEventRecord")(event, stream);
 }
 
 static void wait_for(void *stream, void *event)
 {
-    PLAYED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(stream, event, 0);
+    SIMULATED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(stream, event, 0);
 }
 
 static void launch(int count)
 {
     for (int i = 0; i < count; i++)
-        PLAYED(int (*)(void), "cudaLaunchKernel")();
+        SIMULATED(int (*)(void), "cudaLaunchKernel")();
 }
 
 static void an_event_is_complete_after_the_host_waited_for_it(void **state)
@@ -55,15 +55,15 @@ static void an_event_is_complete_after_the_host_waited_for_it(void **state)
     assert_int_equal(query(event), 0); /* never recorded */
     record(event, stream);
     assert_int_equal(query(event), NOT_READY);
-    assert_int_equal(PLAYED(int (*)(void), "cudaGetLastError")(), NOT_READY);
-    PLAYED(handle_fn *, "cudaEventSynchronize")(event);
+    assert_int_equal(SIMULATED(int (*)(void), "cudaGetLastError")(), NOT_READY);
+    SIMULATED(handle_fn *, "cudaEventSynchronize")(event);
     assert_int_equal(query(event), 0);
     record(event, stream);
     assert_int_equal(query(event), NOT_READY);
-    PLAYED(handle_fn *, "cudaStreamSynchronize")(stream);
+    SIMULATED(handle_fn *, "cudaStreamSynchronize")(stream);
     assert_int_equal(query(event), 0);
     record(event, stream);
-    PLAYED(int (*)(void), "cudaDeviceSynchronize")();
+    SIMULATED(int (*)(void), "cudaDeviceSynchronize")();
     assert_int_equal(query(event), 0);
 }
 
@@ -79,9 +79,9 @@ static void waiting_for_a_later_event_completes_the_earlier_ones_of_its_stream(v
     record(first, stream);
     record(second, stream);
     record(elsewhere, other);
-    PLAYED(handle_fn *, "cudaEventSynchronize")(first);
+    SIMULATED(handle_fn *, "cudaEventSynchronize")(first);
     assert_int_equal(query(second), NOT_READY);
-    PLAYED(handle_fn *, "cudaEventSynchronize")(second);
+    SIMULATED(handle_fn *, "cudaEventSynchronize")(second);
     assert_int_equal(query(second), 0);
     assert_int_equal(query(elsewhere), NOT_READY);
 }
@@ -101,12 +101,12 @@ static void a_stream_that_waited_for_another_completes_it(void **state)
     record(passed, middle);
     wait_for(consumer, passed);
     record(later, producer);
-    PLAYED(handle_fn *, "cudaStreamSynchronize")(consumer);
+    SIMULATED(handle_fn *, "cudaStreamSynchronize")(consumer);
     assert_int_equal(query(produced), 0);
     assert_int_equal(query(passed), 0);
     assert_int_equal(query(later), NOT_READY);
-    assert_int_equal(PLAYED(handle_fn *, "cudaStreamQuery")(producer), NOT_READY);
-    assert_int_equal(PLAYED(handle_fn *, "cudaStreamQuery")(consumer), 0);
+    assert_int_equal(SIMULATED(handle_fn *, "cudaStreamQuery")(producer), NOT_READY);
+    assert_int_equal(SIMULATED(handle_fn *, "cudaStreamQuery")(consumer), 0);
 }
 
 static void an_event_completes_after_a_thousand_kernels(void **state)
@@ -147,16 +147,16 @@ static void a_blocking_copy_and_a_free_complete_pending_work(void **state)
     void *memory = NULL;
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(void **, size_t), "cudaMalloc")(&memory, 16), 0);
+    assert_int_equal(SIMULATED(int (*)(void **, size_t), "cudaMalloc")(&memory, 16), 0);
     record(event, NULL);
-    PLAYED(int (*)(void *, const void *, size_t, int, void *), "cudaMemcpyAsync")
+    SIMULATED(int (*)(void *, const void *, size_t, int, void *), "cudaMemcpyAsync")
     (bytes, memory, sizeof(bytes), 2, NULL);
     assert_int_equal(query(event), NOT_READY);
-    PLAYED(int (*)(void *, const void *, size_t, int), "cudaMemcpy")
+    SIMULATED(int (*)(void *, const void *, size_t, int), "cudaMemcpy")
     (bytes, memory, sizeof(bytes), 2);
     assert_int_equal(query(event), 0);
     record(event, stream);
-    PLAYED(handle_fn *, "cudaFree")(memory);
+    SIMULATED(handle_fn *, "cudaFree")(memory);
     assert_int_equal(query(event), 0);
 }
 
@@ -166,14 +166,14 @@ static void elapsed_time_is_known_when_both_events_are_complete(void **state)
     void *second = made("cudaEventCreate");
     float ms = -1;
     int (*elapsed)(float *, void *, void *) =
-        PLAYED(int (*)(float *, void *, void *), "cudaEventElapsedTime");
+        SIMULATED(int (*)(float *, void *, void *), "cudaEventElapsedTime");
 
     (void)state;
     record(first, NULL);
     launch(2);
     record(second, NULL);
     assert_int_equal(elapsed(&ms, first, second), NOT_READY);
-    PLAYED(handle_fn *, "cudaEventSynchronize")(second);
+    SIMULATED(handle_fn *, "cudaEventSynchronize")(second);
     assert_int_equal(elapsed(&ms, first, second), 0);
     assert_true(ms > 2.0f && ms < 2.01f);
 }
@@ -185,18 +185,19 @@ static void destroying_a_stream_completes_its_events(void **state)
 
     (void)state;
     record(event, stream);
-    PLAYED(handle_fn *, "cudaStreamDestroy")(stream);
+    SIMULATED(handle_fn *, "cudaStreamDestroy")(stream);
     assert_int_equal(query(event), 0);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    if (played_open()->set("async", "sometimes") != 1 || played_open()->set("sync", "late") != 1)
+    if (simulated_open()->set("async", "sometimes") != 1 ||
+        simulated_open()->set("sync", "late") != 1)
         return 1;
-    if (played_open()->set("async", "late") != 0)
+    if (simulated_open()->set("async", "late") != 0)
         return 1;
-    return played_setup(state);
+    return simulated_setup(state);
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 #include "tests/standin/shared.h"
 
 #define MIB ((size_t)1 << 20)
@@ -29,7 +29,7 @@ static size_t available(void)
     size_t free_bytes = 0;
     size_t total = 0;
 
-    assert_int_equal(PLAYED(info_fn *, "cudaMemGetInfo")(&free_bytes, &total), 0);
+    assert_int_equal(SIMULATED(info_fn *, "cudaMemGetInfo")(&free_bytes, &total), 0);
     assert_int_equal(total, T4_BYTES);
     return free_bytes;
 }
@@ -38,13 +38,13 @@ static void *take(size_t size)
 {
     void *out = NULL;
 
-    assert_int_equal(PLAYED(malloc_fn *, "cudaMalloc")(&out, size), 0);
+    assert_int_equal(SIMULATED(malloc_fn *, "cudaMalloc")(&out, size), 0);
     return out;
 }
 
 static void give(void *address)
 {
-    assert_int_equal(PLAYED(free_fn *, "cudaFree")(address), 0);
+    assert_int_equal(SIMULATED(free_fn *, "cudaFree")(address), 0);
 }
 
 static void memory_is_allocated_in_units_of_two_mib_until_the_device_is_full(void **state)
@@ -58,15 +58,15 @@ static void memory_is_allocated_in_units_of_two_mib_until_the_device_is_full(voi
     assert_int_equal(available(), before - 2 * MIB);
     big = take(available() / (2 * MIB) * (2 * MIB));
     assert_true(available() < 2 * MIB);
-    assert_int_equal(PLAYED(malloc_fn *, "cudaMalloc")(&none, 1), 2);
+    assert_int_equal(SIMULATED(malloc_fn *, "cudaMalloc")(&none, 1), 2);
     assert_null(none);
-    assert_int_equal(PLAYED(int (*)(void), "cudaGetLastError")(), 2);
-    assert_int_equal(PLAYED(int (*)(void), "cudaGetLastError")(), 0);
+    assert_int_equal(SIMULATED(int (*)(void), "cudaGetLastError")(), 2);
+    assert_int_equal(SIMULATED(int (*)(void), "cudaGetLastError")(), 0);
     give(big);
     give(small);
     give(NULL);
     assert_int_equal(available(), before);
-    assert_int_equal(PLAYED(free_fn *, "cudaFree")(small), 1);
+    assert_int_equal(SIMULATED(free_fn *, "cudaFree")(small), 1);
 }
 
 static void addresses_are_unique(void **state)
@@ -90,8 +90,8 @@ static int kind_of(const void *address, int *device)
         long reserved[8];
     } a;
 
-    assert_int_equal(PLAYED(int (*)(void *, const void *), "cudaPointerGetAttributes")(&a, address),
-                     0);
+    assert_int_equal(
+        SIMULATED(int (*)(void *, const void *), "cudaPointerGetAttributes")(&a, address), 0);
     *device = a.device;
     return a.type;
 }
@@ -105,10 +105,10 @@ static void pointer_attributes_distinguish_device_pinned_and_managed_memory(void
     int device = -1;
 
     (void)state;
-    assert_int_equal(PLAYED(malloc_fn *, "cudaMallocHost")((void **)&pinned, 100), 0);
-    assert_int_equal(
-        PLAYED(int (*)(void **, size_t, unsigned), "cudaMallocManaged")((void **)&managed, 100, 1),
-        0);
+    assert_int_equal(SIMULATED(malloc_fn *, "cudaMallocHost")((void **)&pinned, 100), 0);
+    assert_int_equal(SIMULATED(int (*)(void **, size_t, unsigned),
+                               "cudaMallocManaged")((void **)&managed, 100, 1),
+                     0);
     assert_int_equal(kind_of(memory + MIB - 1, &device), 2);
     assert_int_equal(device, 0);
     assert_int_equal(kind_of(pinned + 99, &device), 1);
@@ -116,13 +116,13 @@ static void pointer_attributes_distinguish_device_pinned_and_managed_memory(void
     assert_int_equal(kind_of(ordinary, &device), 0);
     managed[99] = 'x'; /* the host can use it */
     pinned[99] = 'x';
-    assert_int_equal(PLAYED(free_fn *, "cudaFreeHost")(pinned), 0);
+    assert_int_equal(SIMULATED(free_fn *, "cudaFreeHost")(pinned), 0);
     give(managed);
     give(memory);
-    assert_int_equal(PLAYED(int (*)(void *, size_t, unsigned), "cudaHostRegister")(ordinary, 16, 0),
-                     0);
+    assert_int_equal(
+        SIMULATED(int (*)(void *, size_t, unsigned), "cudaHostRegister")(ordinary, 16, 0), 0);
     assert_int_equal(kind_of(ordinary + 15, &device), 1);
-    assert_int_equal(PLAYED(free_fn *, "cudaHostUnregister")(ordinary), 0);
+    assert_int_equal(SIMULATED(free_fn *, "cudaHostUnregister")(ordinary), 0);
     assert_int_equal(kind_of(ordinary, &device), 0);
 }
 
@@ -133,14 +133,14 @@ static void each_device_has_its_own_memory(void **state)
     void *memory;
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(1), 0);
+    assert_int_equal(SIMULATED(int (*)(int), "cudaSetDevice")(1), 0);
     memory = take(MIB);
     assert_int_equal(kind_of(memory, &device), 2);
     assert_int_equal(device, 1);
-    assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(0), 0);
+    assert_int_equal(SIMULATED(int (*)(int), "cudaSetDevice")(0), 0);
     assert_int_equal(available(), before);
     give(memory);
-    assert_int_equal(PLAYED(int (*)(int), "cudaSetDevice")(2), 101);
+    assert_int_equal(SIMULATED(int (*)(int), "cudaSetDevice")(2), 101);
 }
 
 /* Physical memory is used from its creation until its last handle and its last mapping are released. */
@@ -152,26 +152,26 @@ static void virtual_memory_is_used_while_it_is_held_or_mapped(void **state)
     char *at = NULL;
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(void **, size_t, size_t, void *, unsigned long long),
-                            "cuMemAddressReserve")((void **)&at, 64 * MIB, 0, NULL, 0),
+    assert_int_equal(SIMULATED(int (*)(void **, size_t, size_t, void *, unsigned long long),
+                               "cuMemAddressReserve")((void **)&at, 64 * MIB, 0, NULL, 0),
                      0);
     assert_int_equal(available(), before);
-    assert_int_equal(PLAYED(int (*)(uint64_t *, size_t, const int *, unsigned long long),
-                            "cuMemCreate")(&handle, 20 * MIB, properties, 0),
+    assert_int_equal(SIMULATED(int (*)(uint64_t *, size_t, const int *, unsigned long long),
+                               "cuMemCreate")(&handle, 20 * MIB, properties, 0),
                      0);
     assert_int_equal(available(), before - 20 * MIB);
-    assert_int_equal(PLAYED(int (*)(char *, size_t, size_t, uint64_t, unsigned long long),
-                            "cuMemMap")(at, 20 * MIB, 0, handle, 0),
+    assert_int_equal(SIMULATED(int (*)(char *, size_t, size_t, uint64_t, unsigned long long),
+                               "cuMemMap")(at, 20 * MIB, 0, handle, 0),
                      0);
-    assert_int_equal(PLAYED(int (*)(uint64_t), "cuMemRelease")(handle), 0);
+    assert_int_equal(SIMULATED(int (*)(uint64_t), "cuMemRelease")(handle), 0);
     assert_int_equal(available(), before - 20 * MIB);
-    assert_int_equal(PLAYED(int (*)(char *, size_t), "cuMemUnmap")(at, 64 * MIB), 0);
+    assert_int_equal(SIMULATED(int (*)(char *, size_t), "cuMemUnmap")(at, 64 * MIB), 0);
     assert_int_equal(available(), before);
-    assert_int_equal(PLAYED(int (*)(char *, size_t), "cuMemUnmap")(at, 64 * MIB), 1);
-    assert_int_equal(
-        PLAYED(int (*)(uint64_t *, size_t, const int *, unsigned long long),
-               "cuMemCreate")(&handle, T4_BYTES / (2 * MIB) * (2 * MIB) + 2 * MIB, properties, 0),
-        2);
+    assert_int_equal(SIMULATED(int (*)(char *, size_t), "cuMemUnmap")(at, 64 * MIB), 1);
+    assert_int_equal(SIMULATED(int (*)(uint64_t *, size_t, const int *, unsigned long long),
+                               "cuMemCreate")(&handle, T4_BYTES / (2 * MIB) * (2 * MIB) + 2 * MIB,
+                                              properties, 0),
+                     2);
 }
 
 static void a_memory_pool_reports_its_used_bytes(void **state)
@@ -182,14 +182,14 @@ static void a_memory_pool_reports_its_used_bytes(void **state)
     uint64_t high = 0;
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(void **, int), "cudaDeviceGetDefaultMemPool")(&pool, 0), 0);
+    assert_int_equal(SIMULATED(int (*)(void **, int), "cudaDeviceGetDefaultMemPool")(&pool, 0), 0);
     assert_int_equal(
-        PLAYED(int (*)(void **, size_t, void *), "cudaMallocAsync")(&memory, 1000, NULL), 0);
-    assert_int_equal(PLAYED(int (*)(void *, void *), "cudaFreeAsync")(memory, NULL), 0);
+        SIMULATED(int (*)(void **, size_t, void *), "cudaMallocAsync")(&memory, 1000, NULL), 0);
+    assert_int_equal(SIMULATED(int (*)(void *, void *), "cudaFreeAsync")(memory, NULL), 0);
     assert_int_equal(
-        PLAYED(int (*)(void *, int, void *), "cudaMemPoolGetAttribute")(pool, 7, &used), 0);
+        SIMULATED(int (*)(void *, int, void *), "cudaMemPoolGetAttribute")(pool, 7, &used), 0);
     assert_int_equal(
-        PLAYED(int (*)(void *, int, void *), "cudaMemPoolGetAttribute")(pool, 8, &high), 0);
+        SIMULATED(int (*)(void *, int, void *), "cudaMemPoolGetAttribute")(pool, 8, &high), 0);
     assert_int_equal(used, 0);
     assert_int_equal(high, 1000);
 }
@@ -210,7 +210,7 @@ static int read_four(void)
 {
     char bytes[4];
 
-    return PLAYED(copy_fn *, "cudaMemcpy")(bytes, read_from, sizeof(bytes), 2);
+    return SIMULATED(copy_fn *, "cudaMemcpy")(bytes, read_from, sizeof(bytes), 2);
 }
 
 /* How often values were read by an operator of this name. */
@@ -219,7 +219,7 @@ static uint64_t kind_count(const char *kind)
     char name[64];
     uint64_t count;
 
-    for (size_t i = 0; (count = played_open()->count_kind(i, name, sizeof(name))) != 0; i++)
+    for (size_t i = 0; (count = simulated_open()->count_kind(i, name, sizeof(name))) != 0; i++)
         if (strcmp(name, kind) == 0)
             return count;
     return 0;
@@ -253,19 +253,19 @@ static void the_next_read_gets_what_is_expected_and_the_one_after_zeros(void **s
     void *memory = take(64);
     int32_t narrow = -1;
     int64_t wide[2] = {-1, -1};
-    copy_fn *copy = PLAYED(copy_fn *, "cudaMemcpy");
+    copy_fn *copy = SIMULATED(copy_fn *, "cudaMemcpy");
 
     (void)state;
-    played_open()->expect(&value, sizeof(value));
+    simulated_open()->expect(&value, sizeof(value));
     assert_int_equal(copy(&narrow, memory, sizeof(narrow), 2), 0);
     assert_int_equal(narrow, 7);
     assert_int_equal(copy(&narrow, memory, sizeof(narrow), 2), 0);
     assert_int_equal(narrow, 0);
-    played_open()->expect(&value, sizeof(value));
+    simulated_open()->expect(&value, sizeof(value));
     assert_int_equal(copy(wide, memory, sizeof(wide), 2), 0);
     assert_true(wide[0] == value && wide[1] == 0);
-    played_open()->expect(&value, sizeof(value));
-    played_open()->expect(NULL, 0);
+    simulated_open()->expect(&value, sizeof(value));
+    simulated_open()->expect(NULL, 0);
     assert_int_equal(copy(wide, memory, sizeof(wide), 2), 0);
     assert_int_equal(wide[0], 0);
     give(memory);
@@ -273,25 +273,25 @@ static void the_next_read_gets_what_is_expected_and_the_one_after_zeros(void **s
 
 static void the_host_reads_zeros_and_each_read_is_counted(void **state)
 {
-    const struct played *played = played_open();
+    const struct simulated *simulated = simulated_open();
     void *memory = take(1000);
     char bytes[1000];
     uint64_t count, count_before, size, size_before;
 
     (void)state;
-    played->count_reads(&count_before, &size_before);
-    played->watch_reads(on_read);
+    simulated->count_reads(&count_before, &size_before);
+    simulated->watch_reads(on_read);
     memset(bytes, 7, sizeof(bytes));
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(memory, bytes, 1000, 1), 0);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(bytes, memory, 1000, 2), 0);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(memory, bytes, 1000, 1), 0);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(bytes, memory, 1000, 2), 0);
     assert_int_equal(bytes[0], 0);
     assert_int_equal(bytes[999], 0);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(bytes, memory, 4, 2), 0);
-    played->count_reads(&count, &size);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(bytes, memory, 4, 2), 0);
+    simulated->count_reads(&count, &size);
     assert_int_equal(count - count_before, 2);
     assert_int_equal(size - size_before, 1004);
     assert_int_equal(watched, 1000); /* the first of its kind alone */
-    played->watch_reads(NULL);
+    simulated->watch_reads(NULL);
     give(memory);
 }
 
@@ -302,10 +302,10 @@ static void copies_from_host_to_host_are_performed(void **state)
     uint64_t count, before, size;
 
     (void)state;
-    played_open()->count_reads(&before, &size);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(to, from, 8, 0), 0);
+    simulated_open()->count_reads(&before, &size);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(to, from, 8, 0), 0);
     assert_string_equal(to, "1234567");
-    played_open()->count_reads(&count, &size);
+    simulated_open()->count_reads(&count, &size);
     assert_int_equal(count, before);
 }
 
@@ -321,32 +321,32 @@ static void collectives_receive_the_data_this_process_sends(void **state)
     int64_t seen[2] = {0, 0};
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(void **, int, __typeof__(id), int),
-                            "ncclCommInitRank")(&communicator, 2, id, 1),
+    assert_int_equal(SIMULATED(int (*)(void **, int, __typeof__(id), int),
+                               "ncclCommInitRank")(&communicator, 2, id, 1),
                      0);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(memory, &mine, 8, 1), 0);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(memory, &mine, 8, 1), 0);
     /* a gather as a broadcast by each rank, rank 0 first; 4: int64 */
     for (int root = 0; root < 2; root++)
-        assert_int_equal(PLAYED(int (*)(void *, void *, size_t, int, int, void *, void *),
-                                "ncclBroadcast")(root == 1 ? memory : memory + 512,
-                                                 memory + 512 + 8 * root, 1, 4, root, communicator,
-                                                 NULL),
+        assert_int_equal(SIMULATED(int (*)(void *, void *, size_t, int, int, void *, void *),
+                                   "ncclBroadcast")(root == 1 ? memory : memory + 512,
+                                                    memory + 512 + 8 * root, 1, 4, root,
+                                                    communicator, NULL),
                          0);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(&seen[0], memory + 512, 8, 2), 0);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(&seen[1], memory + 520, 8, 2), 0);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(&seen[0], memory + 512, 8, 2), 0);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(&seen[1], memory + 520, 8, 2), 0);
     assert_int_equal(seen[0], 42);
     assert_int_equal(seen[1], 42);
-    assert_int_equal(PLAYED(int (*)(void *, void *, size_t, int, void *, void *),
-                            "ncclAllGather")(memory, memory + 600, 1, 4, communicator, NULL),
+    assert_int_equal(SIMULATED(int (*)(void *, void *, size_t, int, void *, void *),
+                               "ncclAllGather")(memory, memory + 600, 1, 4, communicator, NULL),
                      0);
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(seen, memory + 600, 16, 2), 0);
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(seen, memory + 600, 16, 2), 0);
     assert_int_equal(seen[1], 42);
     /* kernels may have written since */
     for (int i = 0; i < 100; i++)
-        PLAYED(int (*)(void), "cudaLaunchKernel")();
-    assert_int_equal(PLAYED(copy_fn *, "cudaMemcpy")(&seen[0], memory, 8, 2), 0);
+        SIMULATED(int (*)(void), "cudaLaunchKernel")();
+    assert_int_equal(SIMULATED(copy_fn *, "cudaMemcpy")(&seen[0], memory, 8, 2), 0);
     assert_int_equal(seen[0], 0);
-    assert_int_equal(PLAYED(free_fn *, "ncclCommDestroy")(communicator), 0);
+    assert_int_equal(SIMULATED(free_fn *, "ncclCommDestroy")(communicator), 0);
     give(memory);
 }
 
@@ -366,5 +366,5 @@ int main(void)
         cmocka_unit_test(collectives_receive_the_data_this_process_sends),
     };
 
-    return cmocka_run_group_tests(tests, played_setup, shared_cleanup);
+    return cmocka_run_group_tests(tests, simulated_setup, shared_cleanup);
 }

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 #include "tests/standin/shared.h"
 
 #define INT64 4
@@ -37,7 +37,8 @@ static comm *comm_new(struct id id, int ranks, int rank)
     comm *c = NULL;
 
     assert_int_equal(
-        PLAYED(int (*)(comm **, int, struct id, int), "ncclCommInitRank")(&c, ranks, id, rank), 0);
+        SIMULATED(int (*)(comm **, int, struct id, int), "ncclCommInitRank")(&c, ranks, id, rank),
+        0);
     return c;
 }
 
@@ -45,7 +46,7 @@ static struct id id_new(void)
 {
     struct id id;
 
-    assert_int_equal(PLAYED(int (*)(struct id *), "ncclGetUniqueId")(&id), 0);
+    assert_int_equal(SIMULATED(int (*)(struct id *), "ncclGetUniqueId")(&id), 0);
     return id;
 }
 
@@ -53,13 +54,14 @@ static int64_t *device_new(size_t bytes)
 {
     void *at = NULL;
 
-    assert_int_equal(PLAYED(int (*)(void **, size_t), "cudaMalloc")(&at, bytes), 0);
+    assert_int_equal(SIMULATED(int (*)(void **, size_t), "cudaMalloc")(&at, bytes), 0);
     return at;
 }
 
 static int copy(void *to, const void *from, size_t bytes, int kind)
 {
-    return PLAYED(int (*)(void *, const void *, size_t, int), "cudaMemcpy")(to, from, bytes, kind);
+    return SIMULATED(int (*)(void *, const void *, size_t, int), "cudaMemcpy")(to, from, bytes,
+                                                                               kind);
 }
 
 static int64_t *device_with(int64_t first, int64_t second)
@@ -73,7 +75,7 @@ static int64_t *device_with(int64_t first, int64_t second)
 
 static int wait_for_device(void)
 {
-    return PLAYED(int (*)(void *), "cudaStreamSynchronize")(NULL);
+    return SIMULATED(int (*)(void *), "cudaStreamSynchronize")(NULL);
 }
 
 static void expect(const int64_t *device, size_t count, const int64_t *values)
@@ -108,22 +110,22 @@ static void say_and_hear(struct id id, int rank)
     const int64_t *own = device_with(rank + 1, 10 * rank);
     int64_t *to = device_new(64);
 
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
     (own, to, 2, INT64, SUM, c, NULL);
     expect(to, 2, (const int64_t[]){3, 10});
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
     (own, to, 2, INT64, MAXIMUM, c, NULL);
     expect(to, 2, (const int64_t[]){2, 10});
-    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    SIMULATED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
     (own, to, 2, INT64, c, NULL);
     expect(to, 4, (const int64_t[]){1, 0, 2, 10});
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclReduceScatter")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclReduceScatter")
     (own, to, 1, INT64, SUM, c, NULL);
     expect(to, 1, rank ? (const int64_t[]){10} : (const int64_t[]){3});
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast")
     (own, to, 2, INT64, 1, c, NULL);
     expect(to, 2, (const int64_t[]){2, 10});
-    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAlltoAll")
+    SIMULATED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAlltoAll")
     (own, to, 1, INT64, c, NULL);
     expect(to, 2, rank ? (const int64_t[]){0, 10} : (const int64_t[]){1, 2});
 }
@@ -141,7 +143,7 @@ static void say_twice(struct id id, int rank)
     int64_t *first = device_new(64);
     int64_t *second = device_new(64);
     int (*broadcast)(const void *, void *, size_t, int, int, comm *, void *) =
-        PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast");
+        SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast");
 
     broadcast(device_with(5 + rank, 6), first, 2, INT64, 0, c, NULL);
     broadcast(device_with(7 + rank, 8), second, 2, INT64, 1, c, NULL);
@@ -162,10 +164,10 @@ static void message(struct id id, int rank)
 
     if (rank == 0)
         for (int i = 0; i < 3; i++)
-            PLAYED(int (*)(const void *, size_t, int, int, comm *, void *), "ncclSend")
+            SIMULATED(int (*)(const void *, size_t, int, int, comm *, void *), "ncclSend")
     (device_with(i, 4), 2, INT64, 1, c, NULL);
     for (int i = 0; rank == 1 && i < 3; i++) {
-        PLAYED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")
+        SIMULATED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")
         (to, 2, INT64, 0, c, NULL);
         expect(to, 2, (const int64_t[]){i, 4});
     }
@@ -185,16 +187,16 @@ static void split(struct id id, int rank)
     int value = -1;
     int64_t *to = device_new(64);
     int (*split_of)(comm *, int, int, comm **, void *) =
-        PLAYED(int (*)(comm *, int, int, comm **, void *), "ncclCommSplit");
+        SIMULATED(int (*)(comm *, int, int, comm **, void *), "ncclCommSplit");
 
     assert_int_equal(split_of(c, 3, -rank, &both, NULL), 0); /* the other order */
-    PLAYED(int (*)(comm *, int *), "ncclCommUserRank")(both, &value);
+    SIMULATED(int (*)(comm *, int *), "ncclCommUserRank")(both, &value);
     assert_int_equal(value, 1 - rank);
-    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    SIMULATED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
     (device_with(rank, 0), to, 1, INT64, both, NULL);
     expect(to, 2, (const int64_t[]){1, 0});
     assert_int_equal(split_of(c, rank, 0, &own, NULL), 0);
-    PLAYED(int (*)(comm *, int *), "ncclCommCount")(own, &value);
+    SIMULATED(int (*)(comm *, int *), "ncclCommCount")(own, &value);
     assert_int_equal(value, 1);
     assert_int_equal(split_of(c, rank ? 1 : -1, 0, &own, NULL), 0);
     assert_true((own != NULL) == (rank == 1));
@@ -216,7 +218,7 @@ static void wait_for_the_other(struct id id, int rank)
 
         fclose(fopen(path, "w"));
     }
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
     (device_new(8), device_new(8), 1, UINT8, SUM, c, NULL);
     assert_int_equal(wait_for_device(), 0);
     assert_int_equal(access(path, F_OK), 0);
@@ -235,12 +237,12 @@ static void join_and_end(struct id id, int rank)
 
     if (rank == 1)
         return;
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
     (device_with(1, 2), device_new(16), 2, INT64, SUM, c, NULL);
     assert_int_equal(wait_for_device(), TIMED_OUT);
     assert_int_equal(wait_for_device(), 0); /* once is enough */
     assert_non_null(strstr(
-        played_log(), "rank 0 of 2 waited for rank 1, whose process has ended: ncclAllReduce"));
+        simulated_log(), "rank 0 of 2 waited for rank 1, whose process has ended: ncclAllReduce"));
 }
 
 static void a_rank_that_has_ended_is_named(void **state)
@@ -255,12 +257,12 @@ static void a_rank_that_never_comes_is_named(void **state)
 
     (void)state;
     setenv("VRAMSCOPE_RANK_WAIT", "0.1", 1);
-    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    SIMULATED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
     (device_with(1, 2), device_new(64), 1, INT64, c, NULL);
     assert_int_equal(wait_for_device(), TIMED_OUT);
     unsetenv("VRAMSCOPE_RANK_WAIT");
     assert_non_null(
-        strstr(played_log(), "rank 2 of 3 waited 0.1 s for rank 0, which did not come"));
+        strstr(simulated_log(), "rank 2 of 3 waited 0.1 s for rank 0, which did not come"));
 }
 
 static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void **state)
@@ -270,20 +272,21 @@ static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void *
     comm *c;
 
     (void)state;
-    played_open()->exchange_open("");
+    simulated_open()->exchange_open("");
     c = comm_new(id_new(), 3, 1);
-    PLAYED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
+    SIMULATED(int (*)(const void *, void *, size_t, int, comm *, void *), "ncclAllGather")
     (device_with(9, 0), to, 1, INT64, c, NULL);
     expect(to, 3, (const int64_t[]){9, 9, 9});
-    played_open()->hold_values(1);
-    played_open()->say_for_others(&theirs[0], sizeof(theirs[0]), 0);
-    played_open()->say_for_others(&theirs[1], sizeof(theirs[1]), 1);
-    PLAYED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")(to, 1, INT64, 0, c, NULL);
+    simulated_open()->hold_values(1);
+    simulated_open()->say_for_others(&theirs[0], sizeof(theirs[0]), 0);
+    simulated_open()->say_for_others(&theirs[1], sizeof(theirs[1]), 1);
+    SIMULATED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")
+    (to, 1, INT64, 0, c, NULL);
     expect(to, 1, &theirs[1]);
-    PLAYED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast")
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclBroadcast")
     (to, to, 1, INT64, 0, c, NULL);
     expect(to, 1, &theirs[0]);
-    played_open()->hold_values(0);
+    simulated_open()->hold_values(0);
     assert_int_equal(wait_for_device(), 0);
 }
 
@@ -297,24 +300,24 @@ static void while_values_are_held_none_gives_way(void **state)
 
     (void)state;
     large[BYTES - 1] = 7;
-    played_open()->hold_values(1);
+    simulated_open()->hold_values(1);
     assert_int_equal(copy(kept, large, BYTES, TO_DEVICE), 0);
     for (int64_t i = 0; i < MANY; i++)
         assert_int_equal(copy(small + i, &i, sizeof(i), TO_DEVICE), 0);
-    assert_int_equal(played_open()->value_at(small, &value, sizeof(value)), 1);
+    assert_int_equal(simulated_open()->value_at(small, &value, sizeof(value)), 1);
     assert_int_equal(value, 0);
-    assert_int_equal(played_open()->value_at(kept, large, BYTES), 1);
+    assert_int_equal(simulated_open()->value_at(kept, large, BYTES), 1);
     assert_int_equal(large[BYTES - 1], 7);
-    played_open()->hold_values(0);
-    assert_int_equal(played_open()->value_at(kept, large, BYTES), 0);
+    simulated_open()->hold_values(0);
+    assert_int_equal(simulated_open()->value_at(kept, large, BYTES), 0);
     free(large);
 }
 
 static int setup(void **state)
 {
-    const int status = played_setup(state);
+    const int status = simulated_setup(state);
 
-    played_open()->exchange_open(shared_path(""));
+    simulated_open()->exchange_open(shared_path(""));
     return status;
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 #include "tests/standin/shared.h"
 
 typedef int pointer_out_fn(void **out);
@@ -25,26 +25,28 @@ static void the_device_has_the_properties_of_the_simulated_gpu(void **state)
     int value = 0;
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(void *, int), "cudaGetDeviceProperties")(properties, 0), 0);
+    assert_int_equal(SIMULATED(int (*)(void *, int), "cudaGetDeviceProperties")(properties, 0), 0);
     assert_string_equal(properties, "NVIDIA Tesla T4");
     memcpy(&total, properties + 288, sizeof(total)); /* totalGlobalMem, in CUDA 12 and 13 */
     assert_int_equal(total, (size_t)15095 << 20);
     memcpy(&value, properties + 384, sizeof(value)); /* multiProcessorCount of CUDA 13 */
     assert_int_equal(value, 40);
-    assert_int_equal(PLAYED(int (*)(void *, int), "cudaGetDeviceProperties_v2")(properties, 0), 0);
+    assert_int_equal(SIMULATED(int (*)(void *, int), "cudaGetDeviceProperties_v2")(properties, 0),
+                     0);
     memcpy(&value, properties + 388, sizeof(value)); /* of CUDA 12 */
     assert_int_equal(value, 40);
-    assert_int_equal(PLAYED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 75, 1), 0);
+    assert_int_equal(SIMULATED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 75, 1),
+                     0);
     assert_int_equal(value, 7);
-    assert_int_equal(PLAYED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 75, 2),
+    assert_int_equal(SIMULATED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 75, 2),
                      101);
-    assert_int_equal(PLAYED(int (*)(char *, int, int), "cuDeviceGetName")(name, 256, 0), 0);
+    assert_int_equal(SIMULATED(int (*)(char *, int, int), "cuDeviceGetName")(name, 256, 0), 0);
     assert_string_equal(name, "NVIDIA Tesla T4");
 }
 
 static void occupancy_is_limited_by_threads_and_shared_memory(void **state)
 {
-    int (*blocks)(int *, const void *, int, size_t) = PLAYED(
+    int (*blocks)(int *, const void *, int, size_t) = SIMULATED(
         int (*)(int *, const void *, int, size_t), "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     int value = 0;
 
@@ -61,7 +63,7 @@ static int is_capturing(void *stream)
 {
     int status = -1;
 
-    assert_int_equal(PLAYED(int_out_fn *, "cudaStreamIsCapturing")(stream, &status), 0);
+    assert_int_equal(SIMULATED(int_out_fn *, "cudaStreamIsCapturing")(stream, &status), 0);
     return status;
 }
 
@@ -76,33 +78,33 @@ static void streams_that_wait_for_a_captured_one_join_its_capture(void **state)
     int status = 0;
 
     (void)state;
-    PLAYED(pointer_out_fn *, "cudaStreamCreate")(&first);
-    PLAYED(pointer_out_fn *, "cudaStreamCreate")(&second);
-    PLAYED(pointer_out_fn *, "cudaEventCreate")(&event);
+    SIMULATED(pointer_out_fn *, "cudaStreamCreate")(&first);
+    SIMULATED(pointer_out_fn *, "cudaStreamCreate")(&second);
+    SIMULATED(pointer_out_fn *, "cudaEventCreate")(&event);
     assert_int_equal(is_capturing(first), 0);
-    assert_int_equal(PLAYED(int (*)(void *, int), "cudaStreamBeginCapture")(first, 0), 0);
-    assert_int_equal(PLAYED(int (*)(void *, void *), "cudaEventRecord")(event, first), 0);
+    assert_int_equal(SIMULATED(int (*)(void *, int), "cudaStreamBeginCapture")(first, 0), 0);
+    assert_int_equal(SIMULATED(int (*)(void *, void *), "cudaEventRecord")(event, first), 0);
     assert_int_equal(
-        PLAYED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(second, event, 0), 0);
+        SIMULATED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(second, event, 0), 0);
     assert_int_equal(is_capturing(second), 1);
     assert_int_equal(
-        PLAYED(int (*)(void *, int *, unsigned long long *, void *, void *, void *, void *),
-               "cudaStreamGetCaptureInfo")(first, &status, &id, NULL, NULL, NULL, NULL),
+        SIMULATED(int (*)(void *, int *, unsigned long long *, void *, void *, void *, void *),
+                  "cudaStreamGetCaptureInfo")(first, &status, &id, NULL, NULL, NULL, NULL),
         0);
     assert_int_equal(
-        PLAYED(int (*)(void *, int *, unsigned long long *, void *, void *, void *),
-               "cudaStreamGetCaptureInfo_v2")(second, &status, &other, NULL, NULL, NULL),
+        SIMULATED(int (*)(void *, int *, unsigned long long *, void *, void *, void *),
+                  "cudaStreamGetCaptureInfo_v2")(second, &status, &other, NULL, NULL, NULL),
         0);
     assert_true(id != 0 && id == other);
-    assert_int_equal(PLAYED(int (*)(void *, void **), "cudaStreamEndCapture")(first, &graph), 0);
+    assert_int_equal(SIMULATED(int (*)(void *, void **), "cudaStreamEndCapture")(first, &graph), 0);
     assert_non_null(graph);
     assert_int_equal(is_capturing(first), 0);
     assert_int_equal(is_capturing(second), 0);
     /* the event is of a capture that has ended */
     assert_int_equal(
-        PLAYED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(second, event, 0), 0);
+        SIMULATED(int (*)(void *, void *, unsigned), "cudaStreamWaitEvent")(second, event, 0), 0);
     assert_int_equal(is_capturing(second), 0);
-    assert_int_equal(PLAYED(int (*)(void *, void **), "cudaStreamEndCapture")(first, &graph), 1);
+    assert_int_equal(SIMULATED(int (*)(void *, void **), "cudaStreamEndCapture")(first, &graph), 1);
 }
 
 static int called;
@@ -118,8 +120,8 @@ static void host_functions_in_a_stream_are_called_at_once(void **state)
 
     (void)state;
     called = 0;
-    assert_int_equal(PLAYED(int (*)(void *, void (*)(void *), void *),
-                            "cudaLaunchHostFunc")(NULL, on_call, &one),
+    assert_int_equal(SIMULATED(int (*)(void *, void (*)(void *), void *),
+                               "cudaLaunchHostFunc")(NULL, on_call, &one),
                      0);
     assert_int_equal(called, 1);
 }
@@ -133,19 +135,19 @@ static void a_user_object_is_destroyed_with_its_last_graph_or_instance(void **st
 
     (void)state;
     called = 0;
-    assert_int_equal(PLAYED(int (*)(void **, unsigned), "cudaGraphCreate")(&graph, 0), 0);
-    assert_int_equal(PLAYED(int (*)(void **, void *, void (*)(void *), unsigned, unsigned),
-                            "cudaUserObjectCreate")(&object, &one, on_call, 1, 1),
+    assert_int_equal(SIMULATED(int (*)(void **, unsigned), "cudaGraphCreate")(&graph, 0), 0);
+    assert_int_equal(SIMULATED(int (*)(void **, void *, void (*)(void *), unsigned, unsigned),
+                               "cudaUserObjectCreate")(&object, &one, on_call, 1, 1),
                      0);
-    assert_int_equal(PLAYED(int (*)(void *, void *, unsigned, unsigned),
-                            "cudaGraphRetainUserObject")(graph, object, 1, 1),
+    assert_int_equal(SIMULATED(int (*)(void *, void *, unsigned, unsigned),
+                               "cudaGraphRetainUserObject")(graph, object, 1, 1),
                      0);
-    assert_int_equal(PLAYED(int (*)(void **, void *, unsigned long long),
-                            "cudaGraphInstantiate")(&instance, graph, 0),
+    assert_int_equal(SIMULATED(int (*)(void **, void *, unsigned long long),
+                               "cudaGraphInstantiate")(&instance, graph, 0),
                      0);
-    assert_int_equal(PLAYED(int (*)(void *), "cudaGraphDestroy")(graph), 0);
+    assert_int_equal(SIMULATED(int (*)(void *), "cudaGraphDestroy")(graph), 0);
     assert_int_equal(called, 0);
-    assert_int_equal(PLAYED(int (*)(void *), "cudaGraphExecDestroy")(instance), 0);
+    assert_int_equal(SIMULATED(int (*)(void *), "cudaGraphExecDestroy")(instance), 0);
     assert_int_equal(called, 1);
 }
 
@@ -165,34 +167,35 @@ static void the_weights_of_an_lstm_have_cudnns_layout(void **state)
     int type, count, dims[3], strides[3];
 
     (void)state;
-    PLAYED(pointer_out_fn *, "cudnnCreateRNNDescriptor")(&rnn);
-    PLAYED(pointer_out_fn *, "cudnnCreateTensorDescriptor")(&matrix);
-    PLAYED(pointer_out_fn *, "cudnnCreateTensorDescriptor")(&bias);
+    SIMULATED(pointer_out_fn *, "cudnnCreateRNNDescriptor")(&rnn);
+    SIMULATED(pointer_out_fn *, "cudnnCreateTensorDescriptor")(&matrix);
+    SIMULATED(pointer_out_fn *, "cudnnCreateTensorDescriptor")(&bias);
     assert_int_equal(
-        PLAYED(int (*)(void *, int, int, int, int, int, int, int, int, int, int, int, int, void *,
-                       unsigned),
-               "cudnnSetRNNDescriptor_v8")(rnn, 0, 2, 2, 0, 0, 0, 0, 0, 16, 32, 32, 2, NULL, 0),
+        SIMULATED(int (*)(void *, int, int, int, int, int, int, int, int, int, int, int, int,
+                          void *, unsigned),
+                  "cudnnSetRNNDescriptor_v8")(rnn, 0, 2, 2, 0, 0, 0, 0, 0, 16, 32, 32, 2, NULL, 0),
         0);
-    assert_int_equal(
-        PLAYED(int (*)(void *, void *, size_t *), "cudnnGetRNNWeightSpaceSize")(NULL, rnn, &size),
-        0);
+    assert_int_equal(SIMULATED(int (*)(void *, void *, size_t *),
+                               "cudnnGetRNNWeightSpaceSize")(NULL, rnn, &size),
+                     0);
     assert_int_equal(size, 4 * ((16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 + 2 * 2 * 32 * 4));
     assert_int_equal(
-        PLAYED(int (*)(void *, void *, int, size_t, char *, int, void *, char **, void *, char **),
-               "cudnnGetRNNWeightParams")(NULL, rnn, 1, size, space, 5, matrix, &at, bias,
-                                          &bias_at),
+        SIMULATED(
+            int (*)(void *, void *, int, size_t, char *, int, void *, char **, void *, char **),
+            "cudnnGetRNNWeightParams")(NULL, rnn, 1, size, space, 5, matrix, &at, bias, &bias_at),
         0);
     /* layer 1, the hidden state's second gate */
     assert_int_equal(at - space, 4 * ((16 + 32) * 32 * 4 + 4 * 32 * 32 + 32 * 32));
     assert_int_equal(bias_at - space, 4 * ((16 + 32) * 32 * 4 + (32 + 32) * 32 * 4 + (8 + 5) * 32));
-    assert_int_equal(PLAYED(int (*)(void *, int, int *, int *, int *, int *),
-                            "cudnnGetTensorNdDescriptor")(matrix, 3, &type, &count, dims, strides),
-                     0);
+    assert_int_equal(
+        SIMULATED(int (*)(void *, int, int *, int *, int *, int *),
+                  "cudnnGetTensorNdDescriptor")(matrix, 3, &type, &count, dims, strides),
+        0);
     assert_int_equal(dims[1], 32);
     assert_int_equal(dims[2], 32);
-    PLAYED(int (*)(void *), "cudnnDestroyTensorDescriptor")(matrix);
-    PLAYED(int (*)(void *), "cudnnDestroyTensorDescriptor")(bias);
-    PLAYED(int (*)(void *), "cudnnDestroyRNNDescriptor")(rnn);
+    SIMULATED(int (*)(void *), "cudnnDestroyTensorDescriptor")(matrix);
+    SIMULATED(int (*)(void *), "cudnnDestroyTensorDescriptor")(bias);
+    SIMULATED(int (*)(void *), "cudnnDestroyRNNDescriptor")(rnn);
 }
 
 static void library_versions_are_those_that_were_set(void **state)
@@ -200,11 +203,11 @@ static void library_versions_are_those_that_were_set(void **state)
     int value = 0;
 
     (void)state;
-    played_open()->set_versions(90100, 0);
-    assert_int_equal(PLAYED(size_t(*)(void), "cudnnGetVersion")(), 90100);
-    assert_int_equal(PLAYED(int (*)(int, int *), "cudnnGetProperty")(1, &value), 0);
+    simulated_open()->set_versions(90100, 0);
+    assert_int_equal(SIMULATED(size_t(*)(void), "cudnnGetVersion")(), 90100);
+    assert_int_equal(SIMULATED(int (*)(int, int *), "cudnnGetProperty")(1, &value), 0);
     assert_int_equal(value, 1);
-    assert_int_equal(PLAYED(int (*)(int *), "cudaRuntimeGetVersion")(&value), 0);
+    assert_int_equal(SIMULATED(int (*)(int *), "cudaRuntimeGetVersion")(&value), 0);
     assert_int_equal(value, 13020);
 }
 
@@ -222,30 +225,32 @@ static void kernels_of_an_extension_are_registered_and_launched(void **state)
     void *popped_stream = NULL;
     size_t shared = 0;
     int attributes[36];
-    void **binary = PLAYED(void **(*)(const void *), "__cudaRegisterFatBinary")(IMAGE);
+    void **binary = SIMULATED(void **(*)(const void *), "__cudaRegisterFatBinary")(IMAGE);
 
     (void)state;
     assert_non_null(binary);
-    PLAYED(void (*)(void **, const void *, char *, const char *, int, void *, void *, void *,
-                    void *, int *),
-           "__cudaRegisterFunction")
+    SIMULATED(void (*)(void **, const void *, char *, const char *, int, void *, void *, void *,
+                       void *, int *),
+              "__cudaRegisterFunction")
     (binary, KERNEL_STUB, NULL, "add", -1, NULL, NULL, NULL, NULL, NULL);
-    PLAYED(void (*)(void **), "__cudaRegisterFatBinaryEnd")(binary);
-    assert_int_equal(PLAYED(unsigned (*)(struct dim, struct dim, size_t, void *),
-                            "__cudaPushCallConfiguration")(grid, block, 48, stream),
+    SIMULATED(void (*)(void **), "__cudaRegisterFatBinaryEnd")(binary);
+    assert_int_equal(SIMULATED(unsigned (*)(struct dim, struct dim, size_t, void *),
+                               "__cudaPushCallConfiguration")(grid, block, 48, stream),
                      0);
-    assert_int_equal(
-        PLAYED(int (*)(struct dim *, struct dim *, size_t *, void **),
-               "__cudaPopCallConfiguration")(&popped_grid, &popped_block, &shared, &popped_stream),
-        0);
+    assert_int_equal(SIMULATED(int (*)(struct dim *, struct dim *, size_t *, void **),
+                               "__cudaPopCallConfiguration")(&popped_grid, &popped_block, &shared,
+                                                             &popped_stream),
+                     0);
     assert_true(popped_grid.x == 7 && popped_block.x == 256 && shared == 48);
     assert_ptr_equal(popped_stream, stream);
-    assert_int_equal(PLAYED(int (*)(const void *, struct dim, struct dim, void **, size_t, void *),
-                            "cudaLaunchKernel")(KERNEL_STUB, grid, block, NULL, 48, stream),
-                     0);
     assert_int_equal(
-        PLAYED(int (*)(void *, const void *), "cudaFuncGetAttributes")(attributes, KERNEL_STUB), 0);
-    PLAYED(void (*)(void **), "__cudaUnregisterFatBinary")(binary);
+        SIMULATED(int (*)(const void *, struct dim, struct dim, void **, size_t, void *),
+                  "cudaLaunchKernel")(KERNEL_STUB, grid, block, NULL, 48, stream),
+        0);
+    assert_int_equal(
+        SIMULATED(int (*)(void *, const void *), "cudaFuncGetAttributes")(attributes, KERNEL_STUB),
+        0);
+    SIMULATED(void (*)(void **), "__cudaUnregisterFatBinary")(binary);
 }
 
 static void the_size_of_a_plans_workspace_is_named_as_unknown(void **state)
@@ -254,11 +259,11 @@ static void the_size_of_a_plans_workspace_is_named_as_unknown(void **state)
     int64_t count = 0;
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(void *, int, int, int64_t, int64_t *, void *),
-                            "cudnnBackendGetAttribute")(NULL, 402, 3, 1, &count, &size),
+    assert_int_equal(SIMULATED(int (*)(void *, int, int, int64_t, int64_t *, void *),
+                               "cudnnBackendGetAttribute")(NULL, 402, 3, 1, &count, &size),
                      0);
     assert_true(count == 1 && size == 0);
-    assert_non_null(strstr(played_log(), "unknown cuDNN (workspaces of convolutions)\n"));
+    assert_non_null(strstr(simulated_log(), "unknown cuDNN (workspaces of convolutions)\n"));
 }
 
 static void simulated_time_advances_only_with_work(void **state)
@@ -267,18 +272,18 @@ static void simulated_time_advances_only_with_work(void **state)
     void *second = NULL;
     float ms = -1;
     int (*elapsed)(float *, void *, void *) =
-        PLAYED(int (*)(float *, void *, void *), "cudaEventElapsedTime");
-    int (*record)(void *, void *) = PLAYED(int (*)(void *, void *), "cudaEventRecord");
+        SIMULATED(int (*)(float *, void *, void *), "cudaEventElapsedTime");
+    int (*record)(void *, void *) = SIMULATED(int (*)(void *, void *), "cudaEventRecord");
 
     (void)state;
-    PLAYED(pointer_out_fn *, "cudaEventCreate")(&first);
-    PLAYED(pointer_out_fn *, "cudaEventCreate")(&second);
+    SIMULATED(pointer_out_fn *, "cudaEventCreate")(&first);
+    SIMULATED(pointer_out_fn *, "cudaEventCreate")(&second);
     record(first, NULL);
     record(second, NULL);
     assert_int_equal(elapsed(&ms, first, second), 0);
     assert_true(ms > 0.0f && ms < 0.01f); /* nothing ran between, but a program may divide by it */
     for (int i = 0; i < 3; i++)
-        PLAYED(int (*)(void), "cudaLaunchKernel")();
+        SIMULATED(int (*)(void), "cudaLaunchKernel")();
     record(second, NULL);
     assert_int_equal(elapsed(&ms, first, second), 0);
     assert_true(ms > 3.0f && ms < 3.01f);
@@ -287,8 +292,8 @@ static void simulated_time_advances_only_with_work(void **state)
 static void functions_of_the_driver_are_found_by_name(void **state)
 {
     int (*find)(const char *, void **, unsigned, unsigned long long, int *) =
-        PLAYED(int (*)(const char *, void **, unsigned, unsigned long long, int *),
-               "cudaGetDriverEntryPointByVersion");
+        SIMULATED(int (*)(const char *, void **, unsigned, unsigned long long, int *),
+                  "cudaGetDriverEntryPointByVersion");
     void *function = NULL;
     void *again = NULL;
     int status = -1;
@@ -296,12 +301,12 @@ static void functions_of_the_driver_are_found_by_name(void **state)
     (void)state;
     assert_int_equal(find("cuMemAlloc", &function, 13020, 0, &status), 0);
     assert_int_equal(status, 0);
-    assert_ptr_equal(function, played_function("cuMemAlloc_v2"));
+    assert_ptr_equal(function, simulated_function("cuMemAlloc_v2"));
     /* one that is not simulated is there, refuses, and is named */
     assert_int_equal(find("cuBlowUp", &function, 13020, 0, &status), 0);
     assert_int_equal(status, 0);
     assert_int_equal(((int (*)(void))(uintptr_t)function)(), 801);
-    assert_non_null(strstr(played_log(), "unknown libcuda.so.1 cuBlowUp\n"));
+    assert_non_null(strstr(simulated_log(), "unknown libcuda.so.1 cuBlowUp\n"));
     assert_int_equal(find("cuBlowUp", &again, 13020, 0, &status), 0);
     assert_ptr_equal(again, function);
     assert_int_equal(find("malloc", &function, 13020, 0, &status), 0);
@@ -318,17 +323,17 @@ static void nvml_lists_the_simulated_devices(void **state)
     unsigned long long memory[3];
 
     (void)state;
-    assert_int_equal(PLAYED(int (*)(unsigned *), "nvmlDeviceGetCount_v2")(&count), 0);
+    assert_int_equal(SIMULATED(int (*)(unsigned *), "nvmlDeviceGetCount_v2")(&count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(
-        PLAYED(int (*)(unsigned, void **), "nvmlDeviceGetHandleByIndex_v2")(1, &device), 0);
+        SIMULATED(int (*)(unsigned, void **), "nvmlDeviceGetHandleByIndex_v2")(1, &device), 0);
     assert_int_equal(
-        PLAYED(int (*)(void *, char *, unsigned), "nvmlDeviceGetUUID")(device, uuid, 96), 0);
+        SIMULATED(int (*)(void *, char *, unsigned), "nvmlDeviceGetUUID")(device, uuid, 96), 0);
     assert_int_equal(
-        PLAYED(int (*)(const char *, void **), "nvmlDeviceGetHandleByUUID")(uuid, &same), 0);
+        SIMULATED(int (*)(const char *, void **), "nvmlDeviceGetHandleByUUID")(uuid, &same), 0);
     assert_ptr_equal(device, same);
     assert_int_equal(
-        PLAYED(int (*)(void *, unsigned long long *), "nvmlDeviceGetMemoryInfo")(device, memory),
+        SIMULATED(int (*)(void *, unsigned long long *), "nvmlDeviceGetMemoryInfo")(device, memory),
         0);
     assert_int_equal(memory[0], memory[1] + memory[2]);
 }
@@ -350,5 +355,5 @@ int main(void)
         cmocka_unit_test(nvml_lists_the_simulated_devices),
     };
 
-    return cmocka_run_group_tests(tests, played_setup, shared_cleanup);
+    return cmocka_run_group_tests(tests, simulated_setup, shared_cleanup);
 }

@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 #include "tests/standin/shared.h"
 
 #define WAIT_SECONDS 20
@@ -30,7 +30,7 @@ static int client_new(void)
     struct sockaddr_in address = {
         .sin_family = AF_INET,
         .sin_addr = {htonl(INADDR_LOOPBACK)},
-        .sin_port = htons((uint16_t)played_open()->store_port()),
+        .sin_port = htons((uint16_t)simulated_open()->store_port()),
     };
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -105,7 +105,7 @@ static int setup(void **state)
     const char hello[] =
         "\0\xce\xf7\x85\x3c\x0dPING"; /* VALIDATE and its number, PING and a nonce */
     char nonce[4];
-    const int status = played_setup(state);
+    const int status = simulated_setup(state);
 
     server = client_new();
     put(hello, sizeof(hello) - 1);
@@ -187,7 +187,7 @@ static void an_unknown_key_is_empty_and_reported(void **state)
     (void)state;
     request(GET, "unheard");
     assert_string_equal(take_text(), "");
-    assert_non_null(strstr(played_log(), "key unheard\n"));
+    assert_non_null(strstr(simulated_log(), "key unheard\n"));
     request(GET, "groups/7/size"); /* more than a number differs from what is set */
     assert_string_equal(take_text(), "");
 }
@@ -197,7 +197,7 @@ static void the_id_of_a_communicator_has_the_length_of_nccl(void **state)
     (void)state;
     request(GET, "/default_pg/0//cuda//0");
     assert_int_equal(strlen(take_text()), 128);
-    assert_null(strstr(played_log(), "default_pg"));
+    assert_null(strstr(simulated_log(), "default_pg"));
 }
 
 static void requests_of_several_clients_may_arrive_in_parts(void **state)

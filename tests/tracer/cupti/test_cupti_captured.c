@@ -54,14 +54,14 @@ static uint64_t total(const struct captured *captured, const char *name)
 }
 
 /* Replays the file, and compares each total with the trace. */
-static struct captured plays(void **state, const char *path)
+static struct captured replayed(void **state, const char *path)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct captured captured;
     struct sto_reader *r;
     char trace[4096];
 
-    trace_path(state, "played.db", trace, sizeof(trace));
+    trace_path(state, "replayed.db", trace, sizeof(trace));
     captured_play(path, trace, &captured);
     assert_true(captured.buffers > 0 && captured.records > 0);
     assert_true(captured.total_count >= 14);
@@ -93,7 +93,7 @@ static void recorded_cupti_activity_gives_the_stored_sums(void **state)
         if (entry->d_name[0] == '.' || !strstr(entry->d_name, ".txt"))
             continue;
         snprintf(path, sizeof(path), GOLDEN "/%s", entry->d_name);
-        captured = plays(state, path);
+        captured = replayed(state, path);
         assert_true(total(&captured, "cupti_kernels") > 0);
         assert_int_equal(total(&captured, "cupti_unknown"), 0);
         assert_int_equal(total(&captured, "cupti_untied"), 0);
@@ -107,7 +107,7 @@ static void recorded_cupti_activity_gives_the_stored_sums(void **state)
 
 static void synthetic_cupti_activity_gives_the_stored_sums(void **state)
 {
-    struct captured captured = plays(state, MADE_UP);
+    struct captured captured = replayed(state, MADE_UP);
 
     assert_int_equal(captured.version, 130001);
     assert_int_equal(total(&captured, "cupti_kernels"), 4);
@@ -167,7 +167,7 @@ static void kept_cupti_records_can_be_replayed(void **state)
 
     trace_path(state, "kept.txt", path, sizeof(path));
     run_and_keep(state, path);
-    plays(state, path);
+    replayed(state, path);
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /*
- * tests/standin/runtime/played.h - opens the library that simulates a GPU in the test's process, over the fake
+ * tests/standin/runtime/simulated.h - opens the library that simulates a GPU in the test's process, over the fake
  * of PyTorch.
  */
-#ifndef TESTS_STANDIN_RUNTIME_PLAYED_H
-#define TESTS_STANDIN_RUNTIME_PLAYED_H
+#ifndef TESTS_STANDIN_RUNTIME_SIMULATED_H
+#define TESTS_STANDIN_RUNTIME_SIMULATED_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,10 +11,10 @@
 #include "standin/runtime/enter.h"
 
 /* The functions of standin/runtime/enter.h in the opened library. */
-struct played {
+struct simulated {
     int (*enter)(const struct sti_request *request, char *text, size_t size);
     int (*admit)(const char *path, char *text, size_t size);
-    int (*plays)(const char *soname);
+    int (*simulates)(const char *soname);
     int (*set)(const char *name, const char *value);
     void (*stub_folder)(char *out, size_t size);
     void (*set_versions)(int cudnn, int nccl);
@@ -32,15 +32,15 @@ struct played {
 };
 
 /* Open it. Skips the test where this machine cannot simulate a GPU. */
-const struct played *played_open(void);
+const struct simulated *simulated_open(void);
 /* A group setup of cmocka: open it, and simulate a t4 (15095 MiB), two of them, of CUDA 13.2. */
-int played_setup(void **state);
+int simulated_setup(void **state);
 /* What facts it wrote, in a buffer that the next call reuses. */
-const char *played_log(void);
+const char *simulated_log(void);
 /* A simulated function; fails the test where it is not. The caller knows its type. */
-void *played_function(const char *name);
+void *simulated_function(const char *name);
 
-/* Call `name`, of the given type: PLAYED(int (*)(void *), "cudaFree")(p). */
-#define PLAYED(type, name) ((type)(uintptr_t)played_function(name))
+/* Call `name`, of the given type: SIMULATED(int (*)(void *), "cudaFree")(p). */
+#define SIMULATED(type, name) ((type)(uintptr_t)simulated_function(name))
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * tests/standin/runtime/played.c - see played.h.
+ * tests/standin/runtime/simulated.c - see simulated.h.
  */
-#include "tests/standin/runtime/played.h"
+#include "tests/standin/runtime/simulated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,14 +23,14 @@ static void symbol(void *library, const char *name, void *out)
     memcpy(out, &address, sizeof(address));
 }
 
-const struct played *played_open(void)
+const struct simulated *simulated_open(void)
 {
-    static struct played played;
+    static struct simulated simulated;
     char path[640];
     void *library;
 
-    if (played.enter)
-        return &played;
+    if (simulated.enter)
+        return &simulated;
 #ifndef __x86_64__
     tests_skip("a GPU is simulated on x86-64 alone");
 #endif
@@ -38,24 +38,24 @@ const struct played *played_open(void)
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail_msg("%s", dlerror());
-    symbol(library, "sti_admit", &played.admit);
-    symbol(library, "sti_plays", &played.plays);
-    symbol(library, "sti_set", &played.set);
-    symbol(library, "sti_stub_folder", &played.stub_folder);
-    symbol(library, "sti_set_versions", &played.set_versions);
-    symbol(library, "sti_watch_reads", &played.watch_reads);
-    symbol(library, "sti_expect", &played.expect);
-    symbol(library, "sti_count_kind", &played.count_kind);
-    symbol(library, "sti_count_reads", &played.count_reads);
-    symbol(library, "sti_next_split", &played.next_split);
-    symbol(library, "sti_store_port", &played.store_port);
-    symbol(library, "sti_exchange_open", &played.exchange_open);
-    symbol(library, "sti_hold_values", &played.hold_values);
-    symbol(library, "sti_value_at", &played.value_at);
-    symbol(library, "sti_say_for_others", &played.say_for_others);
-    symbol(library, "sti_function_named", &played.function_named);
-    symbol(library, "sti_enter", &played.enter);
-    return &played;
+    symbol(library, "sti_admit", &simulated.admit);
+    symbol(library, "sti_simulates", &simulated.simulates);
+    symbol(library, "sti_set", &simulated.set);
+    symbol(library, "sti_stub_folder", &simulated.stub_folder);
+    symbol(library, "sti_set_versions", &simulated.set_versions);
+    symbol(library, "sti_watch_reads", &simulated.watch_reads);
+    symbol(library, "sti_expect", &simulated.expect);
+    symbol(library, "sti_count_kind", &simulated.count_kind);
+    symbol(library, "sti_count_reads", &simulated.count_reads);
+    symbol(library, "sti_next_split", &simulated.next_split);
+    symbol(library, "sti_store_port", &simulated.store_port);
+    symbol(library, "sti_exchange_open", &simulated.exchange_open);
+    symbol(library, "sti_hold_values", &simulated.hold_values);
+    symbol(library, "sti_value_at", &simulated.value_at);
+    symbol(library, "sti_say_for_others", &simulated.say_for_others);
+    symbol(library, "sti_function_named", &simulated.function_named);
+    symbol(library, "sti_enter", &simulated.enter);
+    return &simulated;
 }
 
 static const char *torch_folder(void)
@@ -66,7 +66,7 @@ static const char *torch_folder(void)
     return path;
 }
 
-int played_setup(void **state)
+int simulated_setup(void **state)
 {
     char text[1024];
     char log[512];
@@ -81,13 +81,13 @@ int played_setup(void **state)
 
     (void)state;
     snprintf(log, sizeof(log), "%s", shared_path("log"));
-    if (played_open()->enter(&request, text, sizeof(text)) != STI_PLAYED)
+    if (simulated_open()->enter(&request, text, sizeof(text)) != STI_SIMULATED)
         fail_msg("%s", text);
     assert_non_null(strstr(text, "Tesla T4"));
     return 0;
 }
 
-const char *played_log(void)
+const char *simulated_log(void)
 {
     static char text[4096];
     FILE *file = fopen(shared_path("log"), "r");
@@ -101,9 +101,9 @@ const char *played_log(void)
     return text;
 }
 
-void *played_function(const char *name)
+void *simulated_function(const char *name)
 {
-    void *function = played_open()->function_named(name);
+    void *function = simulated_open()->function_named(name);
 
     if (!function)
         fail_msg("%s is not simulated", name);
