@@ -370,7 +370,8 @@ $(B)/twin/libcupti.so.13: $(TWIN_CUPTI_SRC:%.c=$(B)/pic/%.o) $(BASE_SRC:%.c=$(B)
 	$(Q)$(CC) -shared -Wl,-Bsymbolic -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^
 TWIN_SO += $(FAKE_CUPTI)
 
--include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(TWIN_CUPTI_SRC:%.c=$(B)/pic/%.d) $(INJECT_LIB:%.c=$(B)/pic/%.d)
+-include $(INJECT_SRC:%.c=$(B)/pic/%.d) $(FAKE_OBJ:.o=.d) $(TWIN_CUPTI_SRC:%.c=$(B)/pic/%.d)
+-include $(INJECT_LIB:%.c=$(B)/pic/%.d)
 -include $(CUDA_OBJ:.o=.d) $(TWIN_OBJ:.o=.d) $(TWIN_TESTS:%=%.d) $(CUDA_TEST_OBJ:.o=.d)
 -include $(GPU_TESTS:%=%.d) $(GPU_LIB:.o=.d) $(GPU_CHECK_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(HELP_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)

@@ -213,6 +213,16 @@ static char *key_of(const struct vs_toggles *toggles, const struct lang_value *p
     return copy;
 }
 
+static const struct outcome *find_outcome(const struct lang_inplace_checks *checks,
+                                          const struct outcome *like)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        if (checks->items[i].hash == like->hash && strcmp(checks->items[i].key, like->key) == 0)
+            return &checks->items[i];
+    }
+    return NULL;
+}
+
 /*
  * The result of the check of these paths (a list or tuple of strings), from an earlier run or from one made now.
  * is_blame: of a blame check. NULL: the check was stopped and has no result. Borrowed, until the next call.
@@ -222,6 +232,7 @@ static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_
 {
     struct lang_inplace_checks *checks = run->settings->inplace_checks;
     const struct vs_toggles *toggles = &run->result->toggles;
+    const struct outcome *found;
     struct vs_error why = VS_ERROR_INIT;
     struct outcome now = {.key = NULL};
     struct lang_value *items = NULL;
@@ -231,25 +242,24 @@ static const struct outcome *outcome_of(struct lang_run_state *run, struct lang_
         count = 0;
     now.key = key_of(toggles, items, count, is_blame);
     now.hash = vs_hash_bytes(now.key, strlen(now.key));
-    for (size_t i = 0; i < checks->count; i++) {
-        if (checks->items[i].hash == now.hash && strcmp(checks->items[i].key, now.key) == 0) {
-            outcome_release(&now);
-            return &checks->items[i];
-        }
-    }
+    found = find_outcome(checks, &now);
+    if (found)
+        goto out;
     now.count = count;
     now.blame = is_blame ? vs_calloc(count + 1, sizeof(*now.blame)) : NULL;
     if (check_run(run->settings, toggles, paths, now.blame, &why)) {
         why.text[strcspn(why.text, "\n")] = '\0';
         now.why = vs_strdup(without_file(without_location(why.text), run->settings->file_name));
     }
-    if (why.status == VS_E_STOPPED) {
-        outcome_release(&now);
-        return NULL;
-    }
+    if (why.status == VS_E_STOPPED)
+        goto out;
     checks->items = vs_grow(checks->items, checks->count, &checks->cap, sizeof(*checks->items));
     checks->items[checks->count] = now;
-    return &checks->items[checks->count++];
+    found = &checks->items[checks->count++];
+    now = (struct outcome){.key = NULL}; /* the list has it */
+out:
+    outcome_release(&now);
+    return found;
 }
 
 /* ---- functions for the prelude ---- */
