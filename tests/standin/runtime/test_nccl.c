@@ -288,6 +288,7 @@ static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void *
     expect(to, 1, &theirs[0]);
     simulated_open()->hold_values(0);
     assert_int_equal(wait_for_device(), 0);
+    assert_int_equal(SIMULATED(int (*)(comm *), "ncclCommDestroy")(c), 0);
 }
 
 static void while_values_are_held_none_gives_way(void **state)
