@@ -2,7 +2,9 @@
  * standin/family.h - which library of CUDA a function belongs to, and which libraries are CUDA's.
  *
  * For:            attributing imported symbols that name no library, and failing calls with an error code of their
- * library. Must not know:  what the functions do. Invariant:      each row comes from standin/family.def.
+ *                 library.
+ * Must not know:  what the functions do.
+ * Invariant:      each row comes from standin/family.def.
  */
 #ifndef STANDIN_FAMILY_H
 #define STANDIN_FAMILY_H

@@ -3,6 +3,7 @@
 #
 # - A source begins with a comment "path - what it is for", with its own path. In scripts words for the arguments may
 #   stand between the two. Tables (.def) say what a row is instead.
+#   Its entries (For, Must not know, Invariant) begin a line.
 # - A line has at most 120 characters, a file at most 600 lines. The rows of tables may be longer.
 #
 # Nets, lessons, golden files and seeds are data; tests/gpu/run.sh begins with how it is called, and a table.
@@ -29,6 +30,9 @@ LC_ALL=C xargs awk '
         begins = line != $0 && index(line, FILENAME) == 1 && rest ~ /^( [^-].*)? - ./
         if (FNR == 2 && !begins)
             print FILENAME ": the first comment is not `" FILENAME " - what it is for`"
+    }
+    /^ \* .*[^ *].* (Must not know|Invariant):/ {
+        print FILENAME ":" FNR ": `Must not know` and `Invariant` begin a line"
     }
     length($0) > 120 && (!is_table || /^(\/\*| \*)/) {
         line = $0

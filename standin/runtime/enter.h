@@ -85,10 +85,10 @@ STI_EXPORT int sti_value_at(const void *address, void *out, size_t len);
 /* It is known now: something on the device was computed on the host, too. */
 STI_EXPORT void sti_value_set(const void *address, const void *bytes, size_t len);
 /*
- * One rank alone, while values are held: what another rank says next, in a broadcast, or in a message (is_message: a
- * receive); first in, first out. NULL: nothing any more.
+ * For a rank that runs alone, while values are held: what it receives next from another rank, in a broadcast, or in a
+ * message (is_message: by ncclRecv); first in, first out. NULL: forget what has not been received.
  */
-STI_EXPORT void sti_say_for_others(const void *bytes, size_t len, int is_message);
+STI_EXPORT void sti_send_for_others(const void *bytes, size_t len, int is_message);
 
 /*
  * Call `on_read` at the first read of values by the host of each kind, with its bytes and its kind: the operator of

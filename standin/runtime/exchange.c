@@ -2,7 +2,7 @@
  * standin/runtime/exchange.c - see exchange.h.
  *
  * A group has a board, a file that all its ranks map: for each rank its process and the number that it has reached.
- * What a rank says is appended to a file of its own, before its number on the board is raised.
+ * What a rank sends is appended to a file of its own, before its number on the board is raised.
  */
 #include "standin/runtime/exchange.h"
 
@@ -57,15 +57,15 @@ struct reader {
     size_t count, cap;
 };
 
-/* say: guards the own file; hear: guards the readers */
+/* send_lock: guards the rank's own file; receive_lock: guards the readers */
 struct sti_group {
     char path[PATH_MAX];
     int ranks;
     int rank;
     struct seat *board;
     int fd;
-    pthread_mutex_t say;
-    pthread_mutex_t hear;
+    pthread_mutex_t send_lock;
+    pthread_mutex_t receive_lock;
     struct reader *readers;
 };
 
@@ -142,8 +142,8 @@ struct sti_group *sti_group_join(const char id[STI_ID_BYTES], int ranks, int ran
         len += snprintf(group->path + len, sizeof(group->path) - (size_t)len, "%02x",
                         (unsigned)(unsigned char)id[i]);
     group->fd = -1;
-    pthread_mutex_init(&group->say, NULL);
-    pthread_mutex_init(&group->hear, NULL);
+    pthread_mutex_init(&group->send_lock, NULL);
+    pthread_mutex_init(&group->receive_lock, NULL);
     group->readers = vs_calloc((size_t)ranks, sizeof(*group->readers));
     for (int i = 0; i < ranks; i++)
         group->readers[i].fd = -1;
@@ -175,12 +175,12 @@ void sti_group_free(struct sti_group *group)
         munmap(group->board, (size_t)group->ranks * sizeof(struct seat));
     if (group->fd >= 0)
         close(group->fd);
-    pthread_mutex_destroy(&group->say);
-    pthread_mutex_destroy(&group->hear);
+    pthread_mutex_destroy(&group->send_lock);
+    pthread_mutex_destroy(&group->receive_lock);
     vs_free(group);
 }
 
-/* ---- saying ---- */
+/* ---- sending ---- */
 
 /* A file system that is full loses the message: then it is not known to the others. */
 static void append(const struct sti_group *group, struct head head, const void *bytes)
@@ -204,24 +204,24 @@ static void append(const struct sti_group *group, struct head head, const void *
     vs_free(record);
 }
 
-void sti_group_say(struct sti_group *group, uint64_t number, const void *bytes, size_t len)
+void sti_group_send(struct sti_group *group, uint64_t number, const void *bytes, size_t len)
 {
-    pthread_mutex_lock(&group->say);
+    pthread_mutex_lock(&group->send_lock);
     if (bytes) /* what is not known need not be written */
         append(group, (struct head){number, 0, len}, bytes);
     __atomic_store_n(&group->board[group->rank].reached, number, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&group->say);
+    pthread_mutex_unlock(&group->send_lock);
 }
 
-void sti_group_say_to(struct sti_group *group, int rank, uint64_t number, const void *bytes,
-                      size_t len)
+void sti_group_send_to(struct sti_group *group, int rank, uint64_t number, const void *bytes,
+                       size_t len)
 {
-    pthread_mutex_lock(&group->say);
+    pthread_mutex_lock(&group->send_lock);
     append(group, (struct head){number, (uint64_t)rank + 1, bytes ? len : UINT64_MAX}, bytes);
-    pthread_mutex_unlock(&group->say);
+    pthread_mutex_unlock(&group->send_lock);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static bool read_all(int fd, void *out, size_t len, off_t at)
 {
@@ -239,7 +239,7 @@ static bool read_all(int fd, void *out, size_t len, off_t at)
     return true;
 }
 
-/* Read what the rank has said since, as far as it is there as a whole; to others it is passed over. */
+/* Read the messages that the rank has sent since, as far as they are complete; those to other ranks are skipped. */
 static void reader_fill(const struct sti_group *group, int rank)
 {
     struct reader *reader = &group->readers[rank];
@@ -321,12 +321,12 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* One look: has the rank got there? Else whether its process has ended. */
+/* Has the rank reached message `number`? */
 typedef bool arrived_fn(struct sti_group *group, int rank, uint64_t number, void *user);
 
-/* Until it has arrived. The last look is after the end of the process: it may have said it just before. */
-static enum sti_heard wait_for(struct sti_group *group, int rank, uint64_t number, bool wait,
-                               arrived_fn *arrived, void *user)
+/* Until it has arrived. The last check is after the end of the process: it may have sent it just before. */
+static enum sti_arrival wait_for(struct sti_group *group, int rank, uint64_t number, bool wait,
+                                 arrived_fn *arrived, void *user)
 {
     const double start = seconds_now();
     const double limit = sti_exchange_limit();
@@ -337,7 +337,7 @@ static enum sti_heard wait_for(struct sti_group *group, int rank, uint64_t numbe
         const bool is_over = i % 16 == 15 && pid && has_ended(pid);
 
         if (arrived(group, rank, number, user))
-            return STI_HEARD;
+            return STI_ARRIVED;
         if (!wait)
             return STI_NOT_YET;
         if (is_over)
@@ -360,14 +360,14 @@ static bool has_sent(struct sti_group *group, int rank, uint64_t number, void *u
 {
     bool is_there;
 
-    pthread_mutex_lock(&group->hear);
+    pthread_mutex_lock(&group->receive_lock);
     reader_fill(group, rank);
     is_there = message_take(&group->readers[rank], (uint64_t)group->rank + 1, number, user);
-    pthread_mutex_unlock(&group->hear);
+    pthread_mutex_unlock(&group->receive_lock);
     return is_there;
 }
 
-static enum sti_heard message_give(const struct message *message, char **out, size_t *len)
+static enum sti_arrival message_give(const struct message *message, char **out, size_t *len)
 {
     if (message->head.len == UINT64_MAX) {
         vs_free(message->bytes);
@@ -375,37 +375,37 @@ static enum sti_heard message_give(const struct message *message, char **out, si
     }
     *out = message->bytes;
     *len = (size_t)message->head.len;
-    return STI_HEARD;
+    return STI_ARRIVED;
 }
 
-enum sti_heard sti_group_reached(struct sti_group *group, int rank, uint64_t number, bool wait)
+enum sti_arrival sti_group_reached(struct sti_group *group, int rank, uint64_t number, bool wait)
 {
-    const enum sti_heard heard = wait_for(group, rank, number, wait, has_reached, NULL);
+    const enum sti_arrival arrival = wait_for(group, rank, number, wait, has_reached, NULL);
 
-    return heard == STI_HEARD ? STI_NOT_KNOWN : heard;
+    return arrival == STI_ARRIVED ? STI_NOT_KNOWN : arrival;
 }
 
-enum sti_heard sti_group_hear(struct sti_group *group, int rank, uint64_t number, bool wait,
-                              char **out, size_t *len)
+enum sti_arrival sti_group_receive(struct sti_group *group, int rank, uint64_t number, bool wait,
+                                   char **out, size_t *len)
 {
-    const enum sti_heard heard = wait_for(group, rank, number, wait, has_reached, NULL);
+    const enum sti_arrival arrival = wait_for(group, rank, number, wait, has_reached, NULL);
     struct message message;
     bool is_known;
 
-    if (heard != STI_HEARD)
-        return heard;
-    pthread_mutex_lock(&group->hear);
+    if (arrival != STI_ARRIVED)
+        return arrival;
+    pthread_mutex_lock(&group->receive_lock);
     reader_fill(group, rank);
     is_known = message_take(&group->readers[rank], 0, number, &message);
-    pthread_mutex_unlock(&group->hear);
+    pthread_mutex_unlock(&group->receive_lock);
     return is_known ? message_give(&message, out, len) : STI_NOT_KNOWN;
 }
 
-enum sti_heard sti_group_hear_from(struct sti_group *group, int rank, uint64_t number, bool wait,
-                                   char **out, size_t *len)
+enum sti_arrival sti_group_receive_from(struct sti_group *group, int rank, uint64_t number,
+                                        bool wait, char **out, size_t *len)
 {
     struct message message = {.bytes = NULL};
-    const enum sti_heard heard = wait_for(group, rank, number, wait, has_sent, &message);
+    const enum sti_arrival arrival = wait_for(group, rank, number, wait, has_sent, &message);
 
-    return heard == STI_HEARD ? message_give(&message, out, len) : heard;
+    return arrival == STI_ARRIVED ? message_give(&message, out, len) : arrival;
 }

@@ -1,9 +1,9 @@
 /*
- * standin/runtime/nccl.c - NCCL: communicators, and what their collectives say of small values.
+ * standin/runtime/nccl.c - NCCL: communicators, and the small values that their collectives exchange.
  *
- * Where the ranks are processes of one recorded program they hear each other (nccl_result.c). Otherwise nobody is on
- * the other side, and what the others would say is what this process says: a broadcast by rank 0 is what this process
- * gave as one.
+ * Where the ranks are processes of one recorded program, each receives what the others send (nccl_result.c). A rank
+ * that runs alone receives its own data in place of the others': a broadcast by rank 0 gives what this process passed
+ * to one.
  */
 #include <pthread.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int ncclGetUniqueId(struct id *out)
 
 /* ---- communicators ---- */
 
-/* A communicator of `ranks`; from now on what processes say to each other is kept. id NULL: nobody has it in common. */
+/* A communicator of `ranks`; from now on values that processes exchange are kept. id NULL: this rank runs alone. */
 static int communicator_new(struct sti_communicator **out, const char *id, int ranks, int rank)
 {
     struct sti_communicator *c = vs_calloc(1, sizeof(*c));
@@ -106,25 +106,25 @@ void sti_next_split(int size)
     __atomic_store_n(&split_size, size, __ATOMIC_RELAXED);
 }
 
-/* What each rank says of a split. */
+/* What each rank sends for a split: its arguments. */
 struct part {
     int color;
     int key;
 };
 
 /* Among the ranks of this one's color: how many there are, and how many come before it by key and rank. */
-static void part_count(const struct sti_communicator *of, char *const *said, int *ranks, int *rank)
+static void part_count(const struct sti_communicator *of, char *const *data, int *ranks, int *rank)
 {
     struct part own;
 
-    memcpy(&own, said[of->rank], sizeof(own));
+    memcpy(&own, data[of->rank], sizeof(own));
     *ranks = *rank = 0;
     for (int i = 0; i < of->ranks; i++) {
         struct part part;
 
-        if (!said[i])
+        if (!data[i])
             continue;
-        memcpy(&part, said[i], sizeof(part));
+        memcpy(&part, data[i], sizeof(part));
         if (part.color != own.color)
             continue;
         *ranks += 1;
@@ -148,24 +148,25 @@ static int group_split(struct sti_communicator *of, int color, int key,
                        struct sti_communicator **out)
 {
     const struct part own = {color, key};
-    char **said = vs_calloc((size_t)of->ranks, sizeof(*said));
+    char **data = vs_calloc((size_t)of->ranks, sizeof(*data));
     char id[STI_ID_BYTES];
     int ranks = 0;
     int rank = 0;
-    const int status = sti_collective_hear(of, "ncclCommSplit", &own, sizeof(own), said);
+    const int status = sti_collective_exchange(of, "ncclCommSplit", &own, sizeof(own), data);
 
     if (!status && color >= 0) {
-        part_count(of, said, &ranks, &rank);
+        part_count(of, data, &ranks, &rank);
         part_id(of, color, id);
         (void)communicator_new(out, id, ranks, rank);
     }
     for (int i = 0; i < of->ranks; i++)
-        vs_free(said[i]);
-    vs_free(said);
+        vs_free(data[i]);
+    vs_free(data);
     return status ? NCCL_REMOTE_ERROR : STI_SUCCESS;
 }
 
-/* color -1: this rank is in none of the parts. How many others have the color they say, or Python has, or all. */
+/* color -1: this rank is in none of the parts. How many others have the same color: as they send it, as Python
+ * set it, or all. */
 static int ncclCommSplit(struct sti_communicator *of, int color, int key,
                          struct sti_communicator **out, void *config)
 {
@@ -214,10 +215,10 @@ static int ncclCommGetAsyncError(const struct sti_communicator *c, int *error)
     return STI_SUCCESS;
 }
 
-/* ---- nobody is on the other side ---- */
+/* ---- a rank that runs alone ---- */
 
-/* What sti_say_for_others said and nobody has heard yet. */
-struct saying {
+/* Data of sti_send_for_others that has not been received yet. */
+struct sent_data {
     char *bytes;
     size_t len;
     int is_message;
@@ -225,43 +226,43 @@ struct saying {
 
 static struct {
     pthread_mutex_t lock;
-    struct saying *said;
+    struct sent_data *sent;
     size_t count, cap;
 } others = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void sti_say_for_others(const void *bytes, size_t len, int is_message)
+void sti_send_for_others(const void *bytes, size_t len, int is_message)
 {
     pthread_mutex_lock(&others.lock);
     if (bytes) {
-        others.said = vs_grow(others.said, others.count, &others.cap, sizeof(*others.said));
-        others.said[others.count++] = (struct saying){vs_strndup(bytes, len), len, is_message};
+        others.sent = vs_grow(others.sent, others.count, &others.cap, sizeof(*others.sent));
+        others.sent[others.count++] = (struct sent_data){vs_strndup(bytes, len), len, is_message};
     }
     while (!bytes && others.count)
-        vs_free(others.said[--others.count].bytes);
+        vs_free(others.sent[--others.count].bytes);
     pthread_mutex_unlock(&others.lock);
 }
 
-/* Put what another rank says next at `to`, at most `bytes`; false: nothing was said for it. */
+/* Copy the next data of another rank to `to`, at most `bytes`; false: there is none. */
 static bool others_put(void *to, size_t bytes, int is_message)
 {
-    struct saying saying = {NULL, 0, 0};
-    bool is_said;
+    struct sent_data sent = {NULL, 0, 0};
+    bool is_there;
     size_t i = 0;
 
     pthread_mutex_lock(&others.lock);
-    while (i < others.count && others.said[i].is_message != is_message)
+    while (i < others.count && others.sent[i].is_message != is_message)
         i++;
     if (i < others.count) {
-        saying = others.said[i];
+        sent = others.sent[i];
         others.count--;
-        memmove(others.said + i, others.said + i + 1, (others.count - i) * sizeof(*others.said));
+        memmove(others.sent + i, others.sent + i + 1, (others.count - i) * sizeof(*others.sent));
     }
     pthread_mutex_unlock(&others.lock);
-    if (saying.bytes)
-        sti_values_put(to, saying.bytes, saying.len < bytes ? saying.len : bytes);
-    is_said = saying.bytes != NULL;
-    vs_free(saying.bytes);
-    return is_said;
+    if (sent.bytes)
+        sti_values_put(to, sent.bytes, sent.len < bytes ? sent.len : bytes);
+    is_there = sent.bytes != NULL;
+    vs_free(sent.bytes);
+    return is_there;
 }
 
 static void given_set(struct sti_communicator *c, char *given, size_t bytes)

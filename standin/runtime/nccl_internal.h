@@ -16,7 +16,7 @@
 /*
  * A communicator.
  *
- * group     its ranks, each in a process; NULL: nobody is on the other side, and the others say what this rank says
+ * group     its ranks, each in a process; NULL: this rank runs alone, and receives its own data from the others
  * last      the function of its last collective; number: of that; sent, received: of its last message to and from each
  *           rank
  * waited    up to which number all ranks are known to have got; users: threads that wait for them
@@ -85,11 +85,11 @@ void sti_communicator_add(struct sti_communicator *c);
 void sti_communicator_remove(struct sti_communicator *c);
 
 /*
- * What all ranks say under the next number: bytes[rank] of `len` each, NULL where it is not known, heap memory. Waits.
+ * Send `own` to all and receive theirs: bytes[rank] of `len` each, heap memory, NULL where it is not known. Waits.
  * Returns STI_SUCCESS, or the status of a rank that is not there.
  */
-int sti_collective_hear(struct sti_communicator *c, const char *name, const void *own, size_t len,
-                        char **bytes);
+int sti_collective_exchange(struct sti_communicator *c, const char *name, const void *own,
+                            size_t len, char **bytes);
 
 /* out[i] = out[i] OPERATION more[i], elements of NCCL's `type`; false: this type or operation is not known. */
 bool sti_reduce(void *out, const void *more, size_t count, int type, int operation, int ranks);

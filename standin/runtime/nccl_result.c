@@ -1,7 +1,7 @@
 /*
  * standin/runtime/nccl_result.c - see nccl_internal.h, and runtime.h: sti_ranks_wait, sti_results_settle.
  *
- * A collective says at once what this rank has, and its result is kept as a task. The task is done when the host looks
+ * A collective sends at once what this rank has, and its result is kept as a task. The task is done when the host looks
  * at the result, or waits for the device: then the others are waited for, too, as on a GPU.
  */
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 /* More than that nobody has looked at for long: the oldest are dropped. */
 #define TASKS_MAX 4096u
 
-/* own: what this rank said, or NULL; number: of the collective, or of the message; is_busy: a thread works it out. */
+/* own: what this rank sent, or NULL; number: of the collective, or of the message; is_busy: a thread works it out. */
 struct task {
     struct sti_communicator *c;
     struct sti_collective what;
@@ -44,7 +44,7 @@ static bool is_used(void)
 /* ---- a rank that is not there ---- */
 
 /* Report it, and wait for nobody of this communicator any more. */
-static int rank_lost(struct sti_communicator *c, int rank, enum sti_heard how, const char *name,
+static int rank_lost(struct sti_communicator *c, int rank, enum sti_arrival how, const char *name,
                      uint64_t number)
 {
     char text[512];
@@ -65,73 +65,74 @@ static int rank_lost(struct sti_communicator *c, int rank, enum sti_heard how, c
     return STI_LAUNCH_TIMEOUT;
 }
 
-static bool is_gone(enum sti_heard heard)
+static bool is_gone(enum sti_arrival arrival)
 {
-    return heard == STI_RANK_ENDED || heard == STI_RANK_LATE;
+    return arrival == STI_RANK_ENDED || arrival == STI_RANK_LATE;
 }
 
 /* ---- working a task out ---- */
 
-static void said_free(char **said, int ranks)
+static void data_free(char **data, int ranks)
 {
     for (int i = 0; i < ranks; i++)
-        vs_free(said[i]);
-    vs_free(said);
+        vs_free(data[i]);
+    vs_free(data);
 }
 
 /* What each rank has, `len` bytes; NULL: not known. */
-static int said_hear(struct sti_communicator *c, const char *name, uint64_t number, const void *own,
-                     size_t len, char **said)
+static int data_receive(struct sti_communicator *c, const char *name, uint64_t number,
+                        const void *own, size_t len, char **data)
 {
     for (int rank = 0; rank < c->ranks; rank++) {
         size_t got = 0;
-        enum sti_heard heard;
+        enum sti_arrival arrival;
 
         if (rank == c->rank) {
-            said[rank] = own ? vs_strndup(own, len) : NULL;
+            data[rank] = own ? vs_strndup(own, len) : NULL;
             continue;
         }
-        heard = sti_group_hear(c->group, rank, number,
-                               !__atomic_load_n(&c->is_lost, __ATOMIC_RELAXED), &said[rank], &got);
-        if (said[rank] && got != len) {
-            vs_free(said[rank]);
-            said[rank] = NULL;
+        arrival =
+            sti_group_receive(c->group, rank, number,
+                              !__atomic_load_n(&c->is_lost, __ATOMIC_RELAXED), &data[rank], &got);
+        if (data[rank] && got != len) {
+            vs_free(data[rank]);
+            data[rank] = NULL;
         }
-        if (is_gone(heard))
-            return rank_lost(c, rank, heard, name, number);
+        if (is_gone(arrival))
+            return rank_lost(c, rank, arrival, name, number);
     }
     return STI_SUCCESS;
 }
 
-static void reduced_put(const struct task *task, char **said, size_t from, size_t bytes)
+static void reduced_put(const struct task *task, char **data, size_t from, size_t bytes)
 {
     const int ranks = task->c->ranks;
     const size_t count = task->what.count;
 
     for (int i = 0; i < ranks; i++)
-        if (!said[i])
+        if (!data[i])
             return;
     for (int i = 1; i < ranks; i++)
-        if (!sti_reduce(said[0] + from, said[i] + from, count, task->what.type,
+        if (!sti_reduce(data[0] + from, data[i] + from, count, task->what.type,
                         task->what.operation, i + 1 == ranks ? ranks : 0))
             return;
-    sti_values_put_since(task->what.to, said[0] + from, bytes, task->launch);
+    sti_values_put_since(task->what.to, data[0] + from, bytes, task->launch);
 }
 
 /* part: which of each rank's parts, `each` bytes; those that are known, in order of the ranks */
-static void gathered_put(const struct task *task, char **said, size_t part, size_t each)
+static void gathered_put(const struct task *task, char **data, size_t part, size_t each)
 {
     const size_t ranks = (size_t)task->c->ranks;
     char *all = vs_alloc(each * ranks + 1);
     bool is_known = true;
 
     for (size_t i = 0; i < ranks; i++) {
-        if (said[i])
-            memcpy(all + i * each, said[i] + part * each, each);
-        is_known = is_known && said[i];
+        if (data[i])
+            memcpy(all + i * each, data[i] + part * each, each);
+        is_known = is_known && data[i];
     }
     for (size_t i = 0; i < ranks && !is_known; i++)
-        if (said[i])
+        if (data[i])
             sti_values_put_since((char *)task->what.to + i * each, all + i * each, each,
                                  task->launch);
     if (is_known)
@@ -145,51 +146,52 @@ static int receive(const struct task *task, bool wait, bool *is_done)
     const struct sti_collective *what = &task->what;
     char *bytes = NULL;
     size_t len = 0;
-    enum sti_heard heard;
+    enum sti_arrival arrival;
 
     wait = wait && !__atomic_load_n(&task->c->is_lost, __ATOMIC_RELAXED);
-    heard = sti_group_hear_from(task->c->group, what->root, task->number, wait, &bytes, &len);
-    if (heard == STI_HEARD && len == what->bytes)
+    arrival = sti_group_receive_from(task->c->group, what->root, task->number, wait, &bytes, &len);
+    if (arrival == STI_ARRIVED && len == what->bytes)
         sti_values_put_since(what->to, bytes, len, task->launch);
     vs_free(bytes);
-    *is_done = heard != STI_NOT_YET || __atomic_load_n(&task->c->is_lost, __ATOMIC_RELAXED);
-    return is_gone(heard) ? rank_lost(task->c, what->root, heard, what->name, task->number)
-                          : STI_SUCCESS;
+    *is_done = arrival != STI_NOT_YET || __atomic_load_n(&task->c->is_lost, __ATOMIC_RELAXED);
+    return is_gone(arrival) ? rank_lost(task->c, what->root, arrival, what->name, task->number)
+                            : STI_SUCCESS;
 }
 
 static int collective_finish(const struct task *task)
 {
     const struct sti_collective *what = &task->what;
     const size_t ranks = (size_t)task->c->ranks;
-    char **said = vs_calloc(ranks, sizeof(*said));
-    const int status = said_hear(task->c, what->name, task->number, task->own, what->bytes, said);
+    char **data = vs_calloc(ranks, sizeof(*data));
+    const int status =
+        data_receive(task->c, what->name, task->number, task->own, what->bytes, data);
 
     if (!status) {
         switch (what->kind) {
         case STI_ALL_REDUCE:
         case STI_REDUCE:
-            reduced_put(task, said, 0, what->bytes);
+            reduced_put(task, data, 0, what->bytes);
             break;
         case STI_REDUCE_SCATTER:
-            reduced_put(task, said, (size_t)task->c->rank * (what->bytes / ranks),
+            reduced_put(task, data, (size_t)task->c->rank * (what->bytes / ranks),
                         what->bytes / ranks);
             break;
         case STI_BROADCAST:
-            if (said[what->root])
-                sti_values_put_since(what->to, said[what->root], what->bytes, task->launch);
+            if (data[what->root])
+                sti_values_put_since(what->to, data[what->root], what->bytes, task->launch);
             break;
         case STI_ALL_GATHER:
         case STI_GATHER:
-            gathered_put(task, said, 0, what->bytes);
+            gathered_put(task, data, 0, what->bytes);
             break;
         case STI_ALL_TO_ALL:
-            gathered_put(task, said, (size_t)task->c->rank, what->bytes / ranks);
+            gathered_put(task, data, (size_t)task->c->rank, what->bytes / ranks);
             break;
         case STI_RECEIVE:
             break;
         }
     }
-    said_free(said, task->c->ranks);
+    data_free(data, task->c->ranks);
     return status;
 }
 
@@ -229,7 +231,7 @@ static size_t task_index(const struct sti_communicator *c, uint64_t number, cons
     return results.count;
 }
 
-/* Messages of a rank are heard in order: the first task that hears the same ones as task `of`. */
+/* Messages of a rank are received in order: the first task that receives the same ones as task `of`. */
 static size_t task_before(size_t of)
 {
     const struct task *last = &results.tasks[of];
@@ -254,7 +256,7 @@ static void nap(void)
 
 /*
  * Work out the tasks whose result overlaps [at, at + len), in order; at NULL: all but messages that have not come. The
- * lock is not held while others are waited for: this rank's other threads must go on to say what they have.
+ * lock is not held while others are waited for: this rank's other threads must be able to send.
  */
 static int tasks_settle(const char *at, size_t len)
 {
@@ -358,7 +360,7 @@ void sti_collective_begin(struct sti_communicator *c, const struct sti_collectiv
               : value_of(collective->from, collective->bytes);
     __atomic_store_n(&c->last, collective->name, __ATOMIC_RELAXED);
     number = __atomic_add_fetch(&c->number, 1, __ATOMIC_RELAXED);
-    sti_group_say(c->group, number, own, collective->bytes);
+    sti_group_send(c->group, number, own, collective->bytes);
     if (collective->to && collective->bytes && collective->bytes <= sti_values_limit())
         task_add(c, collective, number, own);
     else
@@ -369,19 +371,19 @@ void sti_message_send(struct sti_communicator *c, const void *from, size_t bytes
 {
     char *own = value_of(from, bytes);
 
-    sti_group_say_to(c->group, to, __atomic_add_fetch(&c->sent[to], 1, __ATOMIC_RELAXED), own,
-                     bytes);
+    sti_group_send_to(c->group, to, __atomic_add_fetch(&c->sent[to], 1, __ATOMIC_RELAXED), own,
+                      bytes);
     vs_free(own);
 }
 
-int sti_collective_hear(struct sti_communicator *c, const char *name, const void *own, size_t len,
-                        char **bytes)
+int sti_collective_exchange(struct sti_communicator *c, const char *name, const void *own,
+                            size_t len, char **bytes)
 {
     const uint64_t number = __atomic_add_fetch(&c->number, 1, __ATOMIC_RELAXED);
 
     __atomic_store_n(&c->last, name, __ATOMIC_RELAXED);
-    sti_group_say(c->group, number, own, len);
-    return said_hear(c, name, number, own, len, bytes);
+    sti_group_send(c->group, number, own, len);
+    return data_receive(c, name, number, own, len, bytes);
 }
 
 /* ---- waiting for the device ---- */
@@ -437,12 +439,12 @@ int sti_ranks_wait(void)
         return STI_SUCCESS;
     while (!status && (c = unfinished_take(&number)) != NULL) {
         for (int rank = 0; rank < c->ranks && !status; rank++) {
-            const enum sti_heard heard =
+            const enum sti_arrival arrival =
                 rank == c->rank ? STI_NOT_KNOWN : sti_group_reached(c->group, rank, number, true);
 
-            if (is_gone(heard))
-                status =
-                    rank_lost(c, rank, heard, __atomic_load_n(&c->last, __ATOMIC_RELAXED), number);
+            if (is_gone(arrival))
+                status = rank_lost(c, rank, arrival, __atomic_load_n(&c->last, __ATOMIC_RELAXED),
+                                   number);
         }
         pthread_mutex_lock(&results.lock);
         if (c->waited < number)

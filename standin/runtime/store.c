@@ -1,7 +1,7 @@
 /*
  * standin/runtime/store.c - see store.h.
  *
- * The requests are those of PyTorch's TCPStore, the same from 2.4 to 2.15: a byte that says which, then its parameters;
+ * The requests are those of PyTorch's TCPStore, the same from 2.4 to 2.15: a byte for the kind, then its parameters;
  * numbers have eight bytes, a text or a value its length before it.
  */
 #include "standin/runtime/store.h"
@@ -28,7 +28,7 @@
 
 #define REQUEST_BYTES_MAX ((size_t)64 << 20)
 #define READ_BYTES 65536u
-/* The unique id of a communicator of NCCL, which rank 0 makes; its bytes say nothing. */
+/* The unique id of a communicator of NCCL, which rank 0 makes; its bytes have no meaning. */
 #define UNIQUE_ID_BYTES 128u
 #define GROUP_OF_CUDA "/cuda//"
 
@@ -218,14 +218,14 @@ static struct bytes take_bytes(struct cursor *c)
     return c->is_short || c->is_wrong ? (struct bytes){"", 0} : take(c, (size_t)len);
 }
 
-static void say_number(struct vs_text *out, uint64_t number)
+static void put_number(struct vs_text *out, uint64_t number)
 {
     vs_text_add_n(out, (const char *)&number, sizeof(number));
 }
 
-static void say_bytes(struct vs_text *out, struct bytes value)
+static void put_bytes(struct vs_text *out, struct bytes value)
 {
-    say_number(out, value.len);
+    put_number(out, value.len);
     vs_text_add_n(out, value.at, value.len);
 }
 
@@ -237,7 +237,7 @@ static void add(struct bytes key, int64_t delta, struct vs_text *out)
     const int len = snprintf(text, sizeof(text), "%" PRId64, sum);
 
     pair_set(key, (struct bytes){text, (size_t)len});
-    say_number(out, (uint64_t)sum);
+    put_number(out, (uint64_t)sum);
 }
 
 static void compare_set(struct bytes key, struct bytes expected, struct bytes desired,
@@ -249,7 +249,7 @@ static void compare_set(struct bytes key, struct bytes expected, struct bytes de
              : expected.len == 0)
         pair_set(key, desired);
     pair = pair_find(key);
-    say_bytes(out, pair ? (struct bytes){pair->value, pair->len} : expected);
+    put_bytes(out, pair ? (struct bytes){pair->value, pair->len} : expected);
 }
 
 static void append(struct bytes key, struct bytes value)
@@ -292,7 +292,7 @@ static void list_answer(enum request request, struct cursor *c, struct vs_text *
         if (request == MULTI_SET)
             pair_set(key, take_bytes(c));
         else
-            say_bytes(out, value_of(key));
+            put_bytes(out, value_of(key));
     }
 }
 
@@ -318,14 +318,14 @@ static void key_answer(enum request request, struct cursor *c, struct vs_text *o
     else if (request == ADD)
         add(key, (int64_t)number, out);
     else if (request == GET)
-        say_bytes(out, value_of(key));
+        put_bytes(out, value_of(key));
     else if (request == DELETE_KEY)
-        say_number(out, pair_delete(key));
+        put_number(out, pair_delete(key));
     else if (request == QUEUE_LEN)
-        say_number(out, pair_find(key) != NULL);
+        put_number(out, pair_find(key) != NULL);
     else {
-        say_number(out, 1);
-        say_bytes(out, value_of(key));
+        put_number(out, 1);
+        put_bytes(out, value_of(key));
     }
 }
 
@@ -344,7 +344,7 @@ static void answer(struct cursor *c, struct vs_text *out)
         break;
     }
     case GETNUMKEYS:
-        say_number(out, store.count);
+        put_number(out, store.count);
         break;
     case CANCEL_WAIT:
         vs_text_add_n(out, "\1", 1);
@@ -388,12 +388,12 @@ static bool client_answer(struct client *client)
 
     while (c.left) {
         const struct cursor before = c;
-        const size_t said = out.len;
+        const size_t start = out.len;
 
         answer(&c, &out);
         if (c.is_short) {
             c = before;
-            out.len = said;
+            out.len = start;
             break;
         }
         if (c.is_wrong)

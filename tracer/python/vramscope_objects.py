@@ -5,7 +5,7 @@ They pickle an object, copy it to the device, exchange sizes and bytes there, an
 small tensors are computed with (the largest of all sizes). So in these functions what is on the device is kept, and
 each op on tensors that are known is computed on the host, too. Allocations are PyTorch's own.
 
-A rank that runs alone (vramscope_ranks.py) hears from the others the objects that it has itself in their place.
+A rank that runs alone (vramscope_ranks.py) receives its own objects in place of the others'.
 """
 import ctypes
 import functools
@@ -71,14 +71,14 @@ def mode_of(host):
 
 
 class Others:
-    """What the other ranks say to one that runs alone."""
+    """What a rank that runs alone receives in place of the others' objects."""
 
     def __init__(self, library, c10d):
         self.library = library
         self.c10d = c10d
 
-    def say(self, tensor, is_message):
-        self.library.sti_say_for_others(tensor.data_ptr(), tensor.numel() * tensor.element_size(), is_message)
+    def send(self, tensor, is_message):
+        self.library.sti_send_for_others(tensor.data_ptr(), tensor.numel() * tensor.element_size(), is_message)
 
     def pickled(self, given, objects):
         """Bytes and sizes of the objects, on the host."""
@@ -100,22 +100,22 @@ class Others:
     def broadcast(self, given, objects, is_message):
         data, sizes = self.pickled(given, objects)
         torch = self.c10d.torch
-        self.say(torch.cat(sizes), is_message)
-        self.say(torch.cat(data), is_message)
+        self.send(torch.cat(sizes), is_message)
+        self.send(torch.cat(data), is_message)
 
     def scatter(self, given, objects):
         data, sizes = self.pickled(given, objects[:1])
-        self.say(sizes[0], False)  # of the largest
-        self.say(data[0], True)
-        self.say(sizes[0], True)
+        self.send(sizes[0], False)  # of the largest
+        self.send(data[0], True)
+        self.send(sizes[0], True)
 
     def gather(self, given, size):
         data, _ = self.pickled(given, [given["obj"]])
         for _ in range(size - 1):
-            self.say(data[0], True)
+            self.send(data[0], True)
 
     def prepare(self, name, given):
-        """Say what the others will say. True: the group is of the host, and nothing is left to do."""
+        """Send in place of the others. True: the group is of the host, and nothing is left to do."""
         size = self.c10d.get_world_size(given["group"])
         if self.c10d._rank_not_in_group(given["group"]):
             return False
@@ -180,7 +180,7 @@ def watch(library, torch, is_alone):
                 with mode_of(host):
                     return real(*args, **kwargs)
             finally:
-                library.sti_say_for_others(None, 0, 0)
+                library.sti_send_for_others(None, 0, 0)
                 library.sti_hold_values(0)
 
         return run

@@ -246,7 +246,7 @@ def library_open(path):
     library.sti_exchange_open.argtypes = [ctypes.c_char_p]
     library.sti_value_at.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     library.sti_value_set.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-    library.sti_say_for_others.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    library.sti_send_for_others.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     library.sti_count_reads.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.sti_count_reads.restype = None
     return library

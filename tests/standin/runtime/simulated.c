@@ -52,7 +52,7 @@ const struct simulated *simulated_open(void)
     symbol(library, "sti_exchange_open", &simulated.exchange_open);
     symbol(library, "sti_hold_values", &simulated.hold_values);
     symbol(library, "sti_value_at", &simulated.value_at);
-    symbol(library, "sti_say_for_others", &simulated.say_for_others);
+    symbol(library, "sti_send_for_others", &simulated.send_for_others);
     symbol(library, "sti_function_named", &simulated.function_named);
     symbol(library, "sti_enter", &simulated.enter);
     return &simulated;

@@ -27,7 +27,7 @@ struct simulated {
     void (*exchange_open)(const char *folder);
     void (*hold_values)(int on);
     int (*value_at)(const void *address, void *out, size_t len);
-    void (*say_for_others)(const void *bytes, size_t len, int is_message);
+    void (*send_for_others)(const void *bytes, size_t len, int is_message);
     void *(*function_named)(const char *name);
 };
 

@@ -1,6 +1,6 @@
 /*
- * tests/standin/runtime/test_nccl.c - what ranks hear of each other: two processes with a communicator, a rank that is
- * not there, and a rank that runs alone.
+ * tests/standin/runtime/test_nccl.c - what ranks receive of each other: two processes with a communicator, a rank that
+ * is not there, and a rank that runs alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,7 @@ static void say_and_hear(struct id id, int rank)
     expect(to, 2, rank ? (const int64_t[]){0, 10} : (const int64_t[]){1, 2});
 }
 
-static void ranks_hear_what_the_others_have(void **state)
+static void ranks_receive_the_data_of_the_others(void **state)
 {
     (void)state;
     two_ranks(say_and_hear);
@@ -151,7 +151,7 @@ static void say_twice(struct id id, int rank)
     expect(first, 2, (const int64_t[]){5, 6});
 }
 
-static void results_may_be_looked_at_in_any_order(void **state)
+static void results_may_be_read_in_any_order(void **state)
 {
     (void)state;
     two_ranks(say_twice);
@@ -173,7 +173,7 @@ static void message(struct id id, int rank)
     }
 }
 
-static void messages_come_in_order(void **state)
+static void messages_are_received_in_order(void **state)
 {
     (void)state;
     two_ranks(message);
@@ -202,7 +202,7 @@ static void split(struct id id, int rank)
     assert_true((own != NULL) == (rank == 1));
 }
 
-static void parts_have_the_ranks_of_their_color(void **state)
+static void a_split_has_the_ranks_of_its_color(void **state)
 {
     (void)state;
     two_ranks(split);
@@ -225,7 +225,7 @@ static void wait_for_the_other(struct id id, int rank)
     free(path);
 }
 
-static void who_waits_for_the_device_waits_for_the_others(void **state)
+static void waiting_for_the_device_waits_for_the_other_ranks(void **state)
 {
     (void)state;
     two_ranks(wait_for_the_other);
@@ -251,7 +251,7 @@ static void a_rank_that_has_ended_is_named(void **state)
     two_ranks(join_and_end);
 }
 
-static void a_rank_that_never_comes_is_named(void **state)
+static void a_rank_that_never_joins_is_named(void **state)
 {
     comm *c = comm_new(id_new(), 3, 2);
 
@@ -265,7 +265,7 @@ static void a_rank_that_never_comes_is_named(void **state)
         strstr(simulated_log(), "rank 2 of 3 waited 0.1 s for rank 0, which did not come"));
 }
 
-static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void **state)
+static void a_rank_alone_receives_its_own_data_or_what_is_set_for_the_others(void **state)
 {
     const int64_t theirs[] = {41, 42};
     int64_t *to = device_new(64);
@@ -278,8 +278,8 @@ static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void *
     (device_with(9, 0), to, 1, INT64, c, NULL);
     expect(to, 3, (const int64_t[]){9, 9, 9});
     simulated_open()->hold_values(1);
-    simulated_open()->say_for_others(&theirs[0], sizeof(theirs[0]), 0);
-    simulated_open()->say_for_others(&theirs[1], sizeof(theirs[1]), 1);
+    simulated_open()->send_for_others(&theirs[0], sizeof(theirs[0]), 0);
+    simulated_open()->send_for_others(&theirs[1], sizeof(theirs[1]), 1);
     SIMULATED(int (*)(void *, size_t, int, int, comm *, void *), "ncclRecv")
     (to, 1, INT64, 0, c, NULL);
     expect(to, 1, &theirs[1]);
@@ -291,7 +291,7 @@ static void a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others(void *
     assert_int_equal(SIMULATED(int (*)(comm *), "ncclCommDestroy")(c), 0);
 }
 
-static void while_values_are_held_none_gives_way(void **state)
+static void held_values_are_not_replaced(void **state)
 {
     enum { MANY = 300, BYTES = 100000 };
     char *large = calloc(1, BYTES);
@@ -325,15 +325,15 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_hear_what_the_others_have),
-        cmocka_unit_test(results_may_be_looked_at_in_any_order),
-        cmocka_unit_test(messages_come_in_order),
-        cmocka_unit_test(parts_have_the_ranks_of_their_color),
-        cmocka_unit_test(who_waits_for_the_device_waits_for_the_others),
+        cmocka_unit_test(ranks_receive_the_data_of_the_others),
+        cmocka_unit_test(results_may_be_read_in_any_order),
+        cmocka_unit_test(messages_are_received_in_order),
+        cmocka_unit_test(a_split_has_the_ranks_of_its_color),
+        cmocka_unit_test(waiting_for_the_device_waits_for_the_other_ranks),
         cmocka_unit_test(a_rank_that_has_ended_is_named),
-        cmocka_unit_test(a_rank_that_never_comes_is_named),
-        cmocka_unit_test(while_values_are_held_none_gives_way),
-        cmocka_unit_test(a_rank_alone_hears_what_it_has_or_what_is_said_for_the_others),
+        cmocka_unit_test(a_rank_that_never_joins_is_named),
+        cmocka_unit_test(held_values_are_not_replaced),
+        cmocka_unit_test(a_rank_alone_receives_its_own_data_or_what_is_set_for_the_others),
     };
 
     return cmocka_run_group_tests(tests, setup, shared_cleanup);
