@@ -2,67 +2,47 @@
  * tui/names.c - see names.h.
  *
  * Must not know:  drawing.
- * Invariant:      a block has the name that the report gives it.
+ * Invariant:      a block has the same name in every view.
  */
 #include "tui/names.h"
 
 #include <string.h>
 
+#include "replay/inspect/block_name.h"
 #include "replay/inspect/block_text.h"
 
-struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id)
+static struct rpl_lifetime life_of(struct rpl_index *index, uint64_t id)
 {
     struct vs_error err = VS_ERROR_INIT;
     struct rpl_lifetime life;
 
     memset(&life, 0, sizeof(life));
-    if (rpl_lifetime_get(run->index, id, &life, &err))
+    if (rpl_lifetime_get(index, id, &life, &err))
         memset(&life, 0, sizeof(life));
     return life;
 }
 
-void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
-                    const struct rpl_lifetime *life, struct vs_text *out)
+struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id)
 {
-    uint32_t name = life ? life->name : tui_block_life(run, block->id).name;
-
-    rpl_block_text(run->trace, block, name, out);
+    return life_of(run->index, id);
 }
 
-/*
- * A name for a block that no op allocated: the function that allocated it, its name in front of its file's; otherwise
- * the text of its category.
- */
-static void add_site(const struct tui_run *run, const struct rpl_block *block,
-                     const struct vs_location *location, struct vs_text *out)
+void tui_block_name(const struct rpl_cursor *cursor, const struct rpl_block *block,
+                    struct vs_text *out)
 {
-    const char *func = rpl_trace_string(run->trace, location->func);
-    const char *name = strrchr(func, ':');
+    const struct rpl_trace *trace = rpl_index_trace(rpl_cursor_index(cursor));
+    struct rpl_lifetime life = life_of(rpl_cursor_index(cursor), block->id);
 
-    if (rpl_trace_is_imported(run->trace) && !*func && block->category == VS_CAT_OTHER)
-        vs_text_add(out, "no stack recorded");
-    else if (!rpl_trace_is_imported(run->trace) || !*func)
-        vs_text_add(out, vs_category_text((enum vs_category)block->category));
-    else if (name)
-        vs_text_addf(out, "%s  %.*s", name + 1, (int)(name - func), func);
-    else
-        vs_text_add(out, func);
+    if (!life.name && rpl_block_name(cursor, block, &life, out))
+        vs_text_add(out, ", ");
+    rpl_block_text(trace, block, life.name, out);
 }
 
-void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
+void tui_block_short(const struct rpl_cursor *cursor, const struct rpl_block *block,
                      const struct rpl_lifetime *life, struct vs_text *out)
 {
-    const struct vs_location *location = rpl_trace_location(run->trace, block->alloc_location);
-    const char *op = rpl_trace_string(run->trace, location->op);
-    const char *module = rpl_trace_string(run->trace, location->module);
-
-    if (life->name)
-        vs_text_add(out, rpl_trace_string(run->trace, life->name));
-    else if (!*op)
-        add_site(run, block, location, out);
-    else
-        vs_text_addf(out, "%s%s%s%s", module, *module ? " " : "", op,
-                     !block->tensor && block->category == VS_CAT_WORKSPACE ? " workspace" : "");
+    if (!rpl_block_name(cursor, block, life, out))
+        rpl_block_origin(rpl_index_trace(rpl_cursor_index(cursor)), block, out);
 }
 
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,

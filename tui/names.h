@@ -3,7 +3,7 @@
  *
  * For:            every view that names a block.
  * Must not know:  drawing.
- * Invariant:      a block has the name that the report gives it.
+ * Invariant:      a block has the same name in every view.
  */
 #ifndef TUI_NAMES_H
 #define TUI_NAMES_H
@@ -11,17 +11,23 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "replay/index/cursor.h"
 #include "replay/index/lifetimes.h"
 #include "replay/state/live.h"
 #include "tui/app.h"
 
-/* Append the name of a block: "layer1.0.conv1.weight", or the op and location that allocated it. life: its lifetime;
- * NULL: look it up. */
-void tui_block_name(const struct tui_run *run, const struct rpl_block *block,
-                    const struct rpl_lifetime *life, struct vs_text *out);
-/* A shorter name, for use where the source line is shown, too: "layer1.0.conv1.weight", "conv1 _convolution"; for an
- * imported block "forward  model.py". */
-void tui_block_short(const struct tui_run *run, const struct rpl_block *block,
+/*
+ * Append what a block is at the cursor's event, and what allocated it: "fc1.weight", "output, allocated by mm, line
+ * 84", "allocated by _softmax in blocks.0.attn, line 37".
+ */
+void tui_block_name(const struct rpl_cursor *cursor, const struct rpl_block *block,
+                    struct vs_text *out);
+/*
+ * The same in fewer words, for use where the source line is shown, too: "output", "exp_avg of fc1.weight"; of a block
+ * that nothing with a name holds what allocated it: "blocks.0.attn _softmax", or imported "forward  model.py". life:
+ * its lifetime.
+ */
+void tui_block_short(const struct rpl_cursor *cursor, const struct rpl_block *block,
                      const struct rpl_lifetime *life, struct vs_text *out);
 /* The lifetime of block `id`; all zero if it cannot be read. */
 struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id);

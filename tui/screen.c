@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/inspect/block_name.h"
 #include "tui/change.h"
 #include "tui/term/surface_text.h"
 
@@ -44,38 +45,21 @@ static void add_line(const struct tui_app *app, const struct rpl_here *here, str
         vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
 }
 
-/* Describe the event: the block or op it concerns, where it has one, otherwise its kind. */
-static void add_event(const struct vs_event *event, struct vs_text *out)
-{
-    const char *kind = vs_event_kind_name((enum vs_event_kind)event->kind);
-    char buf[VS_BYTES_TEXT_MAX];
-
-    if (event->kind == VS_EV_ALLOC)
-        vs_text_addf(out, "  %s %s", kind,
-                     vs_bytes_delta_text((int64_t)event->alloc.block_bytes, buf));
-    else if (event->kind == VS_EV_FREE)
-        vs_text_addf(out, "  %s %s", kind,
-                     vs_bytes_delta_text(-(int64_t)event->free.block_bytes, buf));
-    else if (event->kind == VS_EV_PHASE)
-        vs_text_addf(out, "  %s begins", vs_phase_name((enum vs_phase)event->phase.phase));
-    else if (event->kind == VS_EV_STEP && vs_event_step(event) >= 0)
-        vs_text_addf(out, "  step %" PRId64 " begins", vs_event_step(event));
-    else if (event->kind == VS_EV_CATEGORY)
-        vs_text_addf(out, "  a block becomes %s",
-                     vs_category_name((enum vs_category)event->category.category));
-    else
-        vs_text_addf(out, "  %s", kind);
-}
-
 void tui_where_text(const struct tui_app *app, struct vs_text *out)
 {
     const struct tui_run *run = tui_app_run(app);
     struct rpl_here here = rpl_cursor_here(run->cursor);
+    struct vs_text did = {NULL, 0, 0};
 
     vs_text_addf(out, "%" PRIu64 "/%" PRIu64, app->at, run->events);
     if (!app->at)
         return;
-    add_event(&here.event, out);
+    rpl_event_text(run->cursor, &here.event, &did);
+    if (did.len)
+        vs_text_addf(out, "  %s", vs_text_get(&did));
+    else
+        vs_text_addf(out, "  %s", vs_event_kind_name((enum vs_event_kind)here.event.kind));
+    vs_text_release(&did);
     if (*here.op)
         vs_text_addf(out, "  %s", here.op);
     if (*here.module)

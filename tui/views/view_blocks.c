@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/inspect/block_name.h"
 #include "replay/inspect/block_text.h"
 #include "tui/app.h"
 #include "tui/names.h"
@@ -20,6 +21,8 @@
 #define SHAPE_MIN_W 64
 #define LINE_MIN_W 36
 #define END_MIN_W 54
+/* Column at which the names begin. */
+#define NAME_X 10
 
 enum order { BY_SIZE, BY_AGE, BY_LINE, BY_CATEGORY, ORDER_COUNT };
 static const char *const ORDERS[ORDER_COUNT] = {"size", "age", "line", "category"};
@@ -109,7 +112,7 @@ static void row_text(const struct tui_run *run, const struct row *row, struct vs
 
     vs_text_addf(out, "%s  %s  ", vs_category_name((enum vs_category)row->block.category),
                  vs_bytes_text(row->block.bytes, buf));
-    tui_block_name(run, &row->block, NULL, out);
+    tui_block_name(run->cursor, &row->block, out);
     vs_text_add(out, "  ");
     rpl_shape_text(run->trace, row->block.tensor, out);
 }
@@ -192,7 +195,7 @@ struct columns {
 
 static struct columns columns_of(const struct tui_run *run, int w)
 {
-    struct columns columns = {.name_w = w - 10};
+    struct columns columns = {.name_w = w - NAME_X};
 
     columns.line_w = w >= LINE_MIN_W ? 6 : 0;
     columns.end_w = w >= END_MIN_W ? 9 : 0;
@@ -206,7 +209,7 @@ static void draw_head(const struct blocks *s, const struct tui_run *run, struct 
 {
     struct columns columns = columns_of(run, c->at.w);
     struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
-    int x = 10;
+    int x = NAME_X;
 
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
     tui_text_right(c, 3, 0, TUI_SHORT_W, style, "size");
@@ -230,6 +233,33 @@ static void draw_end(const struct tui_app *app, const struct row *row,
         tui_put(c, x, y, '!', tui_style(TUI_BAD));
 }
 
+/* What the block is and, where that fits beside it, what allocated it. */
+static void draw_name(const struct tui_run *run, const struct row *row,
+                      const struct rpl_lifetime *life, struct tui_canvas *c, int y,
+                      const struct columns *columns)
+{
+    struct vs_text name = {NULL, 0, 0};
+    struct vs_text origin = {NULL, 0, 0};
+    const int end = NAME_X + columns->name_w - 1;
+    int w;
+
+    if (columns->line_w)
+        tui_block_short(run->cursor, &row->block, life, &name);
+    else
+        tui_block_name(run->cursor, &row->block, &name);
+    w = tui_text_width(vs_text_get(&name));
+    /* of the path of a module or parameter the end says most */
+    tui_text_tail(c, NAME_X, y, columns->name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&name));
+    if (columns->line_w && !life->name && NAME_X + w + 2 < end) {
+        rpl_block_origin(run->trace, &row->block, &origin);
+        if (strcmp(vs_text_get(&name), vs_text_get(&origin)) != 0)
+            tui_text_cut(c, NAME_X + w + 2, y, end - NAME_X - w - 2, tui_style(TUI_DIM),
+                         vs_text_get(&origin));
+    }
+    vs_text_release(&name);
+    vs_text_release(&origin);
+}
+
 static void draw_row(const struct tui_app *app, const struct row *row, struct tui_canvas *c, int y)
 {
     const struct tui_run *run = tui_app_run(app);
@@ -237,22 +267,14 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
     struct columns columns = columns_of(run, c->at.w);
     struct vs_text text = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
-    int x = 10;
+    int x = NAME_X;
 
     tui_put(c, 1, y, (unsigned char)tui_category_letter(row->block.category),
             tui_style(tui_category_role(row->block.category)));
     tui_text_right(c, 3, y, TUI_SHORT_W, tui_style(TUI_PLAIN),
                    app->unit == TUI_UNIT_BYTES ? tui_short_bytes(row->block.bytes, buf)
                                                : tui_app_bytes(app, row->block.bytes, buf));
-    if (columns.line_w)
-        tui_block_short(run, &row->block, &life, &text);
-    else
-        tui_block_name(run, &row->block, &life, &text);
-    if (rpl_trace_location(run->trace, row->block.alloc_location)
-            ->op) /* show the end of a module's path */
-        tui_text_tail(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
-    else
-        tui_text_cut(c, x, y, columns.name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&text));
+    draw_name(run, row, &life, c, y, &columns);
     x += columns.name_w;
     vs_text_clear(&text);
     rpl_shape_text(run->trace, row->block.tensor, &text);

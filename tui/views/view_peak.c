@@ -191,7 +191,7 @@ static enum vs_status add_block(struct pass *pass, const struct rpl_block *block
     line->block = block->id;
     line->seq = pass->at;
     tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  ", vs_bytes_text(block->bytes, buf));
-    rpl_block_text(pass->run->trace, &why.block, why.name, &text);
+    tui_block_name(pass->cursor, &why.block, &text);
     tui_page_more(pass->page, 0, TUI_PLAIN, "%s", vs_text_get(&text));
     vs_text_clear(&text);
     if (why.holder_count) {
@@ -247,7 +247,7 @@ static enum vs_status add_kept(struct pass *pass, struct vs_error *err)
         line->block = item->block.id;
         line->seq = pass->at;
         vs_text_clear(&name);
-        tui_block_name(pass->run, &item->block, NULL, &name);
+        tui_block_name(pass->cursor, &item->block, &name);
         tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(item->block.bytes, a),
                       vs_text_get(&name));
         if (item->gain)
@@ -290,7 +290,7 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
         line->block = block->id;
         line->seq = leak.at;
         vs_text_clear(&name);
-        tui_block_name(pass->run, block, NULL, &name);
+        tui_block_name(pass->cursor, block, &name);
         tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(block->bytes, buf),
                       vs_text_get(&name));
     }

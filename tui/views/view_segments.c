@@ -319,7 +319,7 @@ static bool pin_name(const struct segments *s, const struct tui_app *app, size_t
         return false;
     block = &rpl_cursor_live(run->cursor)->blocks[s->space.parts[pin].block];
     life = tui_block_life(run, block->id);
-    tui_block_short(run, block, &life, out);
+    tui_block_short(run->cursor, block, &life, out);
     return true;
 }
 
@@ -346,7 +346,7 @@ static void part_text(const struct segments *s, const struct tui_app *app, size_
 
         vs_text_addf(out, "%c %s %s at +%s  ", tui_category_letter(block->category),
                      vs_category_name((enum vs_category)block->category), size, at);
-        tui_block_short(run, block, &life, out);
+        tui_block_short(run->cursor, block, &life, out);
         if (rpl_trace_location(run->trace, block->alloc_location)->line)
             vs_text_addf(out, ", line %" PRIu32,
                          rpl_trace_location(run->trace, block->alloc_location)->line);

@@ -192,7 +192,7 @@ static void page_make(struct why *s, struct tui_app *app)
             tui_page_add(&s->page, TUI_DIM, "freed     @%" PRIu64, life.free_seq)->seq =
                 life.free_seq;
     } else {
-        tui_block_name(run, &why.block, NULL, &name);
+        tui_block_name(run->cursor, &why.block, &name);
         tui_page_wrap(&s->page, s->w - 2, 0, TUI_STRONG, vs_text_get(&name));
         s->page.lines[0].block = why.id;
         add_size(&s->page, run, &why, s->w - 2);

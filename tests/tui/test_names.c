@@ -1,0 +1,97 @@
+/*
+ * tests/tui/test_names.c - blocks are named by what they are, and events by what happened, on every screen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/tui/session.h"
+
+/* The first event of this kind whose holder has this name; 0: there is none. */
+static uint64_t hold_find(struct tui_app *app, enum vs_event_kind kind, const char *name)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event event;
+
+    for (uint64_t seq = 1; seq <= app->base.events; seq++) {
+        assert_int_equal(rpl_index_event(app->base.index, seq, &event, &err), VS_OK);
+        if (event.kind == kind &&
+            strcmp(rpl_trace_string(app->base.trace, (uint32_t)event.hold.name), name) == 0)
+            return seq;
+    }
+    return 0;
+}
+
+static void a_block_is_named_by_its_variable_parameter_or_state(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "optimizer=adamw"), 110, 40);
+    session_type(&app, "GgbM");
+    session_expect(&app, "fc1.weight ");
+    session_expect(&app, "exp_avg of fc1.weight");
+    session_expect(&app, "exp_avg_sq of conv2.weight");
+    session_expect(&app, "inputs  _to_copy");
+    session_type(&app, "gk");
+    session_expect(&app, "exp_avg of fc1.weight, allocated by zeros_like");
+    tui_app_release(&app);
+}
+
+static void a_gradient_is_named_by_its_parameter(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 110, 40);
+    /* the end of backward in step 0 */
+    session_type(&app, ":goto step 1<enter>((IIgbM");
+    session_expect(&app, "grad of fc1.weight");
+    session_expect(&app, "grad of conv2.weight");
+    tui_app_release(&app);
+}
+
+static void a_segment_names_its_blocks_as_the_list_does(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "optimizer=adamw"), 110, 40);
+    session_type(&app, "Ggbjjgs");
+    session_expect(&app, "exp_avg of fc1.weight");
+    tui_app_release(&app);
+}
+
+static void an_event_says_what_happened(void **state)
+{
+    struct tui_app app;
+    uint64_t seq;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 110, 40);
+    seq = hold_find(&app, VS_EV_HOLD, "x");
+    assert_true(seq > 0);
+    tui_app_go(&app, seq, false);
+    session_expect(&app, "`x` of LeNet.forward takes block ");
+    seq = hold_find(&app, VS_EV_DROP, "x");
+    assert_true(seq > 0);
+    tui_app_go(&app, seq, false);
+    session_expect(&app, "`x` of LeNet.forward releases block ");
+    tui_app_release(&app);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_is_named_by_its_variable_parameter_or_state),
+        cmocka_unit_test(a_gradient_is_named_by_its_parameter),
+        cmocka_unit_test(a_segment_names_its_blocks_as_the_list_does),
+        cmocka_unit_test(an_event_says_what_happened),
+    };
+
+    return cmocka_run_group_tests_name("names", tests, NULL, NULL);
+}
