@@ -225,18 +225,52 @@ static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
     out->steps = count - 3;
 }
 
+static int by_location(const void *a, const void *b)
+{
+    const struct rpl_block *x = a, *y = b;
+
+    if (x->alloc_location != y->alloc_location)
+        return x->alloc_location < y->alloc_location ? -1 : 1;
+    return (x->alloc_seq > y->alloc_seq) - (x->alloc_seq < y->alloc_seq);
+}
+
+/* Is the event `seq` in a later step of training than the event `before`? */
+static bool is_later_step(const struct rpl_trace *trace, uint64_t before, uint64_t seq)
+{
+    for (size_t i = 1; i < rpl_trace_step_count(trace); i++) {
+        const uint64_t first = rpl_trace_step(trace, i).first_seq;
+
+        if (before < first && first <= seq)
+            return true;
+    }
+    return false;
+}
+
 /* Fill in the leaked blocks; `live` is the state right after out->at. */
-static void leak_take(struct rpl_leak *out, const struct rpl_live *live)
+static void leak_take(struct rpl_leak *out, const struct rpl_trace *trace,
+                      const struct rpl_live *live)
 {
     struct rpl_block *leaked = vs_alloc((live->block_count + 1) * sizeof(*leaked));
+    const uint64_t first_step = rpl_trace_step(trace, 1).first_seq;
+    size_t count = 0;
+    size_t end;
 
-    for (size_t i = 0; i < live->block_count; i++) {
-        const struct rpl_block *block = &live->blocks[i];
-
-        if (block->alloc_seq < out->first_seq || block->alloc_seq > out->last_seq)
+    for (size_t i = 0; i < live->block_count; i++)
+        if (live->blocks[i].alloc_seq >= first_step && live->blocks[i].alloc_seq <= out->last_seq)
+            leaked[count++] = live->blocks[i];
+    qsort(leaked, count, sizeof(*leaked), by_location);
+    for (size_t start = 0; start < count; start = end) {
+        for (end = start + 1; end < count; end++)
+            if (leaked[end].alloc_location != leaked[start].alloc_location)
+                break;
+        if (!is_later_step(trace, leaked[start].alloc_seq, leaked[end - 1].alloc_seq))
             continue;
-        out->bytes += block->bytes;
-        leaked[out->count++] = *block;
+        for (size_t i = start; i < end; i++) {
+            if (leaked[i].alloc_seq < out->first_seq)
+                continue;
+            out->bytes += leaked[i].bytes;
+            leaked[out->count++] = leaked[i];
+        }
     }
     qsort(leaked, out->count, sizeof(*leaked), rpl_block_by_bytes);
     out->block_count = out->count < RPL_LEAK_MAX ? (size_t)out->count : RPL_LEAK_MAX;
@@ -255,6 +289,6 @@ enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, str
         index->scan = rpl_cursor_new(index);
     st = rpl_cursor_seek(index->scan, out->at, err);
     if (!st)
-        leak_take(out, rpl_cursor_live(index->scan));
+        leak_take(out, index->trace, rpl_cursor_live(index->scan));
     return st;
 }

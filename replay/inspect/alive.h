@@ -97,7 +97,9 @@ VS_MUST_USE enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_
 /*
  * What training steps leak: blocks that a step allocated and that are still alive at the end of the following step. By
  * then the loop has rebound its own variables (output, loss, batch). The first step is left out because it allocates
- * the optimizer's state, and the last because no step follows it.
+ * the optimizer's state, and the last because no step follows it. What leaks does so again: a block counts only where a
+ * block of the same location and of another step, be it the first, is alive, too. So what is allocated once and late
+ * (DistributedDataParallel's buckets, optimizer state after a skipped step) is no leak.
  *
  * at               end of the last whole step; 0: the trace has fewer than three whole steps, and nothing else is
  *                  filled

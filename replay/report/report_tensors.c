@@ -155,7 +155,7 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
         return;
     }
     if (!leak->count) {
-        vs_text_add(out, "\nNo leak: nothing that a step allocates is still alive a step later.\n");
+        vs_text_add(out, "\nNo leak: no line keeps memory step after step.\n");
         return;
     }
     vs_text_add(out, "\nLeak: ");

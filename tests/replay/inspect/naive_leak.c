@@ -25,14 +25,40 @@ static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
     out->steps = count - 3;
 }
 
-static void leak_take(struct rpl_leak *out, const struct rpl_live *live)
+static size_t step_of(const struct rpl_trace *trace, uint64_t seq)
+{
+    size_t step = 0;
+
+    for (size_t i = 0; i < rpl_trace_step_count(trace); i++)
+        if (rpl_trace_step(trace, i).first_seq <= seq)
+            step = i;
+    return step;
+}
+
+static bool is_repeated(const struct rpl_block *block, const struct rpl_leak *leak,
+                        const struct rpl_trace *trace, const struct rpl_live *live)
+{
+    for (size_t i = 0; i < live->block_count; i++) {
+        const struct rpl_block *other = &live->blocks[i];
+        const size_t step = step_of(trace, other->alloc_seq);
+
+        if (other->alloc_location == block->alloc_location && step > 0 &&
+            other->alloc_seq <= leak->last_seq && step != step_of(trace, block->alloc_seq))
+            return true;
+    }
+    return false;
+}
+
+static void leak_take(struct rpl_leak *out, const struct rpl_trace *trace,
+                      const struct rpl_live *live)
 {
     struct rpl_block *leaked = vs_alloc((live->block_count + 1) * sizeof(*leaked));
 
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
 
-        if (block->alloc_seq < out->first_seq || block->alloc_seq > out->last_seq)
+        if (block->alloc_seq < out->first_seq || block->alloc_seq > out->last_seq ||
+            !is_repeated(block, out, trace, live))
             continue;
         out->bytes += block->bytes;
         leaked[out->count++] = *block;
@@ -54,7 +80,7 @@ enum vs_status naive_leak_fill(struct rpl_leak *out, struct rpl_trace *trace, st
     rpl_live_init(&live);
     st = rpl_live_read(&live, trace, out->at, err);
     if (!st)
-        leak_take(out, &live);
+        leak_take(out, trace, &live);
     rpl_live_release(&live);
     return st;
 }

@@ -39,6 +39,27 @@ static struct rpl_trace *loop(int64_t steps, bool leaks)
     return m.trace;
 }
 
+/* `steps` steps, the second of which allocates 512 bytes that stay. */
+static struct rpl_trace *late_loop(int64_t steps)
+{
+    struct make m;
+
+    make_init(&m);
+    make_step(&m, -1);
+    make_alloc(&m, 4096, VS_CAT_PARAMETER);
+    for (int64_t step = 0; step < steps; step++) {
+        make_step(&m, step);
+        m.line = 5;
+        make_alloc(&m, 1024, VS_CAT_ACTIVATION);
+        m.line = 7;
+        if (step == 1)
+            make_alloc(&m, 512, VS_CAT_ACTIVATION);
+        make_free(&m, step == 1 ? m.blocks - 1 : m.blocks, 1024);
+        make_phase(&m, VS_PHASE_ZERO_GRAD);
+    }
+    return m.trace;
+}
+
 static struct rpl_leak leak_of(struct rpl_trace *trace)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -78,6 +99,19 @@ static void memory_that_every_step_keeps_is_a_leak_with_its_line(void **state)
     rpl_trace_free(trace);
 }
 
+static void memory_that_one_step_allocates_late_is_no_leak(void **state)
+{
+    (void)state;
+    for (int64_t steps = 3; steps < 6; steps++) {
+        struct rpl_trace *trace = late_loop(steps);
+        struct rpl_leak leak = leak_of(trace);
+
+        assert_int_not_equal(leak.at, 0);
+        assert_int_equal(leak.count, 0);
+        rpl_trace_free(trace);
+    }
+}
+
 static void two_steps_are_too_few_to_find_leaks(void **state)
 {
     struct rpl_trace *trace = loop(2, true);
@@ -93,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_with_constant_memory_has_no_leak),
         cmocka_unit_test(memory_that_every_step_keeps_is_a_leak_with_its_line),
+        cmocka_unit_test(memory_that_one_step_allocates_late_is_no_leak),
         cmocka_unit_test(two_steps_are_too_few_to_find_leaks),
     };
 
