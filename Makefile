@@ -121,6 +121,14 @@ $(B)/gen/python_files.inc: $(PYTHON_FILES) lang/prelude/embed.sh
 	$(Q)sh lang/prelude/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
 $(B)/tracer/python_files.o: $(B)/gen/python_files.inc
 
+# So is the page of an HTML report.
+HTML_FILES := $(sort $(wildcard export/html/page.* export/html/*.js))
+$(B)/gen/html_files.inc: $(HTML_FILES) lang/prelude/embed.sh
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sh lang/prelude/embed.sh $(HTML_FILES) > $@.tmp && mv $@.tmp $@
+$(B)/export/html/html.o: $(B)/gen/html_files.inc
+
 # Names of the arguments of ops, made from engine/core/op.def by the reader of its signatures that the engine itself
 # has.
 OP_ARGS := $(B)/gen/engine/core/op_args.h
@@ -467,10 +475,10 @@ benches: $(BENCHES) # the benchmarks, built and not run
 bench: benches ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
-golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, man page, page of commands, completions
-	@mkdir -p tests/golden/tui completions
+golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, reports, man page, page of commands, completions
+	@mkdir -p tests/golden/tui tests/golden/export completions
 	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write \
-	  sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages
+	  sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages $(B)/tests/export/html/test_html
 
 techniques: $(B)/vramscope ## rewrite docs/guide/techniques.md from lessons/; review the difference
 	@$(B)/vramscope lesson --page > $(B)/techniques.md && mv $(B)/techniques.md docs/guide/techniques.md

@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "cli/cmds.h"
+#include "cli/export_whatifs.h"
 #include "export/export.h"
 #include "export/gzip.h"
 #include "whatif/whatif.h"
@@ -31,6 +32,8 @@ static const struct cli_option OPTIONS[] = {
     {"whatif", 'w', "TOGGLE=VALUE", true,
      "svg: run the net again with this toggle and draw its peak as a line; may be given more than "
      "once"},
+    {"whatifs", 0, "on|off", false,
+     "html: run the net again with each toggle (default: on, up to 500,000 events)"},
     {"force", 'f', NULL, false, "replace the file if it exists"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -258,6 +261,28 @@ static enum vs_status whatif_run(const struct cli_args *args, struct rpl_trace *
     return st;
 }
 
+/* Run the what-ifs of a report, unless they are switched off or the trace is long and they were not asked for. */
+static enum vs_status whatifs_run(const struct cli_args *args, struct rpl_index *index,
+                                  struct exp_options *options, struct cli_whatifs **out,
+                                  struct vs_error *err)
+{
+    const struct exp_format_info *info = exp_format_info(options->format);
+    const char *text = cli_args_value(args, "whatifs");
+    enum vs_status st = VS_OK;
+
+    if (text && !(info->takes & EXP_WHATIFS))
+        return vs_fail(err, VS_E_USAGE, "export: --whatifs is not supported by the format %s",
+                       info->name);
+    if (text && strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+        return vs_fail(err, VS_E_USAGE, "export: --whatifs cannot be `%s`; legal: on, off", text);
+    if (!(info->takes & EXP_WHATIFS) || (text && strcmp(text, "off") == 0) ||
+        (!text && rpl_index_event_count(index) > CLI_WHATIFS_EVENTS_MAX))
+        return VS_OK;
+    st = cli_whatifs_run(index, out, err);
+    options->whatifs = cli_whatifs_rows(*out, &options->whatif_count);
+    return st;
+}
+
 static int run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -265,6 +290,7 @@ static int run(const struct cli_args *args)
                                   .is_alone = names_device(args->positionals[0])};
     struct target target = {.path = NULL};
     struct whatif whatif = {.trace = NULL};
+    struct cli_whatifs *whatifs = NULL;
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
     enum vs_status st = options_fill(args, &options, &err);
@@ -277,11 +303,14 @@ static int run(const struct cli_args *args)
     if (!st)
         st = whatif_run(args, trace, &options, &whatif, &err);
     if (!st)
+        st = whatifs_run(args, index, &options, &whatifs, &err);
+    if (!st)
         st = target_open(&target, args, exp_format_info(options.format), &err);
     options.to = target.path ? target.path : "standard output";
     if (!st)
         st = exp_write(index, &options, target.packed ? target.packed : target.file, &err);
     st = target_close(&target, st, &err);
+    cli_whatifs_free(whatifs);
     rpl_index_free(whatif.index);
     rpl_trace_free(whatif.trace);
     vs_text_release(&whatif.name);
@@ -292,23 +321,28 @@ static int run(const struct cli_args *args)
 
 const struct cli_cmd cli_cmd_export = {
     .name = "export",
-    .usage = "TRACE --format F [-o FILE] [--table T] [--at WHEN] [--whatif T=V] [--force]",
+    .usage = "TRACE --format F [-o FILE] [--table T] [--at WHEN] [--whatif T=V] [--whatifs on|off] "
+             "[--force]",
     .summary = "Write a trace in the formats of other tools",
-    .help = "  snapshot    a memory snapshot as PyTorch dumps it: torch.cuda._memory_viz, "
-            "pytorch.org/memory_viz, vramscope import\n"
-            "  perfetto    steps, modules, ops and bytes by category over time: ui.perfetto.dev, "
-            "chrome://tracing\n"
-            "  collapsed   the live set after an event, as stacks with bytes: flamegraph.pl\n"
-            "  speedscope  the same for speedscope.app\n"
-            "  svg         the timeline as a drawing for a report or a pull request\n"
-            "  csv, json   every event, or with --table blocks every block: a row or an object per "
-            "line\n\n"
-            "  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
-            "  vramscope export trace.db --format perfetto -o trace.json.gz\n"
-            "  vramscope export trace.db --format collapsed | flamegraph.pl --countname bytes > "
-            "peak.svg\n"
-            "  vramscope export trace.db --format svg --whatif amp=fp16 -o timeline.svg\n"
-            "  vramscope export trace.db --format csv --table blocks -o blocks.csv\n",
+    .help =
+        "  snapshot    a memory snapshot as PyTorch dumps it: torch.cuda._memory_viz, "
+        "pytorch.org/memory_viz, vramscope import\n"
+        "  perfetto    steps, modules, ops and bytes by category over time: ui.perfetto.dev, "
+        "chrome://tracing\n"
+        "  collapsed   the live set after an event, as stacks with bytes: flamegraph.pl\n"
+        "  speedscope  the same for speedscope.app\n"
+        "  svg         the timeline as a drawing for a report or a pull request\n"
+        "  html        a report in one file for a browser: timeline to zoom, blocks, the peak, the "
+        "net, what-ifs\n"
+        "  csv, json   every event, or with --table blocks every block: a row or an object per "
+        "line\n\n"
+        "  vramscope export trace.db --format snapshot -o snapshot.pickle\n"
+        "  vramscope export trace.db --format perfetto -o trace.json.gz\n"
+        "  vramscope export trace.db --format collapsed | flamegraph.pl --countname bytes > "
+        "peak.svg\n"
+        "  vramscope export trace.db --format svg --whatif amp=fp16 -o timeline.svg\n"
+        "  vramscope export trace.db --format html -o report.html\n"
+        "  vramscope export trace.db --format csv --table blocks -o blocks.csv\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -54,12 +54,12 @@ _vramscope_options()
     case $1 in
     record) echo "--out --force --device --capacity --seed --stacks --history --gpu --gpus --async --values --world --rank --cupti --json --help" "$(_vramscope_toggles --)" ;;
     import) echo "--out --device --force --strict --json --help" ;;
-    report) echo "--json --ranks --top --help" ;;
+    report) echo "--json --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --follow --help" ;;
     whatif) echo "--set --capacity --each --curve --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
-    export) echo "--format --out --table --at --whatif --force --help" ;;
+    export) echo "--format --out --table --at --whatif --whatifs --force --help" ;;
     match) echo "--events --define --from --gpu --any-free-order --json --help" "$(_vramscope_toggles --)" ;;
     sql) echo "--json --help" ;;
     toggles) echo "--json --help" ;;

@@ -18,6 +18,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "replay/index/index.h"
+#include "replay/index/timeline.h"
 
 enum exp_format {
 /* clang-format off */
@@ -34,6 +35,7 @@ enum exp_takes {
     EXP_POSITION = 1 << 1, /* options.at */
     EXP_SECOND = 1 << 2,   /* options.second */
     EXP_BINARY = 1 << 3,   /* binary: not written to a terminal */
+    EXP_WHATIFS = 1 << 4,  /* options.whatifs */
 };
 
 /* A row of export.def. takes: bits of enum exp_takes. */
@@ -59,12 +61,37 @@ struct exp_position {
 };
 
 /*
+ * A what-if beside the run.
+ *
+ * label       "amp=bf16 checkpoint=blocks"
+ * costs       what it costs in words, "" for nothing; note: why it changes nothing, NULL: it does or that is not known
+ * is_same     losses and gradients are bitwise the same
+ * arithmetic  per step, as a multiple of that of the run
+ * columns     `count` columns that cover all its events, at most EXP_WHATIF_COLUMNS of them
+ *
+ * Exports borrow everything in it.
+ */
+#define EXP_WHATIF_COLUMNS 512
+struct exp_whatif {
+    char *label;
+    const char *costs;
+    char *note;
+    uint64_t peak;
+    uint64_t reserved;
+    bool is_same;
+    double arithmetic;
+    struct rpl_column *columns;
+    size_t count;
+};
+
+/*
  * Zero-initialised: the defaults.
  *
  * name        name of the trace, for titles; NULL: that of its net
  * to          name of the output, for messages; NULL: none
  * is_alone    export only the selected device of a trace with several; else all, if the format supports it
  * second      index of another run to draw with it, borrowed; NULL: none. second_name: its name
+ * whatifs     whatif_count of them, borrowed
  */
 struct exp_options {
     enum exp_format format;
@@ -75,6 +102,8 @@ struct exp_options {
     bool is_alone;
     struct rpl_index *second;
     const char *second_name;
+    const struct exp_whatif *whatifs;
+    size_t whatif_count;
 };
 
 /*

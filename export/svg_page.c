@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "export/fill.h"
 #include "export/formats.h"
 #include "export/svg.h"
 #include "export/svg_internal.h"
@@ -23,19 +24,6 @@
 #define LINE_LETTERS 140
 /* A capacity is drawn as a line where it is at most so many quarters of what is used. */
 #define CAPACITY_QUARTERS 8
-
-/* Fills of the categories, in light and in dark; neighbours in the stack differ in lightness, too. */
-static const struct {
-    const char *light;
-    const char *dark;
-} FILLS[VS_CATEGORY_COUNT] = {
-    [VS_CAT_PARAMETER] = {"#2f6fb0", "#3f86cf"}, [VS_CAT_BUFFER] = {"#9cc9ee", "#9cc9ee"},
-    [VS_CAT_GRADIENT] = {"#d9622b", "#e0743f"},  [VS_CAT_OPTIMIZER] = {"#b79ad0", "#a98ac6"},
-    [VS_CAT_INPUT] = {"#6f7780", "#8b949e"},     [VS_CAT_ACTIVATION] = {"#f0c24c", "#e3b341"},
-    [VS_CAT_SAVED] = {"#3f9d6f", "#46a878"},     [VS_CAT_CHECKPOINT] = {"#e7a6c4", "#d68fb2"},
-    [VS_CAT_CAST] = {"#8a8d1c", "#a5a83a"},      [VS_CAT_TEMPORARY] = {"#c9d1d9", "#768390"},
-    [VS_CAT_WORKSPACE] = {"#9a5b34", "#b9784e"}, [VS_CAT_OTHER] = {"#e3dccb", "#5d6470"},
-};
 
 static const char STYLE[] =
     "text{font-family:sans-serif;fill:#1f2328}.vs-bg{fill:#fff}.vs-h{font-size:15px;font-weight:"
@@ -229,7 +217,7 @@ static void style_put(struct exp_out *out)
     for (size_t i = 0; i < VS_CATEGORY_COUNT; i++) {
         exp_put_member(out, ".vs-", i);
         exp_put_text(out, "{fill:");
-        exp_put_text(out, FILLS[i].light);
+        exp_put_text(out, exp_fill((enum vs_category)i, false));
         exp_put_char(out, '}');
     }
     exp_put_text(out, "@media (prefers-color-scheme:dark){");
@@ -237,7 +225,7 @@ static void style_put(struct exp_out *out)
     for (size_t i = 0; i < VS_CATEGORY_COUNT; i++) {
         exp_put_member(out, ".vs-", i);
         exp_put_text(out, "{fill:");
-        exp_put_text(out, FILLS[i].dark);
+        exp_put_text(out, exp_fill((enum vs_category)i, true));
         exp_put_char(out, '}');
     }
     exp_put_text(out, "}</style>\n");

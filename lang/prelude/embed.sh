@@ -2,14 +2,14 @@
 # lang/prelude/embed.sh FILE… - prints the files as C: one array of bytes each, then the table `embedded` of name, bytes
 # and length.
 for path in "$@"; do
-    name=$(basename "$path" .py)
-    printf 'static const char text_%s[] = {\n' "$name"
+    printf 'static const char text_%s[] = {\n' "$(basename "$path" | tr . _)"
     od -An -v -t u1 "$path" | sed 's/  */,/g; s/^,//; s/$/,/'
     printf '0};\n'
 done
 printf 'static const struct embedded_file embedded[] = {\n'
 for path in "$@"; do
-    name=$(basename "$path" .py)
-    printf '{"%s.py", text_%s, sizeof(text_%s) - 1},\n' "$name" "$name" "$name"
+    name=$(basename "$path")
+    id=$(printf %s "$name" | tr . _)
+    printf '{"%s", text_%s, sizeof(text_%s) - 1},\n' "$name" "$id" "$id"
 done
 printf '};\n'

@@ -1,7 +1,7 @@
 /*
  * replay/inspect/block_name.h - what a block is, in a few words: the name that a reader of the net knows it by.
  *
- * For:            the TUI's views.
+ * For:            the TUI's views, export/html/.
  * Must not know:  where the text goes.
  * Invariant:      a block has one name at one event, whichever view asks.
  *

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/event.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "import/importing.h"
 #include "import/writing.h"
@@ -450,9 +451,9 @@ static void a_full_disk_leaves_no_partial_file(void **state)
 {
     static const struct program_world full = {.stdout_path = "/dev/full"};
     static const struct program_world small = {.file_bytes = 1024};
-    const char *trace = program_record(LENET, "full.db", NULL, NULL);
-    static const char *const formats[] = {"snapshot", "csv", "json",
-                                          "perfetto", "svg", "collapsed"};
+    char *trace = vs_strdup(program_record(LENET, "full.db", NULL, NULL));
+    static const char *const formats[] = {"snapshot", "csv",       "json", "perfetto",
+                                          "svg",      "collapsed", "html"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -468,6 +469,7 @@ static void a_full_disk_leaves_no_partial_file(void **state)
                          program_path("fulldisk.gz"), NULL),
           1, "", "fulldisk.gz: cannot be written: File too large");
     assert_nothing_called("fulldisk");
+    vs_free(trace);
 }
 
 static void a_damaged_trace_leaves_no_partial_file(void **state)

@@ -449,6 +449,43 @@ static void a_what_if_is_drawn_where_the_trace_has_a_net(void **state)
     free(asked);
 }
 
+/* The rows of a report are those of `whatif --each`, to the byte; other formats have none. */
+static void a_report_has_the_what_ifs_of_its_net(void **state)
+{
+    static const struct {
+        const char *format;
+        const char *value;
+        const char *says;
+    } WRONG[] = {
+        {"html", "maybe", "--whatifs cannot be `maybe`; legal: on, off"},
+        {"svg", "on", "--whatifs is not supported by the format svg"},
+    };
+    const char *trace = program_record(LENET, "report.db", NULL, NULL);
+    char *each = printed(program_run("whatif", trace, "--each", "--json", NULL));
+    char *html = printed(program_run("export", trace, "--format", "html", NULL));
+    char *without =
+        printed(program_run("export", trace, "--format", "html", "--whatifs", "off", NULL));
+    char words[256];
+
+    (void)state;
+    snprintf(words, sizeof(words), "\"peak\": %" PRId64 ", \"delta\": %" PRId64 ",",
+             json_int(each, "$.each[0].result.allocated"),
+             json_int(each, "$.each[0].delta_allocated"));
+    assert_non_null(strstr(html, words));
+    assert_non_null(strstr(without, "\"whatifs\": []"));
+    for (size_t i = 0; i < sizeof(WRONG) / sizeof(WRONG[0]); i++) {
+        struct program p = program_run("export", trace, "--format", WRONG[i].format, "--whatifs",
+                                       WRONG[i].value, NULL);
+
+        if (p.status != 2 || *p.out || !strstr(p.err, WRONG[i].says))
+            fail_msg("%s: status %d, %s", WRONG[i].value, p.status, p.err);
+        program_release(&p);
+    }
+    free(without);
+    free(html);
+    free(each);
+}
+
 /* What https://www.speedscope.app/file-format-schema.json requires of a sampled profile. */
 static void a_speedscope_profile_has_what_its_schema_requires(void **state)
 {
@@ -534,6 +571,7 @@ int main(void)
         cmocka_unit_test(separators_inside_names_are_replaced),
         cmocka_unit_test(an_event_beyond_the_trace_is_refused),
         cmocka_unit_test(a_what_if_is_drawn_where_the_trace_has_a_net),
+        cmocka_unit_test(a_report_has_the_what_ifs_of_its_net),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &rich),
         cmocka_unit_test_prestate(a_speedscope_profile_has_what_its_schema_requires, &imported),
         cmocka_unit_test(a_speedscope_profile_is_the_folded_stacks),
