@@ -9,14 +9,19 @@
 
 #include "base/log.h"
 #include "cli/cmds.h"
+#include "cli/ranks.h"
 #include "cli/sweep.h"
 #include "replay/report/report.h"
 
 #define TOP_DEFAULT 10
 #define TOP_MAX 10000
+#define RANKS_MAX 65536
 
 static const struct cli_option OPTIONS[] = {
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
+    {"ranks", 0, NULL, false,
+     "the traces of all ranks that were recorded with this one: the peak of each, and what "
+     "differs"},
     {"top", 'n', "N", false, "how many of the largest tensors to show (default 10)"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -107,18 +112,53 @@ static void add_json(const struct rpl_report *report, struct rpl_trace *trace, s
     vs_json_end(&json);
 }
 
-static int run(const struct cli_args *args)
+static enum vs_status ranks_fill(const struct cli_args *args, struct rpl_ranks *ranks,
+                                 struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (args->positional_count == 1)
+        st = cli_ranks_find(args->positionals[0], ranks, err);
+    else
+        for (size_t i = 0; i < args->positional_count && !st; i++)
+            st = rpl_ranks_add(ranks, args->positionals[i], err);
+    return st ? st : rpl_ranks_fill(ranks, NULL, NULL, err);
+}
+
+/* Several traces: the summary over ranks. */
+static int run_ranks(const struct cli_args *args, size_t top)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_ranks ranks = {.count = 0};
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_json json;
+    int status;
+
+    if (ranks_fill(args, &ranks, &err)) {
+        status = cli_fail(&err);
+    } else {
+        vs_json_init(&json, &text);
+        if (cli_args_has(args, "json"))
+            rpl_ranks_json(&ranks, &json);
+        else
+            rpl_ranks_text(&ranks, top, &text);
+        status = cli_print(&text);
+    }
+    vs_text_release(&text);
+    rpl_ranks_release(&ranks);
+    return status;
+}
+
+static int run_one(const struct cli_args *args, size_t top)
 {
     struct rpl_non_pytorch other = {.at = 0};
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     struct rpl_report report = {.trace = NULL};
     struct rpl_trace *trace = NULL;
-    size_t top = 0;
     int status;
 
-    if (cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err) ||
-        rpl_trace_open(args->positionals[0], &trace, &err) ||
+    if (rpl_trace_open(args->positionals[0], &trace, &err) ||
         rpl_report_fill(&report, trace, top, &err) ||
         non_pytorch_fill(&report, args->positionals[0], &other, &err)) {
         status = cli_fail(&err);
@@ -137,12 +177,29 @@ out:
     return status;
 }
 
+static int run(const struct cli_args *args)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    size_t top = 0;
+
+    if (cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err))
+        return cli_fail(&err);
+    if (args->positional_count > 1 || cli_args_has(args, "ranks"))
+        return run_ranks(args, top);
+    return run_one(args, top);
+}
+
 const struct cli_cmd cli_cmd_report = {
     .name = "report",
-    .usage = "TRACE [--top N] [--json]",
+    .usage = "TRACE… [--ranks] [--top N] [--json]",
     .summary = "Show the peak of a trace: its tensors and their holders, per step and phase",
+    .help = "Several traces are ranks of one program: the peak of each, and what differs between "
+            "them.\n\n"
+            "  vramscope report trace.db\n"
+            "  vramscope report trace.db --ranks\n"
+            "  vramscope report trace.db trace.rank1.db\n",
     .options = OPTIONS,
     .positionals_min = 1,
-    .positionals_max = 1,
+    .positionals_max = RANKS_MAX,
     .run = run,
 };

@@ -20,7 +20,7 @@
 
 #define STATUS ".status"
 #define LINE_MAX_BYTES 8192
-#define FACTS_MAX 10
+#define FACTS_MAX 14
 
 static void text_set(char **out, const char *text)
 {
@@ -33,9 +33,10 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
     const struct {
         const char *fact;
         char **out;
-    } TEXTS[] = {{"program", &p->program},      {"torch", &p->torch}, {"played", &p->simulated},
-                 {"reads", &p->reads},          {"read", &p->read},   {"dump", &p->dumped},
-                 {"read_kinds", &p->read_kinds}};
+    } TEXTS[] = {
+        {"program", &p->program},       {"torch", &p->torch}, {"played", &p->simulated},
+        {"reads", &p->reads},           {"read", &p->read},   {"dump", &p->dumped},
+        {"read_kinds", &p->read_kinds}, {"world", &p->world}, {"collectives", &p->collectives}};
 
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
         if (strcmp(fact, TEXTS[i].fact) == 0)
@@ -159,6 +160,8 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->reads);
         vs_free(p->read);
         vs_free(p->read_kinds);
+        vs_free(p->world);
+        vs_free(p->collectives);
         vs_free(p->dumped);
         vs_free(p->error);
         vs_free(p->trace);
@@ -259,13 +262,16 @@ enum vs_status cli_process_import(const struct cli_process *process, const char 
     struct cli_importer importer = {.count = 0};
     struct vs_text snapshot = {NULL, 0, 0};
     char *unknown = cli_standin_unknown(folder, process->pid);
+    const char *slash = strrchr(folder, '/');
     char pid[24];
+    char rank[24];
     struct cli_fact facts[FACTS_MAX] = {
         {"pid", pid},
         {"torch", process->torch},
         {"dumped", process->dumped},
+        {"recording", slash ? slash + 1 : folder},
     };
-    size_t count = 3;
+    size_t count = 4;
     enum vs_status st;
 
     fact_add(facts, &count, "driver_trace", driver_trace);
@@ -274,6 +280,12 @@ enum vs_status cli_process_import(const struct cli_process *process, const char 
     fact_add(facts, &count, "host_read_first", process->read);
     fact_add(facts, &count, "host_read_kinds", process->read_kinds);
     fact_add(facts, &count, "gpu_unknown", unknown);
+    fact_add(facts, &count, "collectives", process->collectives);
+    if (process->rank != CLI_NO_RANK) {
+        snprintf(rank, sizeof(rank), "%" PRId64, process->rank);
+        fact_add(facts, &count, "rank", rank);
+        fact_add(facts, &count, "world", process->world);
+    }
     snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
     vs_text_addf(&snapshot, "%s/%s.pickle", folder, process->name);
     st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);

@@ -25,13 +25,15 @@
  *
  * name      name of its files in the folder, without extension; sorts by time; NULL: the process did not load PyTorch,
  *           or reported nothing
- * rank      its rank in a distributed run, or CLI_NO_RANK
+ * rank      its rank in a distributed run, or CLI_NO_RANK; world: how many ranks there are, as text
  * program   its arguments; "": not known
  * torch     its version of PyTorch; "": not known
  * simulated  the GPU that was simulated for it; NULL: none
  * reads     how often it read values of a simulated GPU, and how many bytes, as text: "12 48"; read: where it did so
  *           first: "train.py:12 main"; read_kinds: the same by kind: "3 item train.py:12 main | 1 nonzero moe.py:7 f";
  *           NULL: not known
+ * collectives  how often NCCL's collectives were called, by name: "12 4096 ncclAllReduce | 2 512 ncclBroadcast", with
+ *           the bytes that it gave; NULL: not known
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
  * trace     path of its trace; NULL: it has none
@@ -46,6 +48,8 @@ struct cli_process {
     char *reads;
     char *read;
     char *read_kinds;
+    char *world;
+    char *collectives;
     char *dumped;
     char *error;
     char *trace;
@@ -74,8 +78,11 @@ void cli_processes_release(struct cli_processes *processes);
 void cli_processes_name(struct cli_processes *processes, struct cli_driver *driver, const char *out,
                         bool force);
 
-/* Write the trace for the snapshot of a process. driver_trace: recorded in meta as its trace of driver calls; NULL:
- * none. Errors: those of cli/importer.h. */
+/*
+ * Write the trace for the snapshot of a process. folder: where it is; its name is recorded in meta, as what the traces
+ * of one recording have in common. driver_trace: recorded in meta as its trace of driver calls; NULL: none. Errors:
+ * those of cli/importer.h.
+ */
 VS_MUST_USE enum vs_status cli_process_import(const struct cli_process *process, const char *folder,
                                               const char *driver_trace, bool force,
                                               struct vs_error *err);

@@ -25,12 +25,14 @@
 #include "cli/record/record_process.h"
 #include "cli/record/record_standin.h"
 #include "engine/device/plugin.h"
+#include "replay/ranks/ranks.h"
 #include "replay/report/report.h"
 #include "tracer/python_files.h"
 
 #define OUT_DEFAULT "trace.db"
 #define ENTRIES_DEFAULT 1000000u
 #define ENTRIES_MAX 1000000000u
+#define RANK_LINES 5 /* shown of a difference between two ranks */
 
 /* ---- the plan ---- */
 
@@ -364,10 +366,58 @@ static void say_words(const struct cli_driver *driver)
     }
 }
 
+/* Add PyTorch's traces of ranks. */
+static enum vs_status ranks_fill(const struct job *job, const struct cli_processes *processes,
+                                 struct rpl_ranks *out, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < processes->count && !st; i++) {
+        const struct cli_process *p = &processes->items[i];
+
+        if (p->rank != CLI_NO_RANK && p->dumped && p->trace && access(p->trace, F_OK) == 0)
+            st = rpl_ranks_add(out, shown(job, p->trace), err);
+    }
+    return st || out->count < 2 ? st : rpl_ranks_fill(out, NULL, NULL, err);
+}
+
+/* The summary over ranks, where there are several; as JSON a member of the object that is open. */
+static void say_ranks(const struct job *job, const struct cli_processes *processes)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_ranks ranks = {.count = 0};
+    struct vs_text text = {NULL, 0, 0};
+    const enum vs_status st = ranks_fill(job, processes, &ranks, &err);
+
+    if (st)
+        cli_fail(&err);
+    if (job->json)
+        vs_json_key(job->json, "ranks");
+    if (st || ranks.count < 2) {
+        if (job->json)
+            vs_json_null(job->json);
+    } else if (job->json) {
+        rpl_ranks_json(&ranks, job->json);
+    } else {
+        vs_text_add(&text, "vramscope: ");
+        rpl_ranks_text(&ranks, RANK_LINES, &text);
+        vs_text_addf(&text, "`vramscope report %s --ranks` prints this again\n", job->out);
+        fputs(vs_text_get(&text), stderr);
+    }
+    vs_text_release(&text);
+    rpl_ranks_release(&ranks);
+}
+
+/* Print what was recorded; with JSON into the object that is open, as its members `traces` and `ranks`. */
 static void collect(const struct job *job, const struct cli_launch_end *end)
 {
     struct cli_processes processes;
     struct cli_driver driver;
+
+    if (job->json) {
+        vs_json_key(job->json, "traces");
+        vs_json_array(job->json);
+    }
 
     if (end->signal)
         fprintf(stderr, "vramscope: %s was ended by signal %d (%s)\n", job->argv[0], end->signal,
@@ -379,8 +429,11 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     cli_standin_say(job->folder.path);
     for (size_t i = 0; i < processes.count; i++)
         process_collect(job, &processes.items[i], &driver);
+    if (job->json)
+        vs_json_end(job->json);
     if (!processes.count)
         say_nothing(job);
+    say_ranks(job, &processes);
     cli_processes_release(&processes);
     cli_driver_release(&driver);
 }
@@ -400,11 +453,8 @@ static int collect_json(struct job *job, const struct cli_launch_end *end)
         vs_json_string(&json, job->argv[i]);
     vs_json_end(&json);
     vs_json_put_int(&json, "status", end->status);
-    vs_json_key(&json, "traces");
-    vs_json_array(&json);
     job->json = &json;
     collect(job, end);
-    vs_json_end(&json);
     vs_json_end(&json);
     status = cli_print(&text);
     vs_text_release(&text);

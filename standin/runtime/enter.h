@@ -101,6 +101,12 @@ STI_EXPORT void sti_count_reads(uint64_t *count, uint64_t *bytes);
 STI_EXPORT uint64_t sti_count_kind(size_t index, char *name, size_t size);
 
 /*
+ * The collectives and messages of NCCL's so far, "COUNT BYTES NAME", sorted by name, with " | " between: how often
+ * each was called, and the bytes that this rank gave. Cut to `size`.
+ */
+STI_EXPORT void sti_collectives(char *out, size_t size);
+
+/*
  * The next read of values by this thread gets these bytes, cut or followed by zeros, for it is known what a GPU would
  * give; len 0: not any more.
  */

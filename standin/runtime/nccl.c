@@ -342,6 +342,7 @@ static int ncclBroadcast(const void *from, void *to, size_t count, int type, int
 {
     const size_t bytes = count * element_bytes(type);
 
+    sti_collective_count("ncclBroadcast", root == c->rank ? bytes : 0);
     return c->group ? begin(c, (struct sti_collective){.kind = STI_BROADCAST,
                                                        .name = "ncclBroadcast",
                                                        .from = from,
@@ -362,6 +363,7 @@ static int ncclAllGather(const void *from, void *to, size_t count, int type,
 {
     const size_t bytes = count * element_bytes(type);
 
+    sti_collective_count("ncclAllGather", bytes);
     return c->group ? begin(c, (struct sti_collective){.kind = STI_ALL_GATHER,
                                                        .name = "ncclAllGather",
                                                        .from = from,
@@ -375,6 +377,7 @@ static int ncclGather(const void *from, void *to, size_t count, int type, int ro
 {
     const size_t bytes = count * element_bytes(type);
 
+    sti_collective_count("ncclGather", bytes);
     if (c->group)
         return begin(c, (struct sti_collective){.kind = STI_GATHER,
                                                 .name = "ncclGather",
@@ -388,6 +391,7 @@ static int ncclGather(const void *from, void *to, size_t count, int type, int ro
 static int ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
                          struct sti_communicator *c, void *stream)
 {
+    sti_collective_count("ncclAllReduce", count * element_bytes(type));
     return c->group ? begin(c, (struct sti_collective){.kind = STI_ALL_REDUCE,
                                                        .name = "ncclAllReduce",
                                                        .from = from,
@@ -402,6 +406,7 @@ static int ncclAllReduce(const void *from, void *to, size_t count, int type, int
 static int ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root,
                       struct sti_communicator *c, void *stream)
 {
+    sti_collective_count("ncclReduce", count * element_bytes(type));
     return c->group ? begin(c, (struct sti_collective){.kind = STI_REDUCE,
                                                        .name = "ncclReduce",
                                                        .from = from,
@@ -419,6 +424,7 @@ static int ncclReduceScatter(const void *from, void *to, size_t count, int type,
 {
     const size_t bytes = count * element_bytes(type) * (size_t)c->ranks;
 
+    sti_collective_count("ncclReduceScatter", bytes);
     return c->group ? begin(c, (struct sti_collective){.kind = STI_REDUCE_SCATTER,
                                                        .name = "ncclReduceScatter",
                                                        .from = from,
@@ -435,6 +441,7 @@ static int ncclAlltoAll(const void *from, void *to, size_t count, int type,
 {
     const size_t bytes = count * element_bytes(type) * (size_t)c->ranks;
 
+    sti_collective_count("ncclAlltoAll", bytes);
     return c->group ? begin(c, (struct sti_collective){.kind = STI_ALL_TO_ALL,
                                                        .name = "ncclAlltoAll",
                                                        .from = from,
@@ -446,6 +453,7 @@ static int ncclAlltoAll(const void *from, void *to, size_t count, int type,
 static int ncclSend(const void *from, size_t count, int type, int peer, struct sti_communicator *c,
                     void *stream)
 {
+    sti_collective_count("ncclSend", count * element_bytes(type));
     if (c->group && peer >= 0 && peer < c->ranks)
         sti_message_send(c, from, count * element_bytes(type), peer);
     return STI_SUCCESS;
@@ -456,6 +464,7 @@ static int ncclRecv(void *to, size_t count, int type, int peer, struct sti_commu
 {
     const size_t bytes = count * element_bytes(type);
 
+    sti_collective_count("ncclRecv", bytes);
     if (!c->group)
         (void)others_put(to, bytes, 1);
     else if (peer >= 0 && peer < c->ranks)

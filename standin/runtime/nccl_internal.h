@@ -1,7 +1,7 @@
 /*
  * standin/runtime/nccl_internal.h - communicators, and results of collectives that are worked out when the host looks.
  *
- * For:            nccl.c, nccl_result.c.
+ * For:            nccl.c, nccl_result.c, nccl_count.c.
  * Must not know:  files (exchange.h).
  * Invariant:      a collective itself never waits for another rank.
  */
@@ -79,6 +79,12 @@ struct sti_collective {
 void sti_collective_begin(struct sti_communicator *c, const struct sti_collective *collective);
 /* A message of `bytes` at `from` to one rank. */
 void sti_message_send(struct sti_communicator *c, const void *from, size_t bytes, int to);
+
+/*
+ * One more call of the collective or message `name`, a constant text, for which this rank gave (a receive: gets) so
+ * many bytes. sti_collectives (enter.h) has the sums.
+ */
+void sti_collective_count(const char *name, size_t bytes);
 
 /* Communicators with a group, and that it is no more. */
 void sti_communicator_add(struct sti_communicator *c);

@@ -279,6 +279,33 @@ static void a_worker_without_cuda_writes_no_trace(void **state)
           0, "0 5\n15 0\nnew all all python 1000000\n", "PyTorch's history", 1);
 }
 
+/* The summary over the three ranks of trace.db, which are alike: by --ranks, by their names, and of one of them. */
+static void ranks_are_summed_up(void)
+{
+    struct program p = program_run("report", "--ranks", "--json", program_path("trace.db"), NULL);
+
+    if (p.status != 0)
+        fail_msg("report --ranks: %s", p.err);
+    assert_int_equal(json_int(p.out, "$.ranks[0].rank"), 0);
+    assert_int_equal(json_int(p.out, "$.ranks[2].rank"), 2);
+    assert_true(json_int(p.out, "$.ranks[0].peak.allocated") > 0);
+    assert_int_equal(json_int(p.out, "$.ranks[0].peak.allocated"),
+                     json_int(p.out, "$.ranks[2].peak.allocated"));
+    assert_null(strstr(p.out, "trace_a"));
+    program_release(&p);
+    p = program_run("report", "--ranks", program_path("trace.rank2.db"), NULL);
+    assert_non_null(strstr(p.out, "3 ranks: peak allocated "));
+    program_release(&p);
+    p = program_run("report", program_path("trace.rank1.db"), program_path("trace.db"), NULL);
+    if (p.status != 0 || !strstr(p.out, "2 ranks: peak allocated ") ||
+        !strstr(p.out, "All ranks have the same events of the allocator."))
+        fail_msg("status %d: %s%s", p.status, p.out, p.err);
+    program_release(&p);
+    assert_int_equal(
+        sql_int(program_path("trace.rank1.db"), "select value = '1' from meta where key = 'rank'"),
+        1);
+}
+
 static void ranks_name_the_traces_of_a_distributed_run(void **state)
 {
     const char *train = program_file("train.py", BEGIN);
@@ -293,6 +320,7 @@ static void ranks_name_the_traces_of_a_distributed_run(void **state)
     assert_int_equal(program_count("trace.rank1.db"), 1);
     check_trace("trace.db", "exit", 1);
     check_trace("trace.rank1.db", "exit", 1);
+    ranks_are_summed_up();
     /* what has such a name already stays */
     unlink(program_path("trace.db"));
     check(program_run("record", "-o", program_path("trace.db"), "--", "sh", "-c", command, NULL), 0,

@@ -142,11 +142,12 @@ class Others:
         return on_host
 
 
-def barrier_of(torch, real):
+def barrier_of(stand_in, torch, real):
     """A barrier of PyTorch 2.15 queries an event until it is complete, and all that is simulated is complete at once;
     who waits for the device waits for the other ranks, too."""
     @functools.wraps(real)
     def barrier(*args, **kwargs):
+        stand_in.has_own_frames = True
         work = real(*args, **kwargs)
         if work is None and torch.cuda.is_initialized():
             torch.cuda.current_stream().synchronize()
@@ -159,7 +160,8 @@ NAMES = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter
          "recv_object_list")
 
 
-def watch(library, torch, is_alone):
+def watch(stand_in, torch, is_alone):
+    library = stand_in.library
     dist = torch.distributed
     c10d = dist.distributed_c10d
     host = Host(library, torch)
@@ -170,6 +172,7 @@ def watch(library, torch, is_alone):
 
         @functools.wraps(real)
         def run(*args, **kwargs):
+            stand_in.has_own_frames = True
             library.sti_hold_values(1)
             try:
                 if others and name != "send_object_list":
@@ -193,4 +196,4 @@ def watch(library, torch, is_alone):
     for name in NAMES:
         if hasattr(c10d, name):
             replace(name, wrap(name, getattr(c10d, name)))
-    replace("barrier", barrier_of(torch, c10d.barrier))
+    replace("barrier", barrier_of(stand_in, torch, c10d.barrier))

@@ -99,7 +99,7 @@ def attach(stand_in, torch, settings):
     is_alone = alone_in(settings)
     if not is_alone and is_one_machine():
         stand_in.library.sti_exchange_open(os.fsencode(stand_in.folder))
-    stand_in.module("vramscope_objects").watch(stand_in.library, torch, is_alone)
+    stand_in.module("vramscope_objects").watch(stand_in, torch, is_alone)
     if is_alone:
         others_answer(stand_in, torch)
 

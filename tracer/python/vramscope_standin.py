@@ -46,13 +46,14 @@ def cuda_version(torch_folder):
 
 
 def gpu_count(settings):
-    """As many as --gpus says, or else one for each process that a launcher starts on this machine."""
+    """As many as --gpus says, or else one for each process that a launcher starts on this machine: torchrun,
+    DeepSpeed's, Open MPI's."""
     if settings.get("gpus", "0") != "0":
         return int(settings["gpus"])
-    try:
-        return max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-    except ValueError:
-        return 1
+    for name in "LOCAL_WORLD_SIZE", "LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE":
+        if os.environ.get(name, "").isdigit():
+            return max(1, int(os.environ[name]))
+    return 1
 
 
 class StandIn:
@@ -64,6 +65,7 @@ class StandIn:
         self.library = library
         self.what = what
         self.values = None
+        self.has_own_frames = False
         self.first_reads = {}  # by kind, in the order in which they came
         self.callback = None
 
@@ -187,8 +189,9 @@ class StandIn:
         return "%s:%d %s" % (inner.f_code.co_filename, inner.f_lineno, inner.f_code.co_name)
 
     def frames_drop(self, snapshot):
-        """Stacks of a snapshot without the functions that compute values: an operator is called by the program."""
-        if self.values is None:
+        """Stacks of a snapshot without the functions of this folder, which compute values and hear other ranks: an
+        operator is called by the program."""
+        if self.values is None and not self.has_own_frames:
             return
         blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
         for event in [event for trace in snapshot["device_traces"] for event in trace] + blocks:
@@ -217,6 +220,12 @@ class StandIn:
             if not count:
                 return " | ".join(kinds)
             kinds.append("%d %s %s" % (count, os.fsdecode(name.value), self.first_reads.get(name.value, "?")))
+
+    def collectives(self):
+        """COUNT BYTES NAME of each collective of NCCL's, with bars between."""
+        text = ctypes.create_string_buffer(TEXT_BYTES)
+        self.library.sti_collectives(text, TEXT_BYTES)
+        return os.fsdecode(text.value)
 
 
 def module_of(folder, name):
@@ -247,6 +256,8 @@ def library_open(path):
     library.sti_value_at.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     library.sti_value_set.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     library.sti_send_for_others.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    library.sti_collectives.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    library.sti_collectives.restype = None
     library.sti_count_reads.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.sti_count_reads.restype = None
     return library

@@ -77,6 +77,8 @@ class History:
             self.say("played", self.stand_in.what)
         if os.environ.get("RANK"):
             self.say("rank", os.environ["RANK"])
+        if os.environ.get("WORLD_SIZE"):
+            self.say("world", os.environ["WORLD_SIZE"])
         self.attempt("memory history", self.turn_on)
         self.attempt("out of memory", self.watch_oom)
         self.attempt("os._exit", self.watch_exit)
@@ -93,6 +95,28 @@ class History:
                 record(True, record_context=True, trace_alloc_max_entries=entries,
                        trace_alloc_record_context=True, device=device)
         self.say("history", "on")
+
+    def say_rank(self):
+        """The rank in the default group, while there is one: mp.spawn gives it to the function alone."""
+        dist = getattr(self.torch, "distributed", None)
+        if self.pid == os.getpid() and dist and dist.is_available() and dist.is_initialized():
+            self.say("rank", dist.get_rank())
+            self.say("world", dist.get_world_size())
+
+    def watch_ranks(self):
+        dist = getattr(self.torch, "distributed", None)
+        if not dist or not dist.is_available():
+            return
+        destroy = dist.destroy_process_group
+
+        def destroy_process_group(*args, **kwargs):
+            self.attempt("rank", self.say_rank)
+            if self.stand_in:
+                self.stand_in.has_own_frames = True
+            return destroy(*args, **kwargs)
+
+        destroy_process_group.__doc__ = destroy.__doc__
+        dist.destroy_process_group = dist.distributed_c10d.destroy_process_group = destroy_process_group
 
     def watch_oom(self):
         self.torch._C._cuda_attach_out_of_memory_observer(self.on_oom)
@@ -184,6 +208,7 @@ class History:
         is_collecting = gc.isenabled()
         gc.disable()  # millions of small objects, none of them garbage
         part = self.path + ".part"
+        self.attempt("rank", self.say_rank)
         try:
             snapshot = self.torch.cuda.memory._snapshot()
             if self.stand_in:
@@ -199,6 +224,7 @@ class History:
                 for first in list(self.stand_in.first_reads.values())[:1]:
                     self.say("read", first)
                 self.say("read_kinds", self.stand_in.read_kinds())
+                self.say("collectives", self.stand_in.collectives())
             self.say("dump", why)
         except BaseException:
             if os.path.exists(part):
@@ -215,5 +241,6 @@ def attach(folder, torch, stand_in):
         if os.path.join("torch", "_inductor", "compile_worker") in (getattr(sys, "argv", None) or [""])[0]:
             return  # torch.compile's compiler asks the device for its properties, and allocates nothing
     history = History(folder, torch, stand_in)
+    history.attempt("ranks", history.watch_ranks)
     atexit.register(history.dump, "exit")
     torch.cuda._lazy_call(history.begin)

@@ -46,6 +46,7 @@ const struct simulated *simulated_open(void)
     symbol(library, "sti_watch_reads", &simulated.watch_reads);
     symbol(library, "sti_expect", &simulated.expect);
     symbol(library, "sti_count_kind", &simulated.count_kind);
+    symbol(library, "sti_collectives", &simulated.collectives);
     symbol(library, "sti_count_reads", &simulated.count_reads);
     symbol(library, "sti_next_split", &simulated.next_split);
     symbol(library, "sti_store_port", &simulated.store_port);

@@ -21,6 +21,7 @@ struct simulated {
     void (*watch_reads)(void (*on_read)(uint64_t bytes, const char *kind));
     void (*expect)(const void *bytes, size_t len);
     uint64_t (*count_kind)(size_t index, char *name, size_t size);
+    void (*collectives)(char *out, size_t size);
     void (*count_reads)(uint64_t *count, uint64_t *bytes);
     void (*next_split)(int size);
     int (*store_port)(void);

@@ -322,6 +322,57 @@ static int setup(void **state)
     return status;
 }
 
+/* Calls and bytes of a collective so far; other tests may have called it. */
+static void counted(const char *name, long *count, long *bytes)
+{
+    char text[1024];
+    char after[64];
+    const char *at;
+
+    simulated_open()->collectives(text, sizeof(text));
+    *count = *bytes = 0;
+    snprintf(after, sizeof(after), " %s", name);
+    for (at = text; at && *at; at = strstr(at, " | ") ? strstr(at, " | ") + 3 : NULL) {
+        char *rest;
+        const long calls = strtol(at, &rest, 10);
+        const long given = strtol(rest, &rest, 10);
+
+        if (strncmp(rest, after, strlen(after)) == 0 && strcspn(rest + 1, " ") == strlen(name)) {
+            *count = calls;
+            *bytes = given;
+        }
+    }
+}
+
+static void collectives_are_counted_by_name(void **state)
+{
+    comm *c = comm_new(id_new(), 4, 0);
+    int64_t *at = device_new(64);
+    char text[8];
+    long count[2];
+    long bytes[2];
+    long sent[2];
+    long unused;
+
+    (void)state;
+    counted("ncclAllReduce", &count[0], &bytes[0]);
+    counted("ncclSend", &sent[0], &unused);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *),
+                                   "ncclAllReduce")(at, at, 4, INT64, SUM, c, NULL),
+                         0);
+    assert_int_equal(SIMULATED(int (*)(const void *, size_t, int, int, comm *, void *),
+                               "ncclSend")(at, 4, INT64, 1, c, NULL),
+                     0);
+    counted("ncclAllReduce", &count[1], &bytes[1]);
+    counted("ncclSend", &sent[1], &unused);
+    assert_int_equal(count[1] - count[0], 3);
+    assert_int_equal(bytes[1] - bytes[0], 3 * 32);
+    assert_int_equal(sent[1] - sent[0], 1);
+    simulated_open()->collectives(text, sizeof(text));
+    assert_true(strlen(text) < sizeof(text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_never_joins_is_named),
         cmocka_unit_test(held_values_are_not_replaced),
         cmocka_unit_test(a_rank_alone_receives_its_own_data_or_what_is_set_for_the_others),
+        cmocka_unit_test(collectives_are_counted_by_name),
     };
 
     return cmocka_run_group_tests(tests, setup, shared_cleanup);
