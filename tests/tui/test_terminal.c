@@ -364,9 +364,9 @@ static void copying_writes_to_the_clipboard_and_to_a_file(void **state)
     assert_non_null(fgets(line, sizeof(line), file));
     fclose(file);
     /* the chosen row, in full */
-    assert_string_equal(
-        line,
-        "activation  17.0 MiB  allocated by _convolution in conv1, line 19  f32[16, 16, 128, 128]");
+    assert_string_equal(line,
+                        "activation  17.0 MiB  x1, allocated by _convolution in conv1, line 19  "
+                        "f32[16, 16, 128, 128]");
     assert_true(write(tty.master, "Q", 1) == 1);
     tty_close(&tty, &after);
     vs_text_release(&tty.out);
