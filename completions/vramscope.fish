@@ -55,6 +55,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l capacity -x -d 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l seed -x -d 'seed of all random numbers (default 0)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l stacks -x -d 'frames to record of a PyTorch program: python, or all, which includes C++ frames, names ops and costs more (default python)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l history -x -d 'how many events of a PyTorch program are kept, the last ones (default 1000000)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l observe -x -d 'of a PyTorch program, note op, module, shape and dtype of each allocation, and the names of parameters (default on)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpu -x -d 'the GPU to simulate for a PyTorch program: none, a name as of --target, or auto: a100-80, where there is no driver (default)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpus -x -d 'how many of them (default: as many as torchrun starts processes, or 1)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l async -x -d 'when work of the simulated GPU is complete: early: at once, late: when the host has waited for it (default early)'

@@ -38,14 +38,17 @@ static uint32_t func_of(struct deriving *d, const struct vs_mem_event *event)
     const char *file = vs_memlist_text(d->list, event->file);
     const char *func = vs_memlist_text(d->list, event->func);
     struct vs_text text = {NULL, 0, 0};
+    /* the line of an event without frames may be that of the op that made the backward node */
+    const bool is_of_stack =
+        event->stack && vs_callstacks_get(&d->list->stacks, event->stack)->count;
     uint32_t id;
 
-    if (event->stack && d->funcs[event->stack - 1])
+    if (is_of_stack && d->funcs[event->stack - 1])
         return d->funcs[event->stack - 1] - 1;
     vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
     id = imp_string(d->import, vs_text_get(&text));
     vs_text_release(&text);
-    if (event->stack)
+    if (is_of_stack)
         d->funcs[event->stack - 1] = id + 1;
     return id;
 }
@@ -101,6 +104,27 @@ uint32_t imp_block_location(struct imp_import *import, const struct vs_memlist *
     location.func = imp_string(import, vs_text_get(&text));
     vs_text_release(&text);
     return location_id(import, &location);
+}
+
+/* ---- tensors ---- */
+
+/* What was observed of the tensor of an allocation; nothing is added where that is not known. */
+static void tensor_add(struct deriving *d, size_t at, struct vs_event *event)
+{
+    const struct vs_mem_facts *facts = vs_memlist_facts(d->list, &d->list->events[at]);
+    struct imp_import *import = d->import;
+    struct vs_tensor_desc desc;
+
+    if (!facts || !facts->has_tensor)
+        return;
+    desc = facts->tensor;
+    desc.id = (uint32_t)import->tensor_count + 1;
+    desc.block = event->alloc.block;
+    desc.name = imp_string(import, vs_memlist_text(d->list, facts->name));
+    import->tensors = vs_grow(import->tensors, import->tensor_count, &import->tensor_cap,
+                              sizeof(*import->tensors));
+    import->tensors[import->tensor_count++] = desc;
+    event->alloc.tensor = desc.id;
 }
 
 /* ---- events ---- */
@@ -192,6 +216,8 @@ static void events_rewrite(struct deriving *d)
             const bool is_step = d->steps.steps[at] != step;
 
             event->location = location_of(d, at);
+            if (event->kind == VS_EV_ALLOC)
+                tensor_add(d, at, event);
             if (is_step)
                 step_add(&r, d->steps.steps[at], event);
             if (d->phases.phases[at] != phase || (is_step && d->phases.has_stacks))

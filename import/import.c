@@ -29,6 +29,11 @@ uint32_t imp_string(struct imp_import *import, const char *text)
     return *text ? text_id(import, text) : 0;
 }
 
+uint32_t imp_path_string(struct imp_import *import, const char *path)
+{
+    return text_id(import, path);
+}
+
 uint32_t imp_module_reported(struct imp_import *import, const struct vs_memlist *list,
                              uint32_t stack)
 {
@@ -47,6 +52,7 @@ void imp_release(struct imp_import *import)
     vs_free(import->marks);
     vs_free(import->strings);
     vs_free(import->locations);
+    vs_free(import->tensors);
     trc_intern_free(import->intern);
     vs_free(import->partial);
     memset(import, 0, sizeof(*import));

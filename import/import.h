@@ -59,6 +59,8 @@ struct imp_import {
     size_t string_count, string_cap;
     struct vs_location *locations; /* by id - 1 */
     size_t location_count, location_cap;
+    struct vs_tensor_desc *tensors; /* by id - 1 */
+    size_t tensor_count, tensor_cap;
     struct trc_intern *intern;
     uint64_t blocks;        /* number of blocks; block ids are 1 … blocks */
     uint64_t blocks_before; /* pre-existing blocks */
@@ -75,6 +77,8 @@ void imp_release(struct imp_import *import);
 
 /* Return the id of a string, adding it if it is new; 0 for "". */
 uint32_t imp_string(struct imp_import *import, const char *text);
+/* Return the id of a module path, which may be "". */
+uint32_t imp_path_string(struct imp_import *import, const char *path);
 /* The string of the module path that the recording names for a stack; 0: it names none. */
 uint32_t imp_module_reported(struct imp_import *import, const struct vs_memlist *list,
                              uint32_t stack);

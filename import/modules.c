@@ -318,6 +318,20 @@ static bool is_recorded(const struct vs_memlist *list)
     return false;
 }
 
+/* The paths of a program that was observed; an event outside of all modules has none. */
+static void observed_fill(struct imp_modules *out, struct imp_import *import,
+                          const struct vs_memlist *list)
+{
+    out->is_recorded = true;
+    for (size_t i = 0; i < list->event_count; i++) {
+        const struct vs_mem_facts *facts = vs_memlist_facts(list, &list->events[i]);
+
+        out->paths[i] = facts && facts->has_module
+                            ? imp_path_string(import, vs_memlist_text(list, facts->module))
+                            : 0;
+    }
+}
+
 static void recorded_fill(struct imp_modules *out, struct imp_import *import,
                           const struct vs_memlist *list, bool has_free_stacks)
 {
@@ -344,6 +358,8 @@ void imp_modules_fill(struct imp_modules *out, struct imp_import *import,
     walk(&w, out, has_free_stacks);
     w.is_naming = true;
     walk(&w, out, has_free_stacks);
+    if (list->facts_count)
+        observed_fill(out, import, list);
     for (size_t i = 0; i < w.call_cap; i++)
         vs_free(w.calls[i].lines);
     vs_free(w.calls);

@@ -52,15 +52,41 @@ static bool is_free(const struct vs_mem_event *event)
 
 /* ---- what the stacks say ---- */
 
+static enum imp_run run_of_phase(enum vs_phase phase)
+{
+    switch (phase) {
+    case VS_PHASE_SETUP:
+        return IMP_RUN_LOAD;
+    case VS_PHASE_DATA:
+        return IMP_RUN_DATA;
+    case VS_PHASE_FORWARD:
+        return IMP_RUN_FORWARD;
+    case VS_PHASE_LOSS:
+        return IMP_RUN_LOSS;
+    case VS_PHASE_BACKWARD:
+        return IMP_RUN_BACKWARD;
+    case VS_PHASE_OPTIMIZER:
+        return IMP_RUN_OPTIMIZER;
+    case VS_PHASE_ZERO_GRAD:
+        return IMP_RUN_ZERO_GRAD;
+    case VS_PHASE_COUNT:
+        break;
+    }
+    return IMP_RUN_NONE;
+}
+
 static void runs_fill(struct settling *s)
 {
     for (size_t i = 0; i < s->list->event_count; i++) {
         const struct vs_mem_event *event = &s->list->events[i];
+        const struct vs_mem_facts *facts = vs_memlist_facts(s->list, event);
         uint8_t run = imp_roles_stack(s->roles, event->stack)->run;
 
         /* a free by a destructor only shows where the user's code was, which is between phases */
         if (is_free(event) && (!s->out->has_free_stacks || run == IMP_RUN_OUTSIDE))
             run = IMP_RUN_NONE;
+        if (facts && facts->phase)
+            run = (uint8_t)run_of_phase((enum vs_phase)(facts->phase - 1));
         s->runs[i] = run;
         s->out->has_stacks |= run != IMP_RUN_NONE;
         s->out->has_forward |= run == IMP_RUN_FORWARD;
@@ -94,29 +120,6 @@ enum vs_phase imp_phase_of_note(const char *name, bool *is_step)
         if (strncasecmp(name, WORDS[i].word, strlen(WORDS[i].word)) == 0)
             return WORDS[i].phase;
     return VS_PHASE_COUNT;
-}
-
-static enum imp_run run_of_phase(enum vs_phase phase)
-{
-    switch (phase) {
-    case VS_PHASE_SETUP:
-        return IMP_RUN_LOAD;
-    case VS_PHASE_DATA:
-        return IMP_RUN_DATA;
-    case VS_PHASE_FORWARD:
-        return IMP_RUN_FORWARD;
-    case VS_PHASE_LOSS:
-        return IMP_RUN_LOSS;
-    case VS_PHASE_BACKWARD:
-        return IMP_RUN_BACKWARD;
-    case VS_PHASE_OPTIMIZER:
-        return IMP_RUN_OPTIMIZER;
-    case VS_PHASE_ZERO_GRAD:
-        return IMP_RUN_ZERO_GRAD;
-    case VS_PHASE_COUNT:
-        break;
-    }
-    return IMP_RUN_NONE;
 }
 
 /*

@@ -22,6 +22,7 @@ struct target {
     char suffix[24];
     uint32_t strings;
     uint32_t locations;
+    uint32_t tensors;
     uint64_t blocks;
 };
 
@@ -93,6 +94,27 @@ static enum vs_status partial_write(const struct imp_import *import, const struc
     return st;
 }
 
+/* Write how the program was observed, if it was. */
+static enum vs_status observed_write(const struct vs_memlist *list, const struct target *t,
+                                     struct vs_error *err)
+{
+    const struct vs_mem_observed *observed = &list->observed;
+    enum vs_status st = VS_OK;
+
+    if (!observed->is_there)
+        return VS_OK;
+    st = number_write(t, "observed", observed->matched, err);
+    if (!st)
+        st = number_write(t, "observed_of", observed->total, err);
+    if (!st)
+        st = number_write(t, "observed_own", observed->own, err);
+    if (!st)
+        st = number_write(t, "observed_collected", observed->collected, err);
+    if (!st && observed->ended)
+        st = text_write(t, "observed_ended", vs_memlist_text(list, observed->ended), err);
+    return st;
+}
+
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
                                  const char *name, const struct target *t, struct vs_error *err)
 {
@@ -122,6 +144,8 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = number_write(t, "end_segments", import->end_segments, err);
     if (!st)
         st = number_write(t, "end_blocks", import->end_blocks, err);
+    if (!st)
+        st = observed_write(list, t, err);
     if (!st && import->partial)
         st = partial_write(import, t, err);
     return st ? st : derived_write(&import->derived, t, err);
@@ -136,12 +160,30 @@ static void events_shift(struct vs_event *events, size_t count, const struct tar
         event->location = event->location ? event->location + t->locations : 0;
         if (vs_event_has_block(event))
             vs_event_block_set(event, vs_event_block(event) + t->blocks);
+        if (event->kind == VS_EV_ALLOC && event->alloc.tensor)
+            event->alloc.tensor += t->tensors;
     }
 }
 
 static uint32_t shifted(uint32_t id, uint32_t by)
 {
     return id ? id + by : 0;
+}
+
+static enum vs_status tensors_write(const struct imp_import *import, const struct target *t,
+                                    struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < import->tensor_count && !st; i++) {
+        struct vs_tensor_desc desc = import->tensors[i];
+
+        desc.id += t->tensors;
+        desc.block += t->blocks;
+        desc.name = shifted(desc.name, t->strings);
+        st = sto_writer_tensor(t->w, &desc, err);
+    }
+    return st;
 }
 
 /* Write one device. Events and locations are changed in place: an import is written once. */
@@ -165,12 +207,15 @@ static enum vs_status one_write(struct imp_import *import, const struct vs_memli
     if (!st)
         st = sto_writer_locations(t->w, t->locations + 1, import->locations, import->location_count,
                                   err);
+    if (!st)
+        st = tensors_write(import, t, err);
     if (t->suffix[0])
         events_shift(import->events, import->event_count, t);
     if (!st && import->event_count)
         st = sto_writer_events(t->w, import->events, import->event_count, err);
     t->strings += (uint32_t)import->string_count;
     t->locations += (uint32_t)import->location_count;
+    t->tensors += (uint32_t)import->tensor_count;
     t->blocks += import->blocks;
     return st;
 }

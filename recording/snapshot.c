@@ -42,7 +42,9 @@ static const char *const KEY_NAMES[KEY_COUNT] = {"segments",
                                                  "frames",
                                                  "time_us",
                                                  "user_metadata",
-                                                 "category"};
+                                                 "category",
+                                                 "facts",
+                                                 "forward_frames"};
 
 enum vs_status rec_reading_wrong(const struct rec_reading *r, const char *what,
                                  enum rec_snapshot_key key)
@@ -116,6 +118,16 @@ static void place_set(struct rec_reading *r, struct rec_value frames, struct vs_
     event->cls = event->kind == VS_MEM_ALLOC ? stack->cls : (uint8_t)VS_MEM_TENSOR;
 }
 
+/* Of an event of a backward node, which has no stack: the line of the op that made the node. */
+static void line_set(struct rec_reading *r, struct rec_value frames, struct vs_mem_event *event)
+{
+    const struct rec_stack *stack = rec_stacks_get(&r->stacks, frames);
+
+    event->func = stack->func;
+    event->file = stack->file;
+    event->line = stack->line;
+}
+
 static enum vs_status event_read(struct rec_reading *r, struct rec_value v)
 {
     struct rec_fields row;
@@ -155,8 +167,12 @@ static enum vs_status event_read(struct rec_reading *r, struct rec_value v)
                     time_us);
     if (rec_fields_has(&row, KEY_FRAMES))
         place_set(r, row.at[KEY_FRAMES], event);
+    if (rec_fields_has(&row, KEY_FORWARD_FRAMES) && !event->line)
+        line_set(r, row.at[KEY_FORWARD_FRAMES], event);
     if (kind == VS_MEM_ALLOC && rec_fields_has(&row, KEY_CATEGORY))
         event->category = category_of(r, row.at[KEY_CATEGORY]);
+    if (rec_fields_has(&row, KEY_FACTS))
+        rec_facts_event(&r->facts, row.at[KEY_FACTS], event);
     return VS_OK;
 }
 
@@ -253,6 +269,9 @@ static enum vs_status device_read(struct rec_reading *r, int64_t device, struct 
     rec_stacks_begin(&r->stacks);
     r->notes = (struct rec_notes){.pickle = r->p, .list = list};
     rec_notes_begin(&r->notes);
+    r->facts.pickle = r->p;
+    r->facts.list = list;
+    rec_facts_begin(&r->facts);
     st = device_choose(r);
     list->devices = r->with_events | r->with_segments;
     if (!st)
@@ -260,8 +279,10 @@ static enum vs_status device_read(struct rec_reading *r, int64_t device, struct 
     list->device = st ? 0 : (uint64_t)r->device;
     if (!st)
         st = events_read(r);
-    if (!st && rec_value_type(r->top) == REC_DICT)
+    if (!st && rec_value_type(r->top) == REC_DICT) {
         conf_read(r, r->top);
+        rec_observed_read(&r->facts, r->top);
+    }
     if (!st && !rec_notes_read(&r->notes, r->top, r->left))
         st = vs_fail(r->err, VS_E_FORMAT,
                      "`external_annotations` are not what PyTorch writes: no list of names with "
@@ -301,6 +322,7 @@ static enum vs_status reading_begin(struct rec_reading *r, const char *bytes, si
 static void reading_end(struct rec_reading *r)
 {
     rec_stacks_release(&r->stacks);
+    rec_facts_release(&r->facts);
     rec_columns_free(r->columns);
     rec_pickle_free(r->p);
 }

@@ -16,6 +16,7 @@
 #include "base/event.h"
 #include "base/recorded/memlist.h"
 #include "recording/pickle.h"
+#include "recording/snapshot_facts.h"
 #include "recording/snapshot_frames.h"
 #include "recording/snapshot_notes.h"
 
@@ -44,6 +45,8 @@ enum rec_snapshot_key {
     KEY_TIME,
     KEY_METADATA,
     KEY_CATEGORY,
+    KEY_FACTS,
+    KEY_FORWARD_FRAMES,
     KEY_COUNT
 };
 
@@ -65,6 +68,7 @@ struct rec_reading {
     struct vs_memlist *list;
     struct rec_stacks stacks;
     struct rec_notes notes;
+    struct rec_facts facts;
     uint32_t keys[KEY_COUNT];
     struct rec_columns *columns;
     struct rec_value actions[VS_MEM_KIND_COUNT];

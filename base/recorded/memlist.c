@@ -54,6 +54,7 @@ void vs_memlist_release(struct vs_memlist *list)
     vs_free(list->segments);
     vs_free(list->blocks);
     vs_free(list->notes);
+    vs_free(list->facts);
     vs_callstacks_release(&list->stacks);
     vs_free(list->conf);
     if (list->strings) {
@@ -106,6 +107,19 @@ void vs_memlist_add_note(struct vs_memlist *list, struct vs_mem_note note)
 {
     list->notes = vs_grow(list->notes, list->note_count, &list->note_cap, sizeof(*list->notes));
     list->notes[list->note_count++] = note;
+}
+
+uint32_t vs_memlist_add_facts(struct vs_memlist *list, const struct vs_mem_facts *facts)
+{
+    list->facts = vs_grow(list->facts, list->facts_count, &list->facts_cap, sizeof(*list->facts));
+    list->facts[list->facts_count++] = *facts;
+    return (uint32_t)list->facts_count;
+}
+
+const struct vs_mem_facts *vs_memlist_facts(const struct vs_memlist *list,
+                                            const struct vs_mem_event *event)
+{
+    return event->facts ? &list->facts[event->facts - 1] : NULL;
 }
 
 uint32_t vs_memlist_string(struct vs_memlist *list, const char *text, size_t len)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/event.h"
 #include "base/recorded/callstack.h"
 
 /* Kinds of recorded events. VS_MEM_SNAPSHOT and VS_MEM_OTHER are not allocator events. */
@@ -62,6 +63,7 @@ const char *vs_mem_class_name(enum vs_mem_class cls);
  *           was allocated
  * kind      enum vs_mem_kind
  * cls       alloc: enum vs_mem_class
+ * facts     id in the list's facts; 0 if nothing more was observed
  * category  alloc: enum vs_category + 1; 0 if not recorded
  */
 struct vs_mem_event {
@@ -74,9 +76,29 @@ struct vs_mem_event {
     uint32_t file;
     uint32_t line;
     uint32_t stack;
+    uint32_t facts;
     uint8_t kind;
     uint8_t cls;
     uint8_t category;
+};
+
+/*
+ * What was observed of an allocation or a free while the program ran, shared by all events of which the same is true.
+ *
+ * op, module, name  string ids. op: outermost op or autograd node that is running, 0: none. module: path as
+ *                   named_modules() has it, if has_module; "" is the model itself. name: of the parameter, buffer,
+ *                   gradient or state of an optimizer that is stored there; 0: none
+ * phase     enum vs_phase + 1; 0: not known
+ * tensor    shape, strides and dtype of the tensor, if has_tensor; its other fields are 0
+ */
+struct vs_mem_facts {
+    uint32_t op;
+    uint32_t module;
+    uint32_t name;
+    uint8_t phase;
+    bool has_module;
+    bool has_tensor;
+    struct vs_tensor_desc tensor;
 };
 
 enum vs_mem_block_state { VS_MEM_INACTIVE, VS_MEM_ALLOCATED, VS_MEM_PENDING_FREE };
@@ -124,6 +146,23 @@ struct vs_mem_note {
     bool is_end;
 };
 
+/*
+ * How a program was observed while it ran; is_there: it was.
+ *
+ * matched    allocations that have facts, of all `total`
+ * own        allocations and frees that the observer caused: 0, or the events are not those of the program alone
+ * collected  frees by Python's collector of reference cycles, whose time depends on how many objects there are
+ * ended      string id: why something was not observed to the end; 0: it was
+ */
+struct vs_mem_observed {
+    uint64_t matched;
+    uint64_t total;
+    uint64_t own;
+    uint64_t collected;
+    uint32_t ended;
+    bool is_there;
+};
+
 struct vs_memlist_strings;
 
 /*
@@ -143,6 +182,9 @@ struct vs_memlist {
     size_t block_count, block_cap;
     struct vs_mem_note *notes; /* in order of time */
     size_t note_count, note_cap;
+    struct vs_mem_facts *facts; /* by id - 1 */
+    size_t facts_count, facts_cap;
+    struct vs_mem_observed observed;
     struct vs_callstacks stacks;
     struct vs_memlist_strings *strings;
     char *conf;
@@ -165,6 +207,11 @@ struct vs_mem_event *vs_memlist_add_event(struct vs_memlist *list, enum vs_mem_k
 struct vs_mem_segment *vs_memlist_add_segment(struct vs_memlist *list);
 void vs_memlist_add_block(struct vs_memlist *list, struct vs_mem_block block);
 void vs_memlist_add_note(struct vs_memlist *list, struct vs_mem_note note);
+/* Returns the id, from 1. */
+uint32_t vs_memlist_add_facts(struct vs_memlist *list, const struct vs_mem_facts *facts);
+/* What was observed of an event; NULL: nothing. Borrowed until more is added. */
+const struct vs_mem_facts *vs_memlist_facts(const struct vs_memlist *list,
+                                            const struct vs_mem_event *event);
 
 /*
  * Collects the addresses of the segments in the order in which the events allocate them. Returns their number; the

@@ -47,6 +47,9 @@ static const struct cli_option OPTIONS[] = {
      "and costs more (default python)"},
     {"history", 0, "N", false,
      "how many events of a PyTorch program are kept, the last ones (default 1000000)"},
+    {"observe", 0, "on|off", false,
+     "of a PyTorch program, note op, module, shape and dtype of each allocation, and the names of "
+     "parameters (default on)"},
     {"gpu", 0, "NAME", false,
      "the GPU to simulate for a PyTorch program: none, a name as of --target, or auto: a100-80, "
      "where there is no driver (default)"},
@@ -167,7 +170,7 @@ static enum vs_status device_choose(const char *device, struct plan *plan, struc
 static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                                 struct vs_error *err)
 {
-    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "values", "rank"};
+    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "values", "rank", "observe"};
     const char *device = cli_args_value(args, "device");
     const char *capacity = cli_args_value(args, "capacity");
     const char *seed = cli_args_value(args, "seed");

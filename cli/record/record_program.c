@@ -50,6 +50,7 @@ struct job {
     bool force;
     size_t entries;
     const char *stacks;
+    const char *observe;
     struct vs_json *json;
     char library[PATH_MAX];
     struct cli_folder folder;
@@ -117,6 +118,10 @@ static enum vs_status job_fill(const struct cli_args *args, struct job *job, str
     if (!st && strcmp(job->stacks, "python") != 0 && strcmp(job->stacks, "all") != 0)
         st = vs_fail(err, VS_E_USAGE, "record: --stacks cannot be `%s`; legal: python, all",
                      job->stacks);
+    job->observe = cli_args_has(args, "observe") ? cli_args_value(args, "observe") : "on";
+    if (!st && strcmp(job->observe, "on") != 0 && strcmp(job->observe, "off") != 0)
+        st = vs_fail(err, VS_E_USAGE, "record: --observe cannot be `%s`; legal: on, off",
+                     job->observe);
     if (st)
         return st;
     argv_make(job);
@@ -146,8 +151,8 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
         st = cli_folder_open(&job->folder, err);
     for (size_t i = 0; !st && trc_python_file(i, &file); i++)
         st = cli_folder_write(&job->folder, file.name, file.text, file.len, err);
-    vs_text_addf(&settings, "entries %zu\nstacks %s\n", job->entries ? job->entries : 1,
-                 job->stacks);
+    vs_text_addf(&settings, "entries %zu\nstacks %s\nobserve %s\n", job->entries ? job->entries : 1,
+                 job->stacks, job->observe);
     if (!st)
         st = cli_folder_write(&job->folder, "settings", vs_text_get(&settings), settings.len, err);
     vs_text_release(&settings);

@@ -347,6 +347,32 @@ static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* How a program was observed while it ran; null where it was not. */
+static void observed_json(const struct rpl_trace *trace, struct vs_json *json)
+{
+    static const struct {
+        const char *name;
+        const char *key;
+    } NUMBERS[] = {{"allocations", "observed"},
+                   {"of", "observed_of"},
+                   {"own", "observed_own"},
+                   {"collected", "observed_collected"}};
+
+    vs_json_key(json, "observed");
+    if (!rpl_trace_meta(trace, "observed")) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object_flat(json);
+    for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(NUMBERS[0]); i++) {
+        const char *value = rpl_trace_meta(trace, NUMBERS[i].key);
+
+        vs_json_put_uint(json, NUMBERS[i].name, value ? strtoull(value, NULL, 10) : 0);
+    }
+    vs_json_put_string(json, "ended", rpl_trace_meta(trace, "observed_ended"));
+    vs_json_end(json);
+}
+
 static void alloc_sites_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "by_line");
@@ -410,6 +436,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
         vs_json_put_string(json, "torch", rpl_trace_meta(trace, "torch"));
     rpl_simulated_json(trace, json);
     derived_json(trace, json);
+    observed_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));
     partial_json(trace, json);
     vs_json_key(json, "toggles");

@@ -82,18 +82,19 @@ const char *corpus_python(const char *modules)
 
 /* ---- one recording ---- */
 
-static struct program run(char *const *words, int ranks, const char *gpu, const char *trace)
+static struct program run(char *const *words, int ranks, const char *gpu, const char *observe,
+                          const char *trace)
 {
     const char *python = corpus_python(NULL);
     char count[16];
 
     if (!ranks)
-        return program_run("record", "--gpu", gpu, "-f", "-o", trace, "--", python, words[0],
-                           words[1], words[2], words[3], words[4], NULL);
+        return program_run("record", "--gpu", gpu, "--observe", observe, "-f", "-o", trace, "--",
+                           python, words[0], words[1], words[2], words[3], words[4], NULL);
     snprintf(count, sizeof(count), "%d", ranks);
-    return program_run("record", "--gpu", gpu, "-f", "-o", trace, "--", python, "-m",
-                       "torch.distributed.run", "--standalone", "--nproc-per-node", count, words[0],
-                       words[1], words[2], words[3], words[4], NULL);
+    return program_run("record", "--gpu", gpu, "--observe", observe, "-f", "-o", trace, "--",
+                       python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+                       count, words[0], words[1], words[2], words[3], words[4], NULL);
 }
 
 static struct program run_alone(char *const *words, int world, int rank, const char *gpu,
@@ -137,16 +138,22 @@ static void ended_well_check(const char *command, const struct program *p)
         fail_msg("%s: no line says that a GPU is simulated: %s", command, p->err);
 }
 
-struct program corpus_record(const char *command, int ranks, const char *gpu)
+static struct program record_as(const char *command, int ranks, const char *gpu,
+                                const char *observe)
 {
     char text[CORPUS_COMMAND_MAX];
     char *words[WORDS_MAX] = {NULL};
     struct program p;
 
     words_split(command, text, words);
-    p = run(words, ranks, gpu, program_path("trace.db"));
+    p = run(words, ranks, gpu, observe, program_path("trace.db"));
     ended_well_check(command, &p);
     return p;
+}
+
+struct program corpus_record(const char *command, int ranks, const char *gpu)
+{
+    return record_as(command, ranks, gpu, "on");
 }
 
 struct program corpus_record_alone(const char *command, int world, int rank, const char *gpu)
@@ -261,10 +268,24 @@ static const char *trace_of(int rank, const char *stem)
     return program_path(name);
 }
 
+/* What the report says of the observer: it knows every allocation, and made none. */
+static void observed_check(const char *command, const char *trace)
+{
+    char *json = corpus_report(trace);
+
+    if (json_int(json, "$.observed.allocations") != json_int(json, "$.observed.of") ||
+        json_int(json, "$.observed.own") != 0)
+        fail_msg("%s: observed are %" PRId64 " of %" PRId64 " allocations, %" PRId64
+                 " events are the observer's",
+                 command, json_int(json, "$.observed.allocations"), json_int(json, "$.observed.of"),
+                 json_int(json, "$.observed.own"));
+    free(json);
+}
+
 void corpus_check(const char *command, int ranks)
 {
     const int traces = ranks ? ranks : 1;
-    struct program p = corpus_record(command, ranks, CORPUS_GPU);
+    struct program p = record_as(command, ranks, CORPUS_GPU, "off");
 
     program_release(&p);
     for (int i = 0; i < traces; i++)
@@ -272,6 +293,7 @@ void corpus_check(const char *command, int ranks)
     p = corpus_record(command, ranks, CORPUS_GPU);
     for (int i = 0; i < traces; i++) {
         corpus_peaks_check(&p, trace_of(i, "trace"), i);
+        observed_check(command, trace_of(i, "trace"));
         corpus_events_compare(command, trace_of(i, "first"), trace_of(i, "trace"));
     }
     program_release(&p);

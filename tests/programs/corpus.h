@@ -44,9 +44,9 @@ void corpus_peaks_check(const struct program *p, const char *trace, int rank);
 void corpus_events_compare(const char *command, const char *first, const char *second);
 
 /*
- * Record it twice: the peaks of each rank's trace are those that PyTorch says, to the byte, and both recordings have
- * the same events of the allocator in the same order: kinds, sizes, streams, addresses. Frees that follow one another
- * may come in any order.
+ * Record it twice, without and with `--observe`: the peaks of each rank's trace are those that PyTorch says, to the
+ * byte, both recordings have the same events of the allocator in the same order (kinds, sizes, streams, addresses), and
+ * every allocation was observed. Frees that follow one another may come in any order.
  */
 void corpus_check(const char *command, int ranks);
 

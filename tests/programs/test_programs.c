@@ -221,6 +221,64 @@ static void counts_printed_by_a_tensor_counter_equal_the_trace(void **state)
     program_release(&p);
 }
 
+/*
+ * Of the blocks of at least 1 MiB that are there at the peak: how many have neither shape nor dtype, and are no
+ * workspace of a library, or no line of the program's.
+ */
+#define UNKNOWN_AT_PEAK                                                                            \
+    "with peak as (select peak_seq as seq from phase_stat order by allocated_peak desc, "          \
+    "first_seq "                                                                                   \
+    "limit 1) select count(*) from peak join block b on b.alloc_seq <= peak.seq and (b.free_seq "  \
+    "is "                                                                                          \
+    "null or b.free_seq > peak.seq) where b.block_size >= 1 << 20 and ((b.tensor is null and "     \
+    "b.category <> 'workspace') or ifnull(b.line, 0) = 0)"
+
+static void at_the_peak_every_block_has_shape_dtype_and_line(void **state)
+{
+    static const char *const PROGRAMS[] = {
+        "plain_loop", "conv_amp", "lm_lstm", "unet3d", "experts", "graphs", "selective_checkpoint"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
+        struct program p = corpus_record(PROGRAMS[i], 0, CORPUS_GPU);
+        const int64_t unknown = sql_int(program_path("trace.db"), UNKNOWN_AT_PEAK);
+
+        if (unknown)
+            fail_msg("%s: of %" PRId64 " blocks something is not known", PROGRAMS[i], unknown);
+        program_release(&p);
+    }
+}
+
+/* How many tensors have this name. */
+static int64_t named(const char *name, const char *category)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof(sql),
+             "select count(*) from tensor t join block b on b.id = t.block where t.name = '%s' and "
+             "b.category = '%s'",
+             name, category);
+    return sql_int(program_path("trace.db"), sql);
+}
+
+static void parameters_gradients_and_states_of_the_optimizer_have_names(void **state)
+{
+    struct program p = corpus_record("plain_loop", 0, CORPUS_GPU);
+
+    (void)state;
+    assert_int_equal(named("0.weight", "parameter"), 1);
+    assert_int_equal(named("2.bias", "parameter"), 1);
+    assert_int_equal(named("grad of 0.weight", "gradient"), 3); /* one a step */
+    assert_int_equal(named("exp_avg of 0.weight", "optimizer"), 1);
+    assert_int_equal(named("exp_avg_sq of 2.bias", "optimizer"), 1);
+    /* AddmmBackward0 of the first layer, and its line */
+    assert_int_equal(sql_int(program_path("trace.db"),
+                             "select count(*) from event where kind = 'alloc' and step = 1 and op "
+                             "= 'AddmmBackward0' and module = '0' and size = 524288 and line = 12"),
+                     1);
+    program_release(&p);
+}
+
 /* Each is recorded twice: PyTorch's peaks, and the same events. */
 static void check_one(void **state)
 {
@@ -274,6 +332,8 @@ int main(void)
         cmocka_unit_test(a_compiled_network_has_its_known_peaks),
         cmocka_unit_test(counts_printed_by_a_tensor_counter_equal_the_trace),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),
+        cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_and_line),
+        cmocka_unit_test(parameters_gradients_and_states_of_the_optimizer_have_names),
         ONE("lm_lstm"),
         ONE("unet3d"),
         ONE("experts"),

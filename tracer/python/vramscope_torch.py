@@ -22,6 +22,15 @@ def settings_read(folder):
         return dict(line.rstrip("\n").split(" ", 1) for line in f)
 
 
+def module_of(folder, name):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def one_line(text):
     return " ".join(str(text).split())
 
@@ -36,6 +45,7 @@ class History:
         self.folder = folder
         self.torch = torch
         self.stand_in = stand_in
+        self.events = None
         self.pid = None
         self.path = None
         self.ooms = 0
@@ -83,6 +93,7 @@ class History:
         self.attempt("out of memory", self.watch_oom)
         self.attempt("os._exit", self.watch_exit)
         self.attempt("SIGTERM", self.watch_term)
+        self.attempt("events", self.watch_events)
 
     def turn_on(self):
         settings = settings_read(self.folder)
@@ -117,6 +128,13 @@ class History:
 
         destroy_process_group.__doc__ = destroy.__doc__
         dist.destroy_process_group = dist.distributed_c10d.destroy_process_group = destroy_process_group
+
+    def watch_events(self):
+        profiler = getattr(self.torch._C, "_profiler", None)  # with all that is needed since PyTorch 2.1
+        if hasattr(profiler, "_RecordFunctionFast") and settings_read(self.folder).get("observe", "on") == "on":
+            reading = module_of(self.folder, "vramscope_reading")
+            self.events = module_of(self.folder, "vramscope_events").Events(self.torch, self.say, reading)
+            self.events.begin()
 
     def watch_oom(self):
         self.torch._C._cuda_attach_out_of_memory_observer(self.on_oom)
@@ -210,9 +228,13 @@ class History:
         part = self.path + ".part"
         self.attempt("rank", self.say_rank)
         try:
+            if self.events and why != "oom":  # inside an op the observer cannot be ended
+                self.attempt("events", self.events.stop)
             snapshot = self.torch.cuda.memory._snapshot()
             if self.stand_in:
                 self.stand_in.frames_drop(snapshot)
+            if self.events:
+                self.attempt("events", self.events.annotate, snapshot)
             if snapshot["segments"] and not any(snapshot["device_traces"]):
                 self.say("error", "the program turned PyTorch's memory history off: the trace "
                                   "has what was there at the end, not how it came about")

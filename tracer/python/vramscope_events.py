@@ -1,0 +1,355 @@
+"""tracer/python/vramscope_events.py - finds out what each allocation of a PyTorch program was: op, module path, shape,
+dtype, autograd node, name of the parameter.
+
+PyTorch's own profiler observes the program, for the CPU alone: it lists each op with its inputs and each allocation
+inside of it. Modules and names enter the same list as ranges and marks. At the end the allocations are matched with
+those of the memory history, by address: those of one address come in the same order in both. What was found is added
+to the events of the snapshot by vramscope_reading.py.
+
+Nothing here may allocate on the GPU or keep a tensor alive: docs/internals/recorded-events.md says which other means
+would, with measurements.
+"""
+import gc
+import os
+import threading
+import weakref
+
+def as_part_of(original, function):
+    """A function that stands in for one of PyTorch's: call stacks show it as PyTorch's."""
+    function.__code__ = function.__code__.replace(co_filename=original.__code__.co_filename,
+                                                  co_firstlineno=original.__code__.co_firstlineno)
+    function.__doc__, function.__module__ = original.__doc__, original.__module__
+    return function
+
+
+class Names:
+    """Paths of modules, and the names of parameters, buffers, gradients and states of optimizers, as they are met.
+
+    There are weak references to modules alone: PyTorch refuses to exchange a tensor that has some."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.paths = {}  # by id of the module: (weak reference, path)
+        self.roots = []  # weak references
+        self.last = {}  # by id of the root: addresses when they were noted last
+
+    def path_of(self, module):
+        found = self.paths.get(id(module))
+        return found[1] if found is not None and found[0]() is module else None
+
+    def root_add(self, root):
+        """A module that none of the known ones contains. Where it contains the first one, it is the model."""
+        modules = list(root.named_modules())
+        prefix = ""
+        if self.roots:
+            first = self.roots[0]()
+            if first is not None and not any(module is first for _, module in modules):
+                taken = sum(type(known()) is type(root) for known in self.roots)
+                prefix = type(root).__name__ + ("" if not taken else "#%d" % (taken + 1))
+        ref = weakref.ref(root)
+        if prefix:
+            self.roots.append(ref)
+        else:
+            self.roots.insert(0, ref)
+        for path, module in modules:
+            self.paths[id(module)] = (weakref.ref(module), ".".join(p for p in (prefix, path) if p))
+
+    def storage(self, tensor):
+        """(device, address) of a tensor's memory on the GPU, or None."""
+        tensor = getattr(tensor, "_local_tensor", tensor)
+        if not isinstance(tensor, self.torch.Tensor) or not tensor.is_cuda:
+            return None
+        try:
+            storage = tensor.untyped_storage()
+            return (storage.device.index or 0, storage.data_ptr()) if storage.nbytes() else None
+        except Exception:  # a sparse tensor, a tensor without memory
+            return None
+
+    def about(self, tensor):
+        tensor = getattr(tensor, "_local_tensor", tensor)
+        return (tensor.numel() * tensor.element_size(), str(tensor.dtype)[6:], tuple(tensor.shape),
+                tuple(tensor.stride()))
+
+    def add(self, out, tensor, kind, name):
+        at = self.storage(tensor)
+        if at:
+            out.append((at, kind, name, self.about(tensor)))
+
+    def named(self):
+        """The parameters of all modules that are still there, with their names."""
+        for ref in self.roots:
+            root = ref()
+            if root is not None:
+                prefix = self.path_of(root) or ""
+                for name, parameter in root.named_parameters():
+                    yield prefix + "." + name if prefix else name, parameter
+
+    def of_root(self, root):
+        """Parameters and buffers; [] where nothing moved since they were noted last."""
+        out = []
+        prefix = self.path_of(root) or ""
+        prefix = prefix + "." if prefix else ""
+        for name, parameter in root.named_parameters():
+            self.add(out, parameter, "parameter", prefix + name)
+        for name, buffer in root.named_buffers():
+            self.add(out, buffer, "buffer", prefix + name)
+        addresses = [at for at, _, _, _ in out]
+        if self.last.get(id(root)) == addresses:
+            return []
+        self.last[id(root)] = addresses
+        return out
+
+    def of_gradients(self):
+        out = []
+        for name, parameter in self.named():
+            if parameter.grad is not None:
+                self.add(out, parameter.grad, "gradient", "grad of " + name)
+        return out
+
+    def of_optimizer(self, optimizer):
+        """The gradients of its parameters and its states. A parameter of no known module is named by its place."""
+        out = []
+        names = {id(parameter): name for name, parameter in self.named()}
+        for group, parameters in enumerate(optimizer.param_groups):
+            for i, parameter in enumerate(parameters["params"]):
+                name = names.setdefault(id(parameter), "param_groups[%d][%d]" % (group, i))
+                if parameter.grad is not None:
+                    self.add(out, parameter.grad, "gradient", "grad of " + name)
+        for parameter, state in optimizer.state.items():
+            if isinstance(state, dict) and id(parameter) in names:
+                for key, value in state.items():
+                    if isinstance(value, self.torch.Tensor):
+                        self.add(out, value, "optimizer", "%s of %s" % (key, names[id(parameter)]))
+        return out
+
+
+class Events:
+    """Observes this process from the initialisation of CUDA on. say: where facts are reported. reading: the module
+    vramscope_reading."""
+
+    def __init__(self, torch, say, reading):
+        self.torch = torch
+        self.reading = reading
+        self.say = say
+        self.P = torch._C._profiler
+        self.names = Names(torch)
+        self.noted = []  # by number of the mark: what Names found there
+        self.local = threading.local()
+        self.is_on = False
+        self.open = []  # ranges that the observing thread has begun and not ended
+        self.restore = []
+        self.hooks = []
+        self.collecting = None  # the range of Python's collector, while it runs
+        self.result = None  # the profiler's list
+        self.is_to_the_end = True
+        self.ended = None  # why something was not observed to the end
+
+    # ---- the profiler ----
+
+    def begin(self):
+        P, autograd = self.P, self.torch._C._autograd
+        if autograd._profiler_enabled():
+            return
+        config = P.ProfilerConfig(P.ProfilerState.KINETO, True, True, False, False, False, P._ExperimentalConfig())
+        activities = {P.ProfilerActivity.CPU}
+        level = os.environ.get("KINETO_LOG_LEVEL")
+        os.environ["KINETO_LOG_LEVEL"] = "99"  # it would announce itself on stderr
+        try:
+            autograd._prepare_profiler(config, activities)
+            autograd._enable_profiler(config, activities)
+        finally:
+            if level is None:
+                del os.environ["KINETO_LOG_LEVEL"]
+            else:
+                os.environ["KINETO_LOG_LEVEL"] = level
+        self.thread = threading.get_ident()
+        self.is_on = True
+        self.modules_watch()
+        self.backward_watch()
+        self.optimizers_watch()
+        self.profilers_watch()
+        self.compiler_watch()
+        gc.callbacks.append(self.on_collector)
+
+    def on_collector(self, phase, info):
+        """Reference cycles are freed when Python's collector runs, and that depends on how many objects there are, the
+        observer's own ones included."""
+        try:
+            if phase == "start" and self.is_on and threading.get_ident() == self.thread:
+                self.collecting = self.range_begin(self.reading.COLLECTOR)
+            elif phase == "stop" and self.collecting is not None:
+                self.range_end(self.collecting)
+                self.collecting = None
+        except Exception as e:
+            self.trouble("collector", e)
+
+    def stop(self):
+        """End observing. Nothing may be open: PyTorch would write where the list of its profiler was."""
+        if not self.is_on or threading.get_ident() != self.thread:
+            return
+        self.unwatch()
+        for opened in reversed(self.open):
+            opened.__exit__(None, None, None)
+        self.open.clear()
+        self.is_on = False
+        if self.on_collector in gc.callbacks:
+            gc.callbacks.remove(self.on_collector)
+        self.result = self.torch._C._autograd._disable_profiler()
+
+    def annotate(self, snapshot):
+        """Add to a snapshot what is known of its allocations, under `facts`, once the observer has been stopped."""
+        if self.result is None:
+            return
+        reading = self.reading.Reading(self.P)
+        reading.read(self.result.experimental_event_tree())
+        reading.name(self.noted)
+        matching = self.reading.Matching(reading, self.is_to_the_end)
+        matching.apply(snapshot)
+        snapshot["observed"] = (matching.matched, matching.total, reading.own, reading.collected, self.ended)
+
+    def patch(self, owner, name, value):
+        old = getattr(owner, name)
+        setattr(owner, name, value)
+        self.restore.append((owner, name, old, value))
+
+    def unwatch(self):
+        """Undo what was changed, if nobody else changed it since."""
+        for owner, name, old, value in reversed(self.restore):
+            if getattr(owner, name, None) is value:
+                setattr(owner, name, old)
+        self.restore.clear()
+
+    # ---- what is watched ----
+
+    def modules_watch(self):
+        Module = self.torch.nn.Module
+        events, local = self, self.local
+
+        def _wrapped_call_impl(self, *args, **kwargs):
+            opened = events.module_begin(self) if events.is_on else None
+            try:
+                if self._compiled_call_impl is not None:
+                    return self._compiled_call_impl(*args, **kwargs)
+                return self._call_impl(*args, **kwargs)
+            finally:
+                if opened is not None:
+                    local.depth -= 1
+                    events.range_end(opened)
+
+        if Module.__call__ is Module._wrapped_call_impl:
+            self.patch(Module, "__call__", as_part_of(Module._wrapped_call_impl, _wrapped_call_impl))
+
+    def module_begin(self, module):
+        try:
+            depth = getattr(self.local, "depth", 0)
+            path = self.names.path_of(module)
+            if isinstance(module, self.torch.nn.modules.loss._Loss):
+                path = None
+            elif path is None:
+                self.names.root_add(module)
+                path = self.names.path_of(module)
+            if depth == 0 and path is not None:
+                self.note(lambda: self.names.of_root(module))
+            opened = self.range_begin(self.reading.LOSS if path is None else self.reading.MODULE + path)
+            self.local.depth = depth + 1
+            return opened
+        except Exception as e:
+            self.trouble("modules", e)
+            return None
+
+    def range_begin(self, name):
+        opened = self.P._RecordFunctionFast(name)
+        opened.__enter__()
+        if threading.get_ident() == self.thread:
+            self.open.append(opened)
+        return opened
+
+    def range_end(self, opened):
+        if self.is_on:
+            if self.open and self.open[-1] is opened:
+                self.open.pop()
+            opened.__exit__(None, None, None)
+
+    def note(self, *finders):
+        """Remember the names that are found, and when they applied."""
+        if not self.is_on or threading.get_ident() != self.thread:
+            return
+        is_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with self.P._RecordFunctionFast(self.reading.OWN), self.torch._C.DisableTorchFunctionSubclass():
+                what = [item for find in finders for item in find()]
+        finally:
+            if is_collecting:
+                gc.enable()
+        if what:
+            self.noted.append(what)
+            with self.P._RecordFunctionFast(self.reading.MARK + str(len(self.noted) - 1)):
+                pass
+
+    def backward_watch(self):
+        """Gradients have names when a backward has ended."""
+        autograd = self.torch.autograd
+        run = autograd._engine_run_backward
+        events = self
+
+        def _engine_run_backward(*args, **kwargs):
+            try:
+                return run(*args, **kwargs)
+            finally:
+                events.attempt("gradients", lambda: events.note(events.names.of_gradients))
+
+        self.patch(autograd, "_engine_run_backward", as_part_of(run, _engine_run_backward))
+
+    def optimizers_watch(self):
+        from torch.optim import optimizer
+
+        def note(which, args, kwargs):
+            self.attempt("optimizers", lambda: self.note(lambda: self.names.of_optimizer(which)))
+
+        self.hooks = [optimizer.register_optimizer_step_pre_hook(note),
+                      optimizer.register_optimizer_step_post_hook(note)]
+
+    def profilers_watch(self):
+        """Only one profiler can be on: this one makes way for the program's own."""
+        from torch.autograd import profiler
+
+        for name in "_prepare_profiler", "_enable_profiler":
+            def give_way(*args, _call=getattr(profiler, name), **kwargs):
+                self.attempt("profiler", self.give_way)
+                return _call(*args, **kwargs)
+
+            self.patch(profiler, name, give_way)
+
+    def give_way(self):
+        if self.is_on and threading.get_ident() == self.thread:
+            self.stop()
+            self.is_to_the_end = False
+            self.ended = "the program used PyTorch's profiler"
+
+    def compiler_watch(self):
+        """torch.compile inspects how modules are called: nothing of this file may be there."""
+        call = self.torch.compile
+
+        def compile(*args, **kwargs):
+            self.attempt("torch.compile", self.modules_unwatch)
+            return call(*args, **kwargs)
+
+        compile.__doc__, compile.__wrapped__ = call.__doc__, call
+        self.patch(self.torch, "compile", compile)
+
+    def modules_unwatch(self):
+        self.unwatch()
+        for hook in self.hooks:
+            hook.remove()
+        self.hooks = []
+        self.ended = "the program called torch.compile: since then there are ops, but no modules and no names"
+
+    def attempt(self, what, function):
+        try:
+            function()
+        except Exception as e:
+            self.trouble(what, e)
+
+    def trouble(self, what, e):
+        self.say("trouble", "%s: %s: %s" % (what, type(e).__name__, e))
