@@ -47,7 +47,7 @@ static void add_place(const struct rpl_trace *trace, uint32_t id, struct vs_text
         vs_text_addf(out, ", %s%sline %" PRIu32, func, *func ? " " : "", location->line);
 }
 
-static void add_rank(const struct rpl_ranks *ranks, size_t i, struct vs_text *out)
+static void add_rank(const struct rpl_ranks *ranks, size_t i, int width, struct vs_text *out)
 {
     const struct rpl_rank *rank = &ranks->items[i];
     const struct rpl_peak *peak = &rank->sum.peak;
@@ -55,9 +55,9 @@ static void add_rank(const struct rpl_ranks *ranks, size_t i, struct vs_text *ou
     char allocated[VS_BYTES_TEXT_MAX];
     char reserved[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "  %-12s%12s%12s  step %" PRId64 ", %s", short_name(rank, name, sizeof(name)),
-                 vs_bytes_text(peak->allocated, allocated), vs_bytes_text(peak->reserved, reserved),
-                 peak->step, vs_phase_name(peak->phase));
+    vs_text_addf(out, "  %-*s%12s%12s  step %" PRId64 ", %s", width,
+                 short_name(rank, name, sizeof(name)), vs_bytes_text(peak->allocated, allocated),
+                 vs_bytes_text(peak->reserved, reserved), peak->step, vs_phase_name(peak->phase));
     add_place(rank->trace, peak->location, out);
     if (rank->sum.oom.event)
         vs_text_add(out, "; ran out of memory");
@@ -97,7 +97,7 @@ static void add_change(const struct rpl_rank_change *change, struct vs_text *out
     char b[VS_BYTES_TEXT_MAX];
     char delta[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "  %12s%12s%13s  %-10s  %s\n", vs_bytes_text(change->a, a),
+    vs_text_addf(out, "  %14s%14s%13s  %-10s  %s\n", vs_bytes_text(change->a, a),
                  vs_bytes_text(change->b, b),
                  vs_bytes_delta_text((int64_t)(change->b - change->a), delta),
                  vs_category_name(change->category), change->text);
@@ -115,7 +115,7 @@ static void add_rest(const struct rpl_rank_diff *diff, size_t from, struct vs_te
         rest.b += diff->changes[i].b;
     }
     if (from < diff->change_count)
-        vs_text_addf(out, "  %12s%12s%13s  … %zu more lines\n", vs_bytes_text(rest.a, a),
+        vs_text_addf(out, "  %14s%14s%13s  … %zu more lines\n", vs_bytes_text(rest.a, a),
                      vs_bytes_text(rest.b, b),
                      vs_bytes_delta_text((int64_t)(rest.b - rest.a), delta),
                      diff->change_count - from);
@@ -178,13 +178,13 @@ static void add_diff(const struct rpl_ranks *ranks, const struct rpl_rank_diff *
         vs_text_add(out, "  at their peaks both have the same, line by line\n");
         return;
     }
-    vs_text_addf(out, "  %12s%12s%13s  allocated at the two peaks, by line\n",
+    vs_text_addf(out, "  %14s%14s%13s  allocated at the two peaks, by line\n",
                  short_name(a, name_a, sizeof(name_a)), name_b, "change");
     for (size_t i = 0; i < diff->change_count && i < top; i++)
         add_change(&diff->changes[i], out);
     add_rest(diff, top, out);
     vs_text_addf(
-        out, "  %12s%12s%13s  in all\n", "", "",
+        out, "  %14s%14s%13s  in all\n", "", "",
         vs_bytes_delta_text((int64_t)(b->sum.peak.allocated - a->sum.peak.allocated), delta));
 }
 
@@ -213,10 +213,18 @@ static void add_head(const struct rpl_ranks *ranks, struct vs_text *out)
 
 void rpl_ranks_text(const struct rpl_ranks *ranks, size_t top, struct vs_text *out)
 {
+    char name[96];
+    int width = 8;
+
+    for (size_t i = 0; i < ranks->count; i++) {
+        const int len = (int)strlen(short_name(&ranks->items[i], name, sizeof(name)));
+
+        width = len > width ? len : width;
+    }
     add_head(ranks, out);
-    vs_text_addf(out, "\n  %-12s%12s%12s  peak at\n", "", "allocated", "reserved");
+    vs_text_addf(out, "\n  %-*s%12s%12s  peak at\n", width, "", "allocated", "reserved");
     for (size_t i = 0; i < ranks->count; i++)
-        add_rank(ranks, i, out);
+        add_rank(ranks, i, width, out);
     if (ranks->count > 1 && !ranks->diff_count)
         vs_text_add(out, "\nAll ranks have the same events of the allocator.\n");
     for (size_t i = 0; i < ranks->diff_count; i++)
