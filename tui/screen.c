@@ -77,24 +77,27 @@ static bool tab_is_focus(const struct tui_app *app, size_t i)
     return app->panes[app->focus] == (int)i;
 }
 
-static int tab_width(size_t i, bool is_long)
-{
-    return is_long ? tui_text_width(tui_view_at(i)->name) + 3 : 2;
-}
-
 /* How many tabs have their name beside their letter. */
 enum tabs {
-    TABS_LETTERS,
-    TABS_FOCUS, /* the tab of the focused view */
+    TABS_CLOSE,   /* none, and no blanks between the letters */
+    TABS_LETTERS, /* none */
+    TABS_FOCUS,   /* the tab of the focused view */
     TABS_NAMES
 };
+
+static int tab_width(const struct tui_app *app, enum tabs tabs, size_t i)
+{
+    if (tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i)))
+        return tui_text_width(tui_view_at(i)->name) + 3;
+    return tabs == TABS_CLOSE ? 1 : 2;
+}
 
 static int tabs_width(const struct tui_app *app, enum tabs tabs)
 {
     int w = 0;
 
     for (size_t i = 0; tui_view_at(i); i++)
-        w += tab_width(i, tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i)));
+        w += tab_width(app, tabs, i);
     return w;
 }
 
@@ -103,7 +106,7 @@ static enum tabs tabs_of(const struct tui_app *app)
 {
     enum tabs tabs = TABS_NAMES;
 
-    while (tabs != TABS_LETTERS && tabs_width(app, tabs) >= app->w * 3 / 4)
+    while (tabs != TABS_CLOSE && tabs_width(app, tabs) >= app->w * 3 / 4)
         tabs--;
     return tabs;
 }
@@ -126,7 +129,7 @@ int tui_screen_tab_at(const struct tui_app *app, int x)
     int at = tabs_from(app);
 
     for (size_t i = 0; tui_view_at(i); i++) {
-        int w = tab_width(i, tab_is_long(app, i));
+        int w = tab_width(app, tabs_of(app), i);
 
         if (x >= at && x < at + w)
             return (int)i;
@@ -149,7 +152,7 @@ static void draw_tabs(const struct tui_app *app, struct tui_canvas *c)
         x++;
         if (tab_is_long(app, i))
             x = tui_textf(c, x, 0, tui_style_marked(TUI_BAR, marks), " %s", view->name);
-        x++;
+        x += tabs_of(app) != TABS_CLOSE;
     }
 }
 

@@ -68,7 +68,7 @@ struct tui_view {
     void (*release)(void *state);
 };
 
-#define TUI_VIEW_MAX 16
+#define TUI_VIEW_MAX 24
 /* View number `i`, in the order of the header; NULL past the end. */
 const struct tui_view *tui_view_at(size_t i);
 /* Index of the view called `name`; -1: there is none. */

@@ -21,6 +21,8 @@ extern const struct tui_view tui_view_curve;
 extern const struct tui_view tui_view_ops;
 extern const struct tui_view tui_view_modules;
 extern const struct tui_view tui_view_segments;
+extern const struct tui_view tui_view_sizes;
+extern const struct tui_view tui_view_steps;
 extern const struct tui_view tui_view_breakpoints;
 extern const struct tui_view tui_view_diff;
 extern const struct tui_view tui_view_pairs;

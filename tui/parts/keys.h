@@ -32,7 +32,9 @@ enum tui_scope {
     TUI_IN_DIFF = 1 << 12,
     TUI_IN_PAIRS = 1 << 13,
     TUI_IN_CURVE = 1 << 14,
-    TUI_IN_ANY = (1 << 15) - 1,
+    TUI_IN_SIZES = 1 << 15,
+    TUI_IN_STEPS = 1 << 16,
+    TUI_IN_ANY = (1 << 17) - 1,
 };
 
 enum tui_action {
