@@ -54,6 +54,8 @@ HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
 FUZZ_TESTS := $(patsubst %,$(B)/tests/fuzz/test_%,import pickle report snapshot trace)
 # What needs large packages of Python is built with the others, and run by `make test-programs`.
 PROGRAM_TESTS := $(patsubst %.c,$(B)/%,$(filter tests/programs/frameworks/%,$(TEST_SRC)))
+# All toggles of all scripts are run there, too; `make test` runs one of each script.
+TOGGLE_TESTS := $(B)/tests/programs/toggles/test_toggles
 TESTS    := $(filter-out $(PROGRAM_TESTS),$(TEST_SRC:%.c=$(B)/%)) $(FUZZ_TESTS)
 BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -419,8 +421,9 @@ test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 	@sh tests/gpu/run.sh
 
 # Nor is this: it needs packages of Python (tests/programs/frameworks/README.md) and minutes.
-test-programs: $(B)/vramscope $(STANDIN_SO) $(PROGRAM_TESTS) ## record programs that use transformers and others
-	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(PROGRAM_TESTS)
+ALL_PROGRAMS := $(PROGRAM_TESTS) $(TOGGLE_TESTS)
+test-programs: $(B)/vramscope $(STANDIN_SO) $(ALL_PROGRAMS) ## record programs that use transformers and others
+	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_ALL_TOGGLES=1 sh tools/run-tests.sh $(B) $(ALL_PROGRAMS)
 
 # For tools/test-everywhere.sh.
 print-tests:

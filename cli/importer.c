@@ -72,6 +72,18 @@ enum vs_status cli_importer_read(const char *path, int64_t device, bool is_stric
     return st;
 }
 
+static enum vs_status toggles_write(const struct vs_toggles *toggles, struct sto_writer *writer,
+                                    struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < VS_TOGGLE_COUNT && !st; i++)
+        if (vs_toggles_is_set(toggles, (enum vs_toggle)i))
+            st = sto_writer_toggle_add(writer, vs_toggle_info((enum vs_toggle)i)->name,
+                                       vs_toggles_get(toggles, (enum vs_toggle)i), false, err);
+    return st;
+}
+
 enum vs_status cli_importer_write(struct cli_importer *s, const char *name,
                                   const struct cli_fact *facts, const char *path, bool force,
                                   bool is_whole, struct vs_error *err)
@@ -87,6 +99,8 @@ enum vs_status cli_importer_write(struct cli_importer *s, const char *name,
     st = imp_write(s->imports, s->lists, s->count, name, writer, err);
     for (; facts->key && !st; facts++)
         st = sto_writer_meta_set(writer, facts->key, facts->value, err);
+    if (!st && s->toggles)
+        st = toggles_write(s->toggles, writer, err);
     closed = sto_writer_close(writer, !st && is_whole, st ? &later : err);
     /* otherwise the first command that reads the trace builds it; traces of several devices have none stored */
     if (!st && !closed && s->count == 1)

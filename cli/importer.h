@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/toggle.h"
 #include "import/importing.h"
 
 #define CLI_ALL_DEVICES (-1)
@@ -21,12 +22,14 @@
  *
  * shown  index of the device that is shown first: the one with the most events, chosen among the devices that ran out
  *        of memory if there are any
+ * toggles  applied to what was recorded, to be written; NULL: none. Borrowed
  */
 struct cli_importer {
     struct vs_memlist *lists;
     struct imp_import *imports;
     size_t count;
     size_t shown;
+    const struct vs_toggles *toggles;
 };
 
 /* Did the device run out of memory? */

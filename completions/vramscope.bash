@@ -56,7 +56,7 @@ _vramscope_options()
     import) echo "--out --device --force --strict --json --help" ;;
     report) echo "--json --ranks --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --follow --help" ;;
-    whatif) echo "--set --capacity --each --curve --json --help" ;;
+    whatif) echo "--set --capacity --each --curve --rerun --out --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
     export) echo "--format --out --table --at --whatif --whatifs --force --help" ;;

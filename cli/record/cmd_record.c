@@ -533,9 +533,11 @@ const struct cli_cmd cli_cmd_record = {
         "kept. In a Python program that\n"
         "uses PyTorch on CUDA, PyTorch's memory history is switched on and becomes the trace. An "
         "executable file that is\n"
-        "no net is treated as a program without --, too. docs/guide/programs.md says "
-        "more.\n\n"
-        "  vramscope record -o train.db -- python3 train.py --epochs 1\n",
+        "no net is treated as a program without --, too. Toggles are applied to a program from "
+        "outside: docs/guide/programs.md\n"
+        "says more.\n\n"
+        "  vramscope record -o train.db -- python3 train.py --epochs 1\n"
+        "  vramscope record -o bf16.db --amp bf16 -- python3 train.py --epochs 1\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -20,12 +20,21 @@
 
 #define STATUS ".status"
 #define LINE_MAX_BYTES 8192
-#define FACTS_MAX 14
 
 static void text_set(char **out, const char *text)
 {
     vs_free(*out);
     *out = vs_strdup(text);
+}
+
+/* One more line of a text that is NULL at first. */
+static void line_add(char **out, const char *line)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "%s%s%s", *out ? *out : "", *out ? "\n" : "", line);
+    vs_free(*out);
+    *out = vs_text_take(&text);
 }
 
 static void fact_set(struct cli_process *p, const char *fact, const char *text)
@@ -47,6 +56,10 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
         p->rank = strtoll(text, NULL, 10);
     else if (strcmp(fact, "error") == 0 && !p->error)
         p->error = vs_strdup(text);
+    else if (strcmp(fact, "script") == 0)
+        wif_words_add(&p->scripts, text);
+    else if (strcmp(fact, "refused") == 0)
+        line_add(&p->refused, text);
 }
 
 static void status_read(const char *folder, const char *file_name, struct cli_process *p)
@@ -165,6 +178,8 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->dumped);
         vs_free(p->error);
         vs_free(p->trace);
+        vs_free(p->refused);
+        wif_words_release(&p->scripts);
     }
     vs_free(processes->items);
     memset(processes, 0, sizeof(*processes));
@@ -248,51 +263,89 @@ void cli_processes_name(struct cli_processes *processes, struct cli_driver *driv
 
 /* ---- snapshots ---- */
 
-/* Add a fact to the list if it is known; the list stays terminated by a NULL key. */
-static void fact_add(struct cli_fact *facts, size_t *count, const char *key, const char *value)
+/* Rows of meta, NULL-ended; the strings are heap memory. */
+struct facts {
+    struct cli_fact *items;
+    size_t count, cap;
+};
+
+/* Add a fact to the list if it is known. */
+static void fact_add(struct facts *facts, const char *key, const char *value)
 {
-    VS_ASSERT(*count + 1 < FACTS_MAX);
-    if (value)
-        facts[(*count)++] = (struct cli_fact){key, value};
+    if (!value)
+        return;
+    facts->items = vs_grow(facts->items, facts->count + 1, &facts->cap, sizeof(*facts->items));
+    facts->items[facts->count++] = (struct cli_fact){vs_strdup(key), vs_strdup(value)};
+    facts->items[facts->count] = (struct cli_fact){NULL, NULL};
 }
 
-enum vs_status cli_process_import(const struct cli_process *process, const char *folder,
-                                  const char *driver_trace, bool force, struct vs_error *err)
+static void on_note(void *user, const char *key, const char *value)
+{
+    fact_add(user, key, value);
+}
+
+static void facts_release(struct facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        vs_free((void *)(uintptr_t)facts->items[i].key); /* const is the readers' */
+        vs_free((void *)(uintptr_t)facts->items[i].value);
+    }
+    vs_free(facts->items);
+}
+
+static void facts_fill(const struct cli_process *process, const struct cli_import *import,
+                       const char *driver_trace, struct facts *out)
+{
+    char *unknown = cli_standin_unknown(import->folder, process->pid);
+    const char *slash = strrchr(import->folder, '/');
+    char pid[24];
+    char rank[24];
+
+    snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
+    fact_add(out, "pid", pid);
+    fact_add(out, "torch", process->torch);
+    fact_add(out, "dumped", process->dumped);
+    fact_add(out, "driver_trace", driver_trace);
+    fact_add(out, "gpu_played", process->simulated);
+    fact_add(out, "host_reads", process->reads);
+    fact_add(out, "host_read_first", process->read);
+    fact_add(out, "host_read_kinds", process->read_kinds);
+    fact_add(out, "gpu_unknown", unknown);
+    fact_add(out, "collectives", process->collectives);
+    fact_add(out, "recording", slash ? slash + 1 : import->folder);
+    if (process->rank != CLI_NO_RANK) {
+        snprintf(rank, sizeof(rank), "%" PRId64, process->rank);
+        fact_add(out, "rank", rank);
+        fact_add(out, "world", process->world);
+    }
+    fact_add(out, "refused", process->refused);
+    if (import->recipe) {
+        struct wif_recipe recipe = *import->recipe; /* a view of both */
+
+        recipe.scripts = process->scripts;
+        wif_recipe_write(&recipe, on_note, out);
+    }
+    vs_free(unknown);
+}
+
+enum vs_status cli_process_import(const struct cli_process *process,
+                                  const struct cli_import *import, const char *driver_trace,
+                                  struct vs_error *err)
 {
     struct cli_importer importer = {.count = 0};
     struct vs_text snapshot = {NULL, 0, 0};
-    char *unknown = cli_standin_unknown(folder, process->pid);
-    const char *slash = strrchr(folder, '/');
-    char pid[24];
-    char rank[24];
-    struct cli_fact facts[FACTS_MAX] = {
-        {"pid", pid},
-        {"torch", process->torch},
-        {"dumped", process->dumped},
-        {"recording", slash ? slash + 1 : folder},
-    };
-    size_t count = 4;
+    struct facts facts = {NULL, 0, 0};
     enum vs_status st;
 
-    fact_add(facts, &count, "driver_trace", driver_trace);
-    fact_add(facts, &count, "gpu_played", process->simulated);
-    fact_add(facts, &count, "host_reads", process->reads);
-    fact_add(facts, &count, "host_read_first", process->read);
-    fact_add(facts, &count, "host_read_kinds", process->read_kinds);
-    fact_add(facts, &count, "gpu_unknown", unknown);
-    fact_add(facts, &count, "collectives", process->collectives);
-    if (process->rank != CLI_NO_RANK) {
-        snprintf(rank, sizeof(rank), "%" PRId64, process->rank);
-        fact_add(facts, &count, "rank", rank);
-        fact_add(facts, &count, "world", process->world);
-    }
-    snprintf(pid, sizeof(pid), "%ld", (long)process->pid);
-    vs_text_addf(&snapshot, "%s/%s.pickle", folder, process->name);
+    facts_fill(process, import, driver_trace, &facts);
+    vs_text_addf(&snapshot, "%s/%s.pickle", import->folder, process->name);
     st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);
-    if (!st)
-        st = cli_importer_write(&importer, process->program, facts, process->trace, force,
-                                strcmp(process->dumped, "oom") != 0, err);
-    vs_free(unknown);
+    if (!st) {
+        importer.toggles = import->toggles;
+        st = cli_importer_write(&importer, process->program, facts.items, process->trace,
+                                import->force, strcmp(process->dumped, "oom") != 0, err);
+    }
+    facts_release(&facts);
     vs_text_release(&snapshot);
     cli_importer_release(&importer);
     return st;

@@ -16,7 +16,9 @@
 #include "base/attr.h"
 #include "base/error.h"
 
+#include "base/toggle.h"
 #include "cli/record/record_driver.h"
+#include "whatif/recipe.h"
 
 #define CLI_NO_RANK (-1)
 
@@ -34,6 +36,8 @@
  *           NULL: not known
  * collectives  how often NCCL's collectives were called, by name: "12 4096 ncclAllReduce | 2 512 ncclBroadcast", with
  *           the bytes that it gave; NULL: not known
+ * scripts   the user's own files that it loaded
+ * refused   the parts of toggles that were not applied, a line each; NULL: all were
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
  * trace     path of its trace; NULL: it has none
@@ -51,6 +55,8 @@ struct cli_process {
     char *world;
     char *collectives;
     char *dumped;
+    struct wif_words scripts;
+    char *refused;
     char *error;
     char *trace;
 };
@@ -79,12 +85,27 @@ void cli_processes_name(struct cli_processes *processes, struct cli_driver *driv
                         bool force);
 
 /*
- * Write the trace for the snapshot of a process. folder: where it is; its name is recorded in meta, as what the traces
- * of one recording have in common. driver_trace: recorded in meta as its trace of driver calls; NULL: none. Errors:
- * those of cli/importer.h.
+ * What all processes of a program have in common. All is borrowed.
+ *
+ * folder   the recorder's
+ * recipe   how the program can be run again, without its scripts; NULL: this process is not the one that stands for it
+ * toggles  those that were applied
+ * force    replace an existing file
  */
-VS_MUST_USE enum vs_status cli_process_import(const struct cli_process *process, const char *folder,
-                                              const char *driver_trace, bool force,
-                                              struct vs_error *err);
+struct cli_import {
+    const char *folder;
+    const struct wif_recipe *recipe;
+    const struct vs_toggles *toggles;
+    bool force;
+};
+
+/*
+ * Write the trace for the snapshot of a process. The name of the folder is recorded in meta, as what the traces of one
+ * recording have in common. driver_trace: recorded in meta as its trace of driver calls; NULL: none. Errors: those of
+ * cli/importer.h.
+ */
+VS_MUST_USE enum vs_status cli_process_import(const struct cli_process *process,
+                                              const struct cli_import *import,
+                                              const char *driver_trace, struct vs_error *err);
 
 #endif

@@ -23,6 +23,7 @@
 #include "cli/record/launch.h"
 #include "cli/record/record_folder.h"
 #include "cli/record/record_process.h"
+#include "cli/record/record_recipe.h"
 #include "cli/record/record_standin.h"
 #include "engine/device/plugin.h"
 #include "replay/ranks/ranks.h"
@@ -57,6 +58,7 @@ struct job {
     char *python_path;
     char *status;
     struct cli_rank rank;
+    struct wif_recipe recipe;
 };
 
 static enum vs_status options_check(const struct cli_args *args, struct vs_error *err)
@@ -67,13 +69,7 @@ static enum vs_status options_check(const struct cli_args *args, struct vs_error
         if (cli_args_has(args, OF_NETS[i]))
             return vs_fail(err, VS_E_USAGE,
                            "record: --%s is for net files; a program sets it itself", OF_NETS[i]);
-    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        if (vs_toggles_is_set(&args->toggles, (enum vs_toggle)i) &&
-            !cli_args_has(args, vs_toggle_info((enum vs_toggle)i)->name))
-            return vs_fail(err, VS_E_USAGE,
-                           "record: --%s is for net files; change the program itself",
-                           vs_toggle_info((enum vs_toggle)i)->name);
-    return VS_OK;
+    return cli_toggles_check(args, err);
 }
 
 static void argv_make(struct job *job)
@@ -125,6 +121,7 @@ static enum vs_status job_fill(const struct cli_args *args, struct job *job, str
     if (st)
         return st;
     argv_make(job);
+    cli_recipe_fill(args, job->argv, &job->recipe);
     job->injected = absolute(job->out);
     return VS_OK;
 }
@@ -132,6 +129,7 @@ static enum vs_status job_fill(const struct cli_args *args, struct job *job, str
 static void job_release(struct job *job)
 {
     cli_folder_release(&job->folder);
+    wif_recipe_release(&job->recipe);
     vs_free(job->argv);
     vs_free(job->injected);
     vs_free(job->python_path);
@@ -151,6 +149,7 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
         st = cli_folder_open(&job->folder, err);
     for (size_t i = 0; !st && trc_python_file(i, &file); i++)
         st = cli_folder_write(&job->folder, file.name, file.text, file.len, err);
+    cli_toggles_settings(job->args, &settings);
     vs_text_addf(&settings, "entries %zu\nstacks %s\nobserve %s\n", job->entries ? job->entries : 1,
                  job->stacks, job->observe);
     if (!st)
@@ -181,6 +180,7 @@ static void environment_fill(struct job *job, struct cli_launch *launch)
     job->status = vs_text_take(&path);
     set(launch, "PYTHONPATH", job->python_path);
     cli_standin_environment(&job->rank, launch);
+    cli_toggles_environment(job->args, launch);
     if (other && *other) {
         fprintf(stderr,
                 "vramscope: CUDA_INJECTION64_PATH is %s already: requests to the driver are "
@@ -320,10 +320,27 @@ static void say_driver(const struct job *job, const struct cli_driver *driver,
     }
 }
 
+/* The parts of toggles that had no place in the script. */
+static void say_refused(const struct cli_process *p)
+{
+    for (const char *line = p->refused; *line; line += *line == '\n') {
+        const size_t len = strcspn(line, "\n");
+
+        fprintf(stderr, "vramscope: not applied: %.*s\n", (int)len, line);
+        line += len;
+    }
+}
+
 /* Print a process's traces, with warnings and facts. */
-static void process_collect(const struct job *job, const struct cli_process *p,
+static void process_collect(const struct job *job, const struct cli_process *p, bool is_first,
                             const struct cli_driver *driver)
 {
+    const struct cli_import import = {
+        .folder = job->folder.path,
+        .recipe = is_first ? &job->recipe : NULL,
+        .toggles = &job->args->toggles,
+        .force = job->force,
+    };
     struct vs_text driver_traces = {NULL, 0, 0};
     struct vs_error err = VS_ERROR_INIT;
 
@@ -333,9 +350,10 @@ static void process_collect(const struct job *job, const struct cli_process *p,
     if (p->name && !p->dumped)
         fprintf(stderr, "vramscope: pid %ld (%.100s) ended before PyTorch's history was written\n",
                 (long)p->pid, p->program);
-    if (p->dumped && cli_process_import(p, job->folder.path,
-                                        driver_traces.len ? vs_text_get(&driver_traces) : NULL,
-                                        job->force, &err))
+    if (p->refused)
+        say_refused(p);
+    if (p->dumped && cli_process_import(
+                         p, &import, driver_traces.len ? vs_text_get(&driver_traces) : NULL, &err))
         cli_fail(&err);
     else if (p->dumped)
         say_snapshot(job, p);
@@ -433,7 +451,7 @@ static void collect(const struct job *job, const struct cli_launch_end *end)
     say_words(&driver);
     cli_standin_say(job->folder.path);
     for (size_t i = 0; i < processes.count; i++)
-        process_collect(job, &processes.items[i], &driver);
+        process_collect(job, &processes.items[i], i == 0, &driver);
     if (job->json)
         vs_json_end(job->json);
     if (!processes.count)

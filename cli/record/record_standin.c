@@ -77,10 +77,20 @@ static enum vs_status rank_fill(const struct cli_args *args, size_t gpus, struct
     return VS_OK;
 }
 
+/* The GPU to simulate: of --gpu, or of the toggle `target`. */
+static const char *gpu_of(const struct cli_args *args)
+{
+    if (cli_args_has(args, "gpu"))
+        return cli_args_value(args, "gpu");
+    return vs_toggles_is(&args->toggles, VS_TOGGLE_TARGET, "none")
+               ? "auto"
+               : vs_toggles_get(&args->toggles, VS_TOGGLE_TARGET);
+}
+
 enum vs_status cli_standin_settings(const struct cli_args *args, struct vs_text *out,
                                     struct cli_rank *rank, struct vs_error *err)
 {
-    const char *gpu = cli_args_has(args, "gpu") ? cli_args_value(args, "gpu") : "auto";
+    const char *gpu = gpu_of(args);
     const bool is_none = strcmp(gpu, "none") == 0;
     char library[PATH_MAX];
     char path[PATH_MAX];

@@ -134,6 +134,7 @@ class Events:
         self.P = torch._C._profiler
         self.names = Names(torch)
         self.noted = []  # by number of the mark: what Names found there
+        self.toggles = None  # what has replaced Module.__call__ (vramscope_toggles.py)
         self.local = threading.local()
         self.is_on = False
         self.open = []  # ranges that the observing thread has begun and not ended
@@ -236,8 +237,11 @@ class Events:
                     local.depth -= 1
                     events.range_end(opened)
 
-        if Module.__call__ is Module._wrapped_call_impl:
-            self.patch(Module, "__call__", as_part_of(Module._wrapped_call_impl, _wrapped_call_impl))
+        watched = as_part_of(Module._wrapped_call_impl, _wrapped_call_impl)
+        if self.toggles is not None:
+            self.patch(self.toggles, "call_plain", watched)  # it has replaced Module.__call__, and calls this one
+        elif Module.__call__ is Module._wrapped_call_impl:
+            self.patch(Module, "__call__", watched)
 
     def module_begin(self, module):
         try:

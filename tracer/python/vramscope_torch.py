@@ -15,6 +15,7 @@ import sys
 import threading
 
 PICKLE_PROTOCOL = 4
+SCRIPTS_MAX = 100
 
 
 def settings_read(folder):
@@ -39,6 +40,7 @@ class History:
     """PyTorch's memory history of this process.
 
     pid: the process in which it was enabled; None: not enabled yet. stand_in: what simulates the GPU, or None.
+    toggles: what changes the program from outside (vramscope_toggles.py), or None.
     """
 
     def __init__(self, folder, torch, stand_in):
@@ -46,10 +48,15 @@ class History:
         self.torch = torch
         self.stand_in = stand_in
         self.events = None
+        self.toggles = None
+        self.toggles_failure = None
         self.pid = None
         self.path = None
         self.ooms = 0
         self.is_dumping = False
+        self.said = set()
+        main = getattr(sys.modules.get("__main__"), "__file__", None)  # Python removes it when the script has ended
+        self.main = os.path.abspath(main) if main else None
 
     def say(self, fact, text=""):
         try:
@@ -134,6 +141,7 @@ class History:
         if hasattr(profiler, "_RecordFunctionFast") and settings_read(self.folder).get("observe", "on") == "on":
             reading = module_of(self.folder, "vramscope_reading")
             self.events = module_of(self.folder, "vramscope_events").Events(self.torch, self.say, reading)
+            self.events.toggles = self.toggles
             self.events.begin()
 
     def watch_oom(self):
@@ -219,6 +227,27 @@ class History:
             self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
         self.is_dumping = False
 
+    def say_lines(self, fact, lines):
+        for line in lines:
+            if (fact, line) not in self.said:
+                self.said.add((fact, line))
+                self.say(fact, line)
+
+    def scripts(self):
+        """The files of the program's own modules: not of the standard library, nor of installed packages."""
+        import sysconfig
+
+        apart = [os.path.realpath(sysconfig.get_paths()[name]) + os.sep for name in ("stdlib", "purelib", "platlib")]
+        apart.append(os.path.realpath(self.folder) + os.sep)
+        found = []
+        for path in [self.main] + [getattr(module, "__file__", None) for module in list(sys.modules.values())]:
+            if not isinstance(path, str) or not os.path.isabs(path) or not path.endswith(".py"):
+                continue
+            path = os.path.realpath(path)
+            if not path.startswith(tuple(apart)) and os.sep + "site-packages" + os.sep not in path:
+                found.append(path)
+        return sorted(set(found))[:SCRIPTS_MAX]
+
     def write(self, why):
         import gc
         import pickle
@@ -233,6 +262,8 @@ class History:
             snapshot = self.torch.cuda.memory._snapshot()
             if self.stand_in:
                 self.stand_in.frames_drop(snapshot)
+            if self.toggles:
+                self.toggles.frames_drop(snapshot)
             if self.events:
                 self.attempt("events", self.events.annotate, snapshot)
             if snapshot["segments"] and not any(snapshot["device_traces"]):
@@ -247,6 +278,11 @@ class History:
                     self.say("read", first)
                 self.say("read_kinds", self.stand_in.read_kinds())
                 self.say("collectives", self.stand_in.collectives())
+            self.say_lines("script", self.scripts())
+            if self.toggles:
+                self.say_lines("refused", self.toggles.refusals())
+            if self.toggles_failure:
+                self.say_lines("refused", [self.toggles_failure])
             self.say("dump", why)
         except BaseException:
             if os.path.exists(part):
@@ -257,6 +293,22 @@ class History:
                 gc.enable()
 
 
+def module_of(folder, name):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def toggles_of(folder, torch):
+    settings = settings_read(folder)
+    if not any(name.startswith("toggle.") for name in settings):
+        return None
+    return module_of(folder, "vramscope_toggles").attach(folder, torch, settings, module_of)
+
+
 def attach(folder, torch, stand_in):
     if stand_in:
         stand_in.loaded(torch)
@@ -264,5 +316,9 @@ def attach(folder, torch, stand_in):
             return  # torch.compile's compiler asks the device for its properties, and allocates nothing
     history = History(folder, torch, stand_in)
     history.attempt("ranks", history.watch_ranks)
+    try:
+        history.toggles = toggles_of(folder, torch)
+    except Exception as e:  # a PyTorch that has none of what toggles are applied by
+        history.toggles_failure = "toggles: %s: %s" % (type(e).__name__, e)
     atexit.register(history.dump, "exit")
     torch.cuda._lazy_call(history.begin)

@@ -1,5 +1,5 @@
 /*
- * cli/whatif_answer.h - the result of one what-if, as text and as JSON.
+ * cli/whatif/answer.h - the result of one what-if, as text and as JSON.
  *
  * For:            `vramscope whatif`.
  * Must not know:  which toggles were set.

@@ -1,5 +1,5 @@
 /*
- * cli/cmd_whatif.c - prints the memory that a recorded net would need with other toggles.
+ * cli/whatif/cmd_whatif.c - prints the memory that a recorded net would need with other toggles.
  *
  * For:            `vramscope whatif`.
  * Must not know:  how the result is computed (whatif/whatif.h).
@@ -17,9 +17,12 @@
 #include "cli/curve.h"
 #include "cli/progress.h"
 #include "cli/sweep.h"
-#include "cli/whatif_answer.h"
+#include "cli/whatif/answer.h"
+#include "cli/whatif/program.h"
 #include "replay/report/report.h"
 #include "whatif/cost.h"
+#include "whatif/recipe.h"
+#include "whatif/rerun.h"
 #include "whatif/sweep.h"
 #include "whatif/whatif.h"
 #include "whatif/why.h"
@@ -36,19 +39,24 @@ static const struct cli_option OPTIONS[] = {
     {"curve", 0, "TOGGLE", false,
      "the peak over values of a toggle that is a count, such as batch: what each unit takes, and "
      "what none does"},
+    {"rerun", 0, NULL, false,
+     "of a program: run it again without asking, even if another user or machine recorded it"},
+    {"out", 'o', "FILE", false, "of a program: keep the trace of the run"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
 
 /*
- * trace: as recorded, costs: its times; memory: of the what-if; set: of --set, is_set: there is one; capacity: of
- * --capacity, or as recorded
+ * trace: as recorded, costs: its times; memory: of the what-if; program: how a program ran again; set: of --set,
+ * is_set: there is one; capacity: of --capacity, or as recorded
  */
 struct session {
     struct rpl_trace *trace;
     struct rpl_trace *memory;
     struct rpl_summary baseline;
     struct wif_costs *costs;
+    struct cli_program_whatif program;
+    const struct cli_args *args;
     struct vs_toggles set;
     bool is_set;
     uint64_t capacity;
@@ -73,12 +81,29 @@ static void answer_fill(struct session *s, struct rpl_trace *run, struct cli_wha
     answer->refused = refused ? vs_strdup(refused) : NULL;
 }
 
+/* In memory, or for a program in a file. */
+static enum vs_status run_once(struct session *s, struct vs_error *err)
+{
+    const bool rerun = cli_args_has(s->args, "rerun");
+
+    if (!wif_rerun_is_needed(s->trace, &s->set) && !(rerun && wif_recipe_is_in(s->trace)))
+        return wif_run_on(s->trace, &s->set, s->capacity, s->memory, err);
+    if (cli_args_has(s->args, "capacity"))
+        return vs_fail(err, VS_E_USAGE,
+                       "whatif: a program runs again on a GPU of --set target=NAME; --capacity is "
+                       "for alloc-conf and target alone");
+    rpl_trace_free(s->memory);
+    s->memory = NULL;
+    return cli_program_whatif_run(&s->program, s->trace, &s->set, rerun,
+                                  cli_args_value(s->args, "out"), &s->memory, err);
+}
+
 /* Run the what-if of the toggles that were set. */
 static void answer_run(struct session *s, struct cli_whatif_answer *answer)
 {
     double start = now_ms();
 
-    answer->failed = wif_run_on(s->trace, &s->set, s->capacity, s->memory, &answer->err) != VS_OK;
+    answer->failed = run_once(s, &answer->err) != VS_OK;
     if (!answer->failed)
         answer_fill(s, s->memory, answer);
     answer->milliseconds = now_ms() - start;
@@ -305,6 +330,7 @@ static void print_one(struct session *s, const char *label, const struct cli_wha
     set_json(&s->set, &j);
     baseline_json(s, &j);
     cli_whatif_answer_json(&s->baseline, s->memory, answer, &j);
+    cli_program_whatif_json(&s->program, &j);
     vs_json_end(&j);
 }
 
@@ -316,6 +342,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
     enum vs_status st = VS_OK;
 
     memset(s, 0, sizeof(*s));
+    s->args = args;
     for (size_t i = 0; (pair = cli_args_value_at(args, "set", i)) != NULL && !st; i++)
         st = vs_toggles_set_pair(&s->set, pair, err);
     if (st) {
@@ -349,6 +376,7 @@ static void session_close(struct session *s)
     vs_toggles_release(&s->set);
     rpl_trace_free(s->memory);
     rpl_trace_free(s->trace);
+    cli_program_whatif_release(&s->program);
 }
 
 static int run(const struct cli_args *args)
@@ -398,16 +426,20 @@ out:
 
 const struct cli_cmd cli_cmd_whatif = {
     .name = "whatif",
-    .usage = "TRACE --set TOGGLE=VALUE … | --each | --curve TOGGLE [--capacity SIZE] [--json]",
-    .summary = "Show the peak the recorded net would have with other toggles",
+    .usage = "TRACE --set TOGGLE=VALUE … | --each | --curve TOGGLE [--capacity SIZE] [--rerun] "
+             "[-o FILE] [--json]",
+    .summary = "Show the peak the recorded net or program would have with other toggles",
     .help = "The net stored in the trace is run again without data, with its toggles, seed and "
             "capacity and the changes of --set. The\n"
             "result equals a new recording, event for event. An imported trace has no net, but its "
             "requests can be run through the\n"
-            "allocator again: alloc-conf, target and --capacity can be changed.\n\n"
+            "allocator again: alloc-conf, target and --capacity can be changed. For other toggles "
+            "a program that `record` has recorded is\n"
+            "run again, when you agree, and the toggle is applied to it from outside.\n\n"
             "  vramscope whatif trace.db --set checkpoint=blocks --set amp=bf16\n"
             "  vramscope whatif imported.db --set alloc-conf=expandable_segments:True "
-            "--capacity 24G\n",
+            "--capacity 24G\n"
+            "  vramscope whatif train.db --set amp=bf16 --rerun\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -1,7 +1,7 @@
 /*
- * cli/whatif_answer.c - see whatif_answer.h.
+ * cli/whatif/answer.c - see answer.h.
  */
-#include "cli/whatif_answer.h"
+#include "cli/whatif/answer.h"
 
 #include <inttypes.h>
 #include <string.h>

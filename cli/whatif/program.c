@@ -1,0 +1,154 @@
+/*
+ * cli/whatif/program.c - see program.h.
+ */
+#include "cli/whatif/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/progress.h"
+#include "whatif/recipe.h"
+#include "whatif/rerun.h"
+
+#define TRACE_NAME "whatif.db"
+
+/* Asks on the terminal. False: no, or there is none. */
+static bool is_agreed(const struct cli_program_whatif *run)
+{
+    char answer[16];
+
+    fprintf(stderr, "vramscope: this runs the recorded program again:\n  %s\n",
+            vs_text_get(&run->command));
+    fputs("Run it? [y/N] ", stderr);
+    fflush(stderr);
+    return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static enum vs_status agreement_check(const struct cli_program_whatif *run,
+                                      const struct wif_recipe *recipe, bool rerun,
+                                      struct vs_error *err)
+{
+    if (rerun)
+        return VS_OK;
+    if (!wif_recipe_is_own(recipe))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "the program was recorded by another user or on another machine (%s), so "
+                       "it is not run again; if you trust it, --rerun runs it:\n  %s",
+                       recipe->recorded_by, vs_text_get(&run->command));
+    if (!isatty(0) || !isatty(2))
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "this toggle needs the recorded program to run again, and there is no "
+                       "terminal to ask on; --rerun runs it:\n  %s",
+                       vs_text_get(&run->command));
+    return is_agreed(run) ? VS_OK : vs_fail(err, VS_E_STOPPED, "the program was not run again");
+}
+
+static enum vs_status folder_make(struct cli_program_whatif *run, struct vs_error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct vs_text path = {NULL, 0, 0};
+
+    vs_text_addf(&path, "%s/vramscope-whatif-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    run->folder = vs_text_take(&path);
+    if (mkdtemp(run->folder))
+        return VS_OK;
+    vs_fail(err, VS_E_IO, "%s: the folder cannot be made", run->folder);
+    vs_free(run->folder);
+    run->folder = NULL;
+    return VS_E_IO;
+}
+
+static bool on_progress(void *user, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    cli_progress_say(user, "the program is running again");
+    return true;
+}
+
+/* path: NULL: in a temporary folder. */
+static enum vs_status record(struct cli_program_whatif *run, const struct rpl_trace *base,
+                             const struct vs_toggles *set, const char *path, struct rpl_trace **out,
+                             struct vs_error *err)
+{
+    struct cli_progress progress;
+    struct vs_text file = {NULL, 0, 0};
+    enum vs_status st = path ? VS_OK : folder_make(run, err);
+
+    if (!st) {
+        vs_text_addf(&file, "%s%s%s", path ? path : run->folder, path ? "" : "/",
+                     path ? "" : TRACE_NAME);
+        cli_progress_init(&progress, stderr);
+        st = wif_rerun(base, set, vs_text_get(&file), progress.is_terminal ? on_progress : NULL,
+                       &progress, err);
+        cli_progress_end(&progress);
+    }
+    if (!st)
+        st = rpl_trace_open(vs_text_get(&file), out, err);
+    vs_text_release(&file);
+    return st;
+}
+
+enum vs_status cli_program_whatif_run(struct cli_program_whatif *run, const struct rpl_trace *base,
+                                      const struct vs_toggles *set, bool rerun, const char *path,
+                                      struct rpl_trace **out, struct vs_error *err)
+{
+    struct wif_recipe recipe = {.folder = NULL};
+    enum vs_status st = wif_rerun_check(set, err);
+
+    *out = NULL;
+    if (!st && path && access(path, F_OK) == 0)
+        st = vs_fail(err, VS_E_EXISTS, "%s: it exists already; --out names another file", path);
+    if (!st)
+        st = wif_recipe_read(base, &recipe, err);
+    if (!st) {
+        wif_recipe_add_command(&recipe, &run->command);
+        wif_recipe_add_changes(&recipe, base, &run->changes);
+        fputs(vs_text_get(&run->changes), stderr);
+        st = agreement_check(run, &recipe, rerun, err);
+    }
+    if (!st)
+        st = record(run, base, set, path, out, err);
+    wif_recipe_release(&recipe);
+    return st;
+}
+
+void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_json *json)
+{
+    if (!run->command.len)
+        return;
+    vs_json_key(json, "program");
+    vs_json_object(json);
+    vs_json_put_string(json, "command", vs_text_get(&run->command));
+    vs_json_put_string(json, "changed", run->changes.len ? vs_text_get(&run->changes) : NULL);
+    vs_json_end(json);
+}
+
+/* The folder has the files that wif_rerun and the recorder wrote. */
+static void folder_remove(const char *folder)
+{
+    static const char *const NAMES[] = {TRACE_NAME, TRACE_NAME ".log", "whatif.driver.db",
+                                        TRACE_NAME "-journal"};
+
+    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+        struct vs_text path = {NULL, 0, 0};
+
+        vs_text_addf(&path, "%s/%s", folder, NAMES[i]);
+        unlink(vs_text_get(&path));
+        vs_text_release(&path);
+    }
+    rmdir(folder);
+}
+
+void cli_program_whatif_release(struct cli_program_whatif *run)
+{
+    if (run->folder)
+        folder_remove(run->folder);
+    vs_free(run->folder);
+    vs_text_release(&run->command);
+    vs_text_release(&run->changes);
+    memset(run, 0, sizeof(*run));
+}

@@ -1,0 +1,51 @@
+/*
+ * cli/whatif/program.h - what-ifs of a recorded program: asks whether it may run again, and runs it.
+ *
+ * For:            `vramscope whatif`.
+ * Must not know:  how the result is shown.
+ * Invariant:      no program is started that the user has not agreed to.
+ */
+#ifndef CLI_PROGRAM_WHATIF_H
+#define CLI_PROGRAM_WHATIF_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/toggle.h"
+#include "replay/trace/trace.h"
+
+/*
+ * A what-if of a program. Zero-initialise.
+ *
+ * command, changes  the command that runs again, and what changed in its scripts since (whatif/recipe.h)
+ * folder            temporary, with the trace of the run; NULL: it is kept elsewhere
+ */
+struct cli_program_whatif {
+    struct vs_text command;
+    struct vs_text changes;
+    char *folder;
+};
+
+/*
+ * Ask on the terminal, run the program with `set`, and open what was recorded.
+ *
+ * rerun    the user has said yes (--rerun), for a trace of somebody else's, too
+ * path     where the trace of the run is kept; NULL: nowhere
+ * *out     the caller frees it, before cli_program_whatif_release
+ *
+ * VS_E_REFUSED: the user said no, cannot be asked, or the trace was made by another user or elsewhere. Other errors: as
+ * wif_rerun. VS_E_EXISTS: `path` is there already.
+ */
+VS_MUST_USE enum vs_status cli_program_whatif_run(struct cli_program_whatif *run,
+                                                  const struct rpl_trace *base,
+                                                  const struct vs_toggles *set, bool rerun,
+                                                  const char *path, struct rpl_trace **out,
+                                                  struct vs_error *err);
+/* The member `program` of the JSON object that is open: docs/formats/json.md. */
+void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_json *json);
+void cli_program_whatif_release(struct cli_program_whatif *run);
+
+#endif

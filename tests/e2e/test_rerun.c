@@ -1,0 +1,214 @@
+/*
+ * tests/e2e/test_rerun.c - a program that is run again from its trace: who may, what the trace keeps, what changed.
+ *
+ * PyTorch is the one of tests/tracer/python, which has no modules: toggles are named as not applied.
+ * tests/programs/toggles has those that are.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/e2e/program.h"
+#include "tests/skip.h"
+
+#define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
+#define SCRIPT                                                                                     \
+    "import os, sys, torch\ntorch.cuda.init()\nprint('ran', os.environ.get('OMP_NUM_THREADS'))\n"
+
+static int setup(void **state)
+{
+    char path[1024];
+    char here[400];
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    snprintf(path, sizeof(path), "%s/tests/tracer/python", here);
+    setenv("PYTHONPATH", path, 1);
+    snprintf(path, sizeof(path), "%s/" SNAPSHOT, here);
+    setenv("FAKE_TORCH_SNAPSHOT", path, 1);
+    setenv("FAKE_TORCH_SAY", program_path("said"), 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("TMPDIR", program_folder(), 1);
+    setenv("OMP_NUM_THREADS", "3", 1);
+    setenv("MY_TOKEN", "secret-of-mine", 1);
+    unsetenv("RANK");
+    return 0;
+}
+
+static int cleanup(void **state)
+{
+    (void)state;
+    program_cleanup();
+    return 0;
+}
+
+/* Record the script as trace.db. */
+static void record(const char *text)
+{
+    const char *script = program_file("train.py", text);
+    struct program p = program_run("record", "-f", "-o", program_path("trace.db"), "--", "python3",
+                                   script, "--epochs", "2", NULL);
+
+    if (p.status != 0)
+        fail_msg("status %d: %s", p.status, p.err);
+    program_release(&p);
+}
+
+static struct program whatif(const char *option)
+{
+    return program_run("whatif", program_path("trace.db"), "--set", "zero-grad=zeros", "--json",
+                       option, NULL);
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("`%s` is not in: %s", part, text);
+}
+
+static void a_trace_keeps_how_its_program_was_started_and_no_secret(void **state)
+{
+    const char *trace = program_path("trace.db");
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    assert_int_equal(sql_int(trace, "select value like 'python3' || char(10) || '%train.py' || "
+                                    "char(10) || '--epochs' || char(10) || '2' || char(10) from "
+                                    "meta where key = 'rerun_command'"),
+                     1);
+    assert_int_equal(sql_int(trace, "select value like '%OMP_NUM_THREADS=3%' from meta where key = "
+                                    "'rerun_environment'"),
+                     1);
+    assert_int_equal(
+        sql_int(trace, "select count(*) from meta where value like '%secret-of-mine%'"), 0);
+    assert_int_equal(sql_int(trace, "select count(*) from meta where key like 'rerun_script "
+                                    "%train.py' and value like '%torch.cuda.init%'"),
+                     1);
+    p = program_run("whatif", trace, "--set", "alloc-conf=expandable_segments:True", NULL);
+    assert_int_equal(p.status, 0); /* the allocator's toggles need no program */
+    program_release(&p);
+}
+
+static void without_a_terminal_nothing_runs_unless_rerun_says_so(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    p = whatif(NULL);
+    assert_int_equal(p.status, 1);
+    has(p.err, "no terminal to ask on; --rerun runs it");
+    has(p.err, "python3");
+    has(p.err, "train.py --epochs 2");
+    program_release(&p);
+    p = whatif("--rerun");
+    if (p.status != 0)
+        fail_msg("status %d: %s", p.status, p.err);
+    assert_int_equal(json_int(p.out, "$.result.allocated"),
+                     json_int(p.out, "$.baseline.allocated"));
+    has(p.out, "\"changed\": null");
+    has(p.out, "toggles: "); /* not applied */
+    program_release(&p);
+    if (program_count("vramscope-*") != 0)
+        fail_msg("%d temporary folders are left", program_count("vramscope-*"));
+}
+
+static void the_trace_of_another_user_is_refused_unless_rerun_says_so(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    sql_run(program_path("trace.db"),
+            "update meta set value = '99999 elsewhere 0' where key = 'rerun_recorded_by'");
+    p = whatif(NULL);
+    assert_int_equal(p.status, 1);
+    has(p.err, "recorded by another user or on another machine (99999 elsewhere 0)");
+    program_release(&p);
+    p = whatif("--rerun");
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+}
+
+static void a_script_that_changed_is_named_with_its_lines(void **state)
+{
+    struct program p;
+    char *changed;
+
+    (void)state;
+    record(SCRIPT);
+    program_file("train.py", "import os, sys, torch\ntorch.cuda.init()\nprint('new')\n");
+    p = whatif("--rerun");
+    assert_int_equal(p.status, 0);
+    has(p.err, "train.py has changed since it was recorded:\n  -3 print('ran'");
+    has(p.err, "\n  +3 print('new')\n");
+    changed = json_text(p.out, "$.program.changed");
+    assert_non_null(changed);
+    has(changed, "+3 print('new')");
+    free(changed);
+    program_release(&p);
+}
+
+static void a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_line(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    program_file("train.py", "import torch\ntorch.cuda.init()\nraise ValueError('no more')\n");
+    p = whatif("--rerun");
+    assert_int_equal(p.status, 1);
+    has(p.err, "the program failed with status 1 when it was run again: ValueError: no more");
+    program_release(&p);
+}
+
+static void a_toggle_of_the_loop_is_refused_before_anything_runs(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    p = program_run("whatif", program_path("trace.db"), "--rerun", "--set", "steps=5", NULL);
+    assert_int_equal(p.status, 1);
+    has(p.err, "steps=5: the loop is the script's own");
+    program_release(&p);
+    p = program_run("record", "--steps", "5", "-f", "-o", program_path("none.db"), "--", "true",
+                    NULL);
+    assert_int_equal(p.status, 2);
+    has(p.err, "--steps cannot be applied to a program");
+    program_release(&p);
+}
+
+static void python_is_missing(void **state)
+{
+    (void)state;
+    tests_skip("there is no python3 from 3.8 on");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_keeps_how_its_program_was_started_and_no_secret),
+        cmocka_unit_test(without_a_terminal_nothing_runs_unless_rerun_says_so),
+        cmocka_unit_test(the_trace_of_another_user_is_refused_unless_rerun_says_so),
+        cmocka_unit_test(a_script_that_changed_is_named_with_its_lines),
+        cmocka_unit_test(a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_line),
+        cmocka_unit_test(a_toggle_of_the_loop_is_refused_before_anything_runs),
+    };
+
+    const struct CMUnitTest skipped[] = {cmocka_unit_test(python_is_missing)};
+
+    /* python3 was not linked with the address sanitizer, and keeps memory to its end */
+    setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0", 1);
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null") != 0)
+        return cmocka_run_group_tests(skipped, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, cleanup);
+}

@@ -1,0 +1,41 @@
+/*
+ * whatif/rerun.h - runs the program of a trace again, with other toggles, and records it.
+ *
+ * For:            what-ifs of a program.
+ * Must not know:  how the user was asked; how a program is recorded: this executable's command `record` does that.
+ * Invariant:      never called for a trace whose program the user has not agreed to run.
+ */
+#ifndef WIF_RERUN_H
+#define WIF_RERUN_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/toggle.h"
+#include "replay/index/index.h"
+#include "replay/trace/trace.h"
+
+/*
+ * Whether the what-if of `set` needs the program: its trace says which it is, and some toggle is more than the
+ * allocator's settings and capacity, which whatif/alloc.h changes without it.
+ */
+bool wif_rerun_is_needed(const struct rpl_trace *base, const struct vs_toggles *set);
+
+/* VS_E_UNSUPPORTED: a toggle of `set` cannot be applied to a program; the text says why. */
+VS_MUST_USE enum vs_status wif_rerun_check(const struct vs_toggles *set, struct vs_error *err);
+
+/*
+ * Run the program of `base` again with its toggles and those of `set` (NULL: none) over them, and record it into the
+ * file `path`, which is replaced. What it prints goes into `path`.log, which is removed if it ends well. `progress`
+ * (may be NULL) is called with zeros about twenty times a second; when it returns false the program is ended.
+ *
+ * Running out of memory is a result. VS_E_VALUE: the program failed; the text has its last line. VS_E_STOPPED: progress
+ * returned false. VS_E_IO: it could not be started. VS_E_UNSUPPORTED: as wif_rerun_check, or the trace does not say
+ * which program it is of.
+ */
+VS_MUST_USE enum vs_status wif_rerun(const struct rpl_trace *base, const struct vs_toggles *set,
+                                     const char *path, rpl_progress_fn *progress, void *user,
+                                     struct vs_error *err);
+
+#endif
