@@ -464,6 +464,16 @@ static void captures_fill(struct eng_task *task, struct eng_tensor *const *input
     }
 }
 
+/* PyTorch converts a given gradient of another dtype before the first node runs. */
+static struct eng_tensor *root_make(struct eng *e, struct eng_tensor *output,
+                                    struct eng_tensor *grad)
+{
+    if (!grad)
+        return eng_ones_like(e, output);
+    return grad->dtype == output->dtype ? eng_ref(grad)
+                                        : eng_to_dtype(e, grad, (enum vs_dtype)output->dtype);
+}
+
 void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tensor *const *grads,
               int count, struct eng_tensor *const *inputs, int input_count, bool retain_graph,
               struct eng_tensor **out)
@@ -476,8 +486,8 @@ void eng_grad(struct eng *e, struct eng_tensor *const *outputs, struct eng_tenso
     if (e->failed || !roots_legal(e, outputs, grads, count))
         return;
     roots = vs_calloc((size_t)count, sizeof(*roots));
-    for (int i = 0; i < count; i++)
-        roots[i] = grads && grads[i] ? eng_ref(grads[i]) : eng_ones_like(e, outputs[i]);
+    for (int i = 0; i < count && !e->failed; i++)
+        roots[i] = root_make(e, outputs[i], grads ? grads[i] : NULL);
     if (!e->failed) {
         if (inputs)
             captures_fill(&task, inputs, input_count, out);

@@ -1,0 +1,61 @@
+# RMS norm of transformers, forward and backward: what the benchmark of Liger-Kernel measures, as
+# tests/programs/published/measure.py has it. The constants are those of a row of peaks.tsv beside that file;
+# tests/e2e/test_published_nets.c sets those of the others.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+M = 2048
+H = 1024
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        dtype = x.dtype
+        x = x.to(torch.float32)
+        variance = x.pow(2).mean(-1, keepdim=True)
+        x = x * torch.rsqrt(variance + 1e-6)
+        return self.weight * x.to(dtype)
+
+
+class Both(nn.Module):
+    """The module that is measured, that of the other implementation, and the input, whose gradient is kept."""
+
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.empty(M, H, dtype=torch.bfloat16))
+        self.module = RMSNorm(H)
+        self.other = RMSNorm(H)
+
+
+def model():
+    return Both()
+
+
+class Kept:
+    """What is made once, before the first call."""
+
+    def __init__(self):
+        self.is_made = False
+
+
+kept = Kept()
+
+
+def batch(n):
+    return torch.empty(0), torch.empty(0)
+
+
+def train_step(model, optimizer, scaler, inputs, targets):
+    if not kept.is_made:
+        kept.dy = torch.randn_like(model.x)
+        kept.is_made = True
+    y = model.module(model.x)
+    y.backward(kept.dy, retain_graph=True)
+
+
+defaults = dict(batch=1, steps=4, data="once")
