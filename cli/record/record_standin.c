@@ -167,6 +167,8 @@ static const struct fact FACTS[] = {
      "unknown to the simulated GPU: ", "; from there on memory may differ from that of a real GPU"},
     {"refused", "no GPU was simulated: ", ""},
     {"zeros", "values of the simulated GPU are zeros, for what --values needs is not there: ", ""},
+    {"absent", "the program started ",
+     ", which belongs to NVIDIA's driver; the simulated GPU is known to PyTorch and NVML alone"},
     {"rank", "", "; to the program the device timed out"},
     {"key", "this key of the store would have a value of another rank: ",
      "; it is unknown, and from there on memory may differ"},

@@ -1,7 +1,8 @@
 /*
  * standin/runtime/cudnn.c - cuDNN: versions, descriptors that are read back, and the weights of recurrent networks.
  *
- * The workspace sizes of cuDNN are not known: every size is 0, and for recurrent networks this is reported.
+ * The workspace sizes of cuDNN are not known: every size is 0, and this is reported. Of what recurrent networks keep for
+ * backward a lower bound is known.
  */
 #include <string.h>
 
@@ -65,6 +66,11 @@ struct rnn {
     int input, hidden, projection, layers;
 };
 
+/* The data of a recurrent network: steps of all its sequences together. */
+struct sequences {
+    size_t steps;
+};
+
 static int shape_create(void **out)
 {
     *out = vs_calloc(1, sizeof(struct shape));
@@ -74,6 +80,12 @@ static int shape_create(void **out)
 static int rnn_create(void **out)
 {
     *out = vs_calloc(1, sizeof(struct rnn));
+    return STI_SUCCESS;
+}
+
+static int sequences_create(void **out)
+{
+    *out = vs_calloc(1, sizeof(struct sequences));
     return STI_SUCCESS;
 }
 
@@ -139,6 +151,15 @@ static int cudnnSetRNNDescriptor_v8(struct rnn *rnn, int algorithm, int mode, in
                         .hidden = hidden,
                         .projection = projection,
                         .layers = layers};
+    return STI_SUCCESS;
+}
+
+static int cudnnSetRNNDataDescriptor(struct sequences *x, int type, int layout, int steps,
+                                     int batch, int width, const int *lengths, void *fill)
+{
+    x->steps = 0;
+    for (int i = 0; i < batch; i++)
+        x->steps += (size_t)lengths[i];
     return STI_SUCCESS;
 }
 
@@ -249,14 +270,22 @@ static int cudnnGetRNNWeightParams(void *handle, const struct rnn *rnn, int laye
     return STI_SUCCESS;
 }
 
-static int cudnnGetRNNTempSpaceSizes(void *handle, const struct rnn *rnn, int mode, void *x,
-                                     size_t *workspace, size_t *reserve)
+/*
+ * Only cuDNN knows both sizes. For backward it must keep at least the gates of all steps, layers and directions, which is
+ * what the engine counts, too; its workspace is 0 here.
+ */
+static int cudnnGetRNNTempSpaceSizes(void *handle, const struct rnn *rnn, int mode,
+                                     const struct sequences *x, size_t *workspace, size_t *reserve)
 {
+    enum { MODE_TRAINING = 1 };
+    const size_t kept = (size_t)gates(rnn) * (size_t)rnn->hidden * (size_t)rnn->layers *
+                        (size_t)rnn->directions * element_bytes(rnn->type);
+
     sti_unknown_note("cuDNN", "(workspace and reserve of recurrent networks)");
     if (workspace)
         *workspace = 0;
     if (reserve)
-        *reserve = 0;
+        *reserve = mode == MODE_TRAINING ? x->steps * kept : 0;
     return STI_SUCCESS;
 }
 
@@ -334,6 +363,9 @@ const struct sti_call sti_calls_cudnn[] = {
     STI_CALL(cudnnSetFilterNdDescriptor),
     STI_CALL(cudnnGetFilterNdDescriptor),
     STI_CALL(cudnnSetRNNDescriptor_v8),
+    {"cudnnCreateRNNDataDescriptor", (sti_function *)sequences_create},
+    {"cudnnDestroyRNNDataDescriptor", (sti_function *)memory_destroy},
+    STI_CALL(cudnnSetRNNDataDescriptor),
     STI_CALL(cudnnGetRNNWeightSpaceSize),
     STI_CALL(cudnnGetRNNWeightParams),
     STI_CALL(cudnnGetRNNTempSpaceSizes),

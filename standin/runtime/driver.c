@@ -1,6 +1,7 @@
 /*
  * standin/runtime/driver.c - the driver's functions: devices, contexts, pointers, and looking functions up by name.
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "standin/runtime/calls.h"
 #include "standin/runtime/loader.h"
 #include "standin/runtime/runtime.h"
+#include "standin/runtime/unknown.h"
 
 /* ---- devices ---- */
 
@@ -256,6 +258,25 @@ static int cudaGetDriverEntryPointByVersion(const char *name, void *out, unsigne
     return function_get(name, out, status);
 }
 
+/*
+ * Tables of functions that NVIDIA does not document. CUDA's runtime asks for them where a library has it linked in, as
+ * extensions that nvcc made without PyTorch's builder, and cuDNN. The function is called by a jump from its stub, so the
+ * return address is in that library.
+ */
+static int cuGetExportTable(const void **table, const void *id)
+{
+    char text[320];
+    Dl_info from;
+    const char *name = dladdr(__builtin_return_address(0), &from) ? from.dli_fname : "a library";
+    const char *slash = strrchr(name, '/');
+
+    snprintf(text, sizeof(text), "cuGetExportTable: %.200s has CUDA's runtime linked in",
+             slash ? slash + 1 : name);
+    sti_unknown_note("libcuda.so.1", text);
+    *table = NULL;
+    return STI_NOT_SUPPORTED;
+}
+
 const struct sti_call sti_calls_driver[] = {
     STI_CALL(cuDriverGetVersion),
     STI_CALL(cuDeviceGetCount),
@@ -283,6 +304,7 @@ const struct sti_call sti_calls_driver[] = {
     {"cuMemGetAddressRange_v2", (sti_function *)cuMemGetAddressRange},
     STI_CALL(cuGetProcAddress),
     STI_CALL(cuGetProcAddress_v2),
+    STI_CALL(cuGetExportTable),
     STI_CALL(cudaGetDriverEntryPoint),
     STI_CALL(cudaGetDriverEntryPointByVersion),
     STI_CALLS_END,

@@ -71,7 +71,7 @@ static void gpu_set(const struct vs_target *target, int count)
         .capability = target->capability,
         .processors = target->processors,
         .threads = target->threads,
-        .count = visible_of(count),
+        .count = count,
     };
 
     snprintf(gpu.name, sizeof(gpu.name), "%s", target->name);
@@ -167,9 +167,9 @@ static int enter(const struct sti_request *request, char *text, size_t size)
         snprintf(root, sizeof(root), "%s", request->cache);
     else if (!sti_cache_root(root, sizeof(root)))
         root[0] = '\0';
-    gpu_set(target, request->count < 1                 ? 1
-                    : request->count > STI_DEVICES_MAX ? STI_DEVICES_MAX
-                                                       : request->count);
+    gpu_set(target, visible_of(request->count < 1                 ? 1
+                               : request->count > STI_DEVICES_MAX ? STI_DEVICES_MAX
+                                                                  : request->count));
     sti_versions_set(&versions);
     sti_log_open(given(request->log));
     functions = sti_call_names();
@@ -257,14 +257,47 @@ void sti_stub_folder(char *out, size_t size)
     snprintf(out, size, "%s", entered.folder);
 }
 
-int sti_set(const char *name, const char *value)
+static int async_set(const char *value)
 {
     const bool is_late = strcmp(value, "late") == 0;
 
-    if (strcmp(name, "async") != 0 || (!is_late && strcmp(value, "early") != 0))
+    if (!is_late && strcmp(value, "early") != 0)
         return 1;
     sti_late_set(is_late);
     return 0;
+}
+
+static int gpu_change(const char *name)
+{
+    const struct vs_target *target = vs_target_find(name);
+
+    if (!target)
+        return 1;
+    gpu_set(target, sti_gpu()->count);
+    return 0;
+}
+
+static int memory_set(const char *value)
+{
+    struct sti_gpu gpu = *sti_gpu();
+    char *end;
+
+    gpu.capacity_bytes = strtoull(value, &end, 10);
+    if (end == value || *end || gpu.capacity_bytes == 0)
+        return 1;
+    sti_gpu_set(&gpu);
+    return 0;
+}
+
+int sti_set(const char *name, const char *value)
+{
+    if (strcmp(name, "async") == 0)
+        return async_set(value);
+    if (strcmp(name, "gpu") == 0)
+        return gpu_change(value);
+    if (strcmp(name, "memory") == 0)
+        return memory_set(value);
+    return 1;
 }
 
 void sti_set_versions(int cudnn, int nccl)

@@ -64,8 +64,11 @@ STI_EXPORT int sti_simulates(const char *soname);
 STI_EXPORT void sti_stub_folder(char *out, size_t size);
 
 /*
- * A setting, before sti_enter: "async" is "early" (what is put into a stream is complete at once) or "late"
- * (standin/runtime/late.h). 0: it is set; 1: there is no such setting or value.
+ * A setting. 0: it is set; 1: there is no such setting or value.
+ *
+ * async    before sti_enter: "early" (what is put into a stream is complete at once) or "late" (standin/runtime/late.h)
+ * gpu      after it, before the program uses the GPU: it is this one of base/target.def
+ * memory   likewise: the GPU has so many bytes
  */
 STI_EXPORT int sti_set(const char *name, const char *value);
 

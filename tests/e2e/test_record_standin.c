@@ -203,6 +203,31 @@ static void world_of_a_net_is_its_toggle(void **state)
     program_release(&p);
 }
 
+static void nvidia_smi_is_named_when_the_program_starts_it(void **state)
+{
+    (void)state;
+    torch_for_cuda();
+    check(record("t4", "import subprocess, torch\n"
+                       "try:\n"
+                       "    subprocess.check_output(['/nowhere/nvidia-smi', '-L'])\n"
+                       "except FileNotFoundError:\n"
+                       "    print('none')\n"),
+          0, "none\n",
+          "vramscope: the program started nvidia-smi, which belongs to NVIDIA's driver");
+}
+
+/* As a Python of another architecture or C library would fail to. */
+static void a_python_that_cannot_load_the_simulation_gets_a_message(void **state)
+{
+    (void)state;
+    torch_for_cuda();
+    program_file("vramscope_standin.so", "not a library");
+    setenv("VRAMSCOPE_PLUGINS", program_folder(), 1);
+    check(record("t4", "print(1)\nimport torch\n"), 1, "1\n",
+          "this Python must be of x86-64 and glibc");
+    unsetenv("VRAMSCOPE_PLUGINS");
+}
+
 static void gpu_none_simulates_no_gpu(void **state)
 {
     struct program p;
@@ -281,6 +306,8 @@ int main(void)
         cmocka_unit_test(a_single_rank_gets_the_environment_of_a_launcher),
         cmocka_unit_test(impossible_ranks_are_refused),
         cmocka_unit_test(world_of_a_net_is_its_toggle),
+        cmocka_unit_test(nvidia_smi_is_named_when_the_program_starts_it),
+        cmocka_unit_test(a_python_that_cannot_load_the_simulation_gets_a_message),
         cmocka_unit_test(gpu_none_simulates_no_gpu),
         cmocka_unit_test(the_second_start_uses_the_cache_of_the_first),
         cmocka_unit_test(an_unwritable_cache_does_not_prevent_recording),

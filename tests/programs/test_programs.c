@@ -338,6 +338,7 @@ int main(void)
         ONE("unet3d"),
         ONE("experts"),
         ONE("graphs"),
+        ONE("forks"),
         ONE("libraries"),
         ONE("selective_checkpoint"),
         ONE("save_on_cpu"),

@@ -98,14 +98,18 @@ class StandIn:
         ctypes._dlopen = _dlopen
         ExtensionFileLoader.create_module = create_module
 
-    def loaded(self, torch):
-        """After `import torch`: the versions that it was built with, and compares."""
+    def versions_set(self, torch):
+        """cuDNN has the version that torch was built with, which it compares."""
         try:
             major, minor, patch = torch._C._cudnn.getCompileVersion()
             self.library.sti_set_versions(
                 major * (10000 if major >= 9 else 1000) + minor * 100 + patch, 0)
         except Exception:
             pass
+
+    def loaded(self, torch):
+        """After `import torch`."""
+        self.versions_set(torch)
         if self.settings.get("values") == "uniform":
             try:
                 self.values = module_of(self.folder, "vramscope_values").Values(torch, self.library)
@@ -123,7 +127,8 @@ class StandIn:
         note(self.folder, fact, text)
 
     def watch_processes(self):
-        """Inductor compiles in processes that get sys.path as their PYTHONPATH, without the folder that leads here."""
+        """Inductor compiles in processes that get sys.path as their PYTHONPATH, without the folder that leads here. And
+        say so where the program starts nvidia-smi: it answers for a driver, which is not here."""
         import subprocess
 
         init = subprocess.Popen.__init__
@@ -131,6 +136,8 @@ class StandIn:
 
         @functools.wraps(init)
         def __init__(process, *args, **named):
+            if starts_smi(args[0] if args else named.get("args")):
+                note(folder, "absent", "nvidia-smi")
             env = named.get("env")
             path = env.get("PYTHONPATH") if isinstance(env, dict) else None
             if isinstance(path, str) and folder not in path.split(os.pathsep):
@@ -226,6 +233,16 @@ class StandIn:
         text = ctypes.create_string_buffer(TEXT_BYTES)
         self.library.sti_collectives(text, TEXT_BYTES)
         return os.fsdecode(text.value)
+
+
+def starts_smi(command):
+    """Does this command of subprocess start nvidia-smi? Of a shell's commands the first word of each is looked at."""
+    if isinstance(command, (list, tuple)):
+        command = command[0] if command and isinstance(command[0], str) else ""
+        return os.path.basename(command) == "nvidia-smi"
+    return isinstance(command, str) and any(
+        os.path.basename(words[0]) == "nvidia-smi"
+        for words in (part.split() for part in command.replace("&", "|").replace(";", "|").split("|")) if words)
 
 
 def module_of(folder, name):

@@ -44,6 +44,29 @@ static void the_device_has_the_properties_of_the_simulated_gpu(void **state)
     assert_string_equal(name, "NVIDIA Tesla T4");
 }
 
+static void another_gpu_is_simulated_on_request(void **state)
+{
+    const struct simulated *simulated = simulated_open();
+    size_t available;
+    size_t total = 0;
+    int value = 0;
+
+    (void)state;
+    assert_int_equal(simulated->set("gpu", "a100-80"), 0);
+    assert_int_equal(SIMULATED(int (*)(int *, int, int), "cudaDeviceGetAttribute")(&value, 16, 1),
+                     0);
+    assert_int_equal(value, 108);
+    assert_int_equal(simulated->set("memory", "8796093022208"), 0);
+    assert_int_equal(SIMULATED(int (*)(size_t *, size_t *), "cudaMemGetInfo")(&available, &total),
+                     0);
+    assert_int_equal(total, (size_t)1 << 43);
+    assert_int_equal(simulated->set("gpu", "gtx"), 1);
+    assert_int_equal(simulated->set("memory", "1 TB"), 1);
+    assert_int_equal(simulated->set("memory", "0"), 1);
+    assert_int_equal(simulated->set("multiprocessors", "8"), 1);
+    assert_int_equal(simulated->set("gpu", "t4"), 0);
+}
+
 static void occupancy_is_limited_by_threads_and_shared_memory(void **state)
 {
     int (*blocks)(int *, const void *, int, size_t) = SIMULATED(
@@ -198,6 +221,51 @@ static void the_weights_of_an_lstm_have_cudnns_layout(void **state)
     SIMULATED(int (*)(void *), "cudnnDestroyRNNDescriptor")(rnn);
 }
 
+/* 3 + 5 steps, 4 gates, 32 of the hidden state, 2 layers, float. */
+static void an_lstm_keeps_at_least_its_gates_for_backward(void **state)
+{
+    int (*sizes)(void *, void *, int, void *, size_t *, size_t *) = SIMULATED(
+        int (*)(void *, void *, int, void *, size_t *, size_t *), "cudnnGetRNNTempSpaceSizes");
+    const int lengths[2] = {3, 5};
+    void *rnn = NULL;
+    void *data = NULL;
+    size_t workspace = 1;
+    size_t reserve = 1;
+
+    (void)state;
+    SIMULATED(pointer_out_fn *, "cudnnCreateRNNDescriptor")(&rnn);
+    SIMULATED(pointer_out_fn *, "cudnnCreateRNNDataDescriptor")(&data);
+    SIMULATED(int (*)(void *, int, int, int, int, int, int, int, int, int, int, int, int, void *,
+                      unsigned),
+              "cudnnSetRNNDescriptor_v8")
+    (rnn, 0, 2, 2, 0, 0, 0, 0, 0, 16, 32, 32, 2, NULL, 0);
+    assert_int_equal(SIMULATED(int (*)(void *, int, int, int, int, int, const int *, void *),
+                               "cudnnSetRNNDataDescriptor")(data, 0, 0, 5, 2, 16, lengths, NULL),
+                     0);
+    assert_int_equal(sizes(NULL, rnn, 1, data, &workspace, &reserve), 0);
+    assert_int_equal(reserve, (3 + 5) * 4 * 32 * 2 * 4);
+    assert_int_equal(workspace, 0);
+    assert_int_equal(sizes(NULL, rnn, 0, data, NULL, &reserve), 0); /* inference */
+    assert_int_equal(reserve, 0);
+    assert_non_null(strstr(simulated_log(), "reserve of recurrent networks"));
+    SIMULATED(int (*)(void *), "cudnnDestroyRNNDataDescriptor")(data);
+    SIMULATED(int (*)(void *), "cudnnDestroyRNNDescriptor")(rnn);
+}
+
+static void a_library_with_the_runtime_linked_in_is_named(void **state)
+{
+    const void *table = &table;
+
+    (void)state;
+    assert_int_equal(SIMULATED(int (*)(const void **, const void *),
+                               "cuGetExportTable")(&table, "0123456789abcdef"),
+                     801);
+    assert_null(table);
+    assert_non_null(strstr(simulated_log(),
+                           "unknown libcuda.so.1 cuGetExportTable: test_results has "
+                           "CUDA's runtime linked in\n"));
+}
+
 static void library_versions_are_those_that_were_set(void **state)
 {
     int value = 0;
@@ -342,11 +410,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_device_has_the_properties_of_the_simulated_gpu),
+        cmocka_unit_test(another_gpu_is_simulated_on_request),
         cmocka_unit_test(occupancy_is_limited_by_threads_and_shared_memory),
         cmocka_unit_test(streams_that_wait_for_a_captured_one_join_its_capture),
         cmocka_unit_test(host_functions_in_a_stream_are_called_at_once),
         cmocka_unit_test(a_user_object_is_destroyed_with_its_last_graph_or_instance),
         cmocka_unit_test(the_weights_of_an_lstm_have_cudnns_layout),
+        cmocka_unit_test(an_lstm_keeps_at_least_its_gates_for_backward),
+        cmocka_unit_test(a_library_with_the_runtime_linked_in_is_named),
         cmocka_unit_test(library_versions_are_those_that_were_set),
         cmocka_unit_test(kernels_of_an_extension_are_registered_and_launched),
         cmocka_unit_test(the_size_of_a_plans_workspace_is_named_as_unknown),
