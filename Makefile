@@ -257,6 +257,7 @@ $(B)/fake/standin/extension.so: $(STANDIN_FAKE)/fake_extension.c $(STANDIN_MORE)
 $(patsubst %,$(B)/tests/standin/test_%,elf needs torch cache): $(FAKE_TORCH)
 STANDIN_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/standin/runtime/test_*.c))
 $(STANDIN_TESTS): $(FAKE_TORCH) $(B)/fake/standin/extension.so $(STANDIN_SO)
+$(B)/tests/e2e/test_record_standin: $(FAKE_TORCH) $(STANDIN_SO)
 # And a device's library that says of itself what the test wants.
 $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plugin.h
 	$(call say,LINK,$@)
@@ -536,8 +537,10 @@ install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program and what 
 wheel: ## a wheel for pip: all that `make install` has, for glibc 2.28, into $(B)/wheel
 	@sh tools/wheel/build.sh "$(MAKE)" $(B)/wheel
 
-wheel-check: wheel $(B)/vramscope $(TESTS) ## install the wheel, and run what the tests run with the installed program
-	@sh tools/wheel/check.sh $(B)
+# What depends on where the program's libraries, its Python code and its pages are.
+WHEEL_TESTS := $(addprefix $(B)/tests/e2e/test_,doctor lesson readme record record_program record_python record_standin)
+wheel-check: wheel $(WHEEL_TESTS) ## install the wheel, and run what of the tests depends on that
+	@sh tools/wheel/check.sh $(B) $(WHEEL_TESTS)
 
 clean: ## remove what was built
 	rm -rf $(B)

@@ -1,8 +1,8 @@
 /*
  * standin/runtime/cudnn.c - cuDNN: versions, descriptors that are read back, and the weights of recurrent networks.
  *
- * The workspace sizes of cuDNN are not known: every size is 0, and this is reported. Of what recurrent networks keep for
- * backward a lower bound is known.
+ * The workspace sizes of cuDNN are not known: every size is 0, and this is reported. Of what recurrent networks keep
+ * for backward a lower bound is known.
  */
 #include <string.h>
 
@@ -271,8 +271,8 @@ static int cudnnGetRNNWeightParams(void *handle, const struct rnn *rnn, int laye
 }
 
 /*
- * Only cuDNN knows both sizes. For backward it must keep at least the gates of all steps, layers and directions, which is
- * what the engine counts, too; its workspace is 0 here.
+ * Only cuDNN knows both sizes. For backward it must keep at least the gates of all steps, layers and directions, which
+ * is what the engine counts, too; its workspace is 0 here.
  */
 static int cudnnGetRNNTempSpaceSizes(void *handle, const struct rnn *rnn, int mode,
                                      const struct sequences *x, size_t *workspace, size_t *reserve)

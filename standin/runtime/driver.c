@@ -260,8 +260,8 @@ static int cudaGetDriverEntryPointByVersion(const char *name, void *out, unsigne
 
 /*
  * Tables of functions that NVIDIA does not document. CUDA's runtime asks for them where a library has it linked in, as
- * extensions that nvcc made without PyTorch's builder, and cuDNN. The function is called by a jump from its stub, so the
- * return address is in that library.
+ * extensions that nvcc made without PyTorch's builder, and cuDNN. The function is called by a jump from its stub, so
+ * the return address is in that library.
  */
 static int cuGetExportTable(const void **table, const void *id)
 {

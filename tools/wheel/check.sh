@@ -1,9 +1,10 @@
 #!/bin/sh
-# tools/wheel/check.sh B - installs the wheel of B/wheel into a new environment without a network, runs the tests of the
-# program (tests/e2e) with what was installed, and once over glibc 2.31 itself. With a PyTorch for CUDA in
-# VRAMSCOPE_TORCH_PYTHON also tests/programs.
+# tools/wheel/check.sh B TEST... - installs the wheel of B/wheel into a new environment without a network, runs these
+# test programs with what was installed, and the program once over glibc 2.31 itself. With a PyTorch for CUDA in
+# VRAMSCOPE_TORCH_PYTHON it also records a training loop.
 set -eu
 build=$1
+shift
 folder=$build/wheel
 venv=$folder/venv
 root=$folder/root/lib/x86_64-linux-gnu
@@ -38,11 +39,18 @@ done
     --device meta -f -o "$folder/lenet.db" >/dev/null
 "$root/ld-2.31.so" --library-path "$root" "$venv/bin/vramscope" report "$folder/lenet.db" >/dev/null
 
-# Libraries that tests play lie beside the program under test. Those of the injection library are made for the one of
-# this build.
+# A training loop over the simulated GPU: the trace has the peak that PyTorch says.
+if [ "${VRAMSCOPE_TORCH_PYTHON:-}" ]; then
+    XDG_CACHE_HOME=$folder/cache "$venv/bin/vramscope" record --gpu a100-80 -f -o "$folder/loop.db" -- \
+        "$VRAMSCOPE_TORCH_PYTHON" tests/programs/plain_loop.py >"$folder/loop.out"
+    said=$(sed -n 's/^FIGURES \([0-9]*\) .*/\1/p' "$folder/loop.out")
+    found=$("$venv/bin/vramscope" report --json "$folder/loop.db" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["peak"]["allocated"])')
+    [ "$said" ] && [ "$said" = "$found" ] || {
+        echo "wheel-check: PyTorch says a peak of $said bytes, the trace $found" >&2; exit 1; }
+    echo "tests/programs/plain_loop.py: peak $found bytes, as PyTorch says"
+fi
+
+# Libraries that stand in for PyTorch and the driver lie beside the program under test.
 ln -sfn "$(cd "$build" && pwd)/fake" "$venv/bin/fake"
-tests=$(find "$build/tests/e2e" -name 'test_*' -type f -perm -u+x ! -name test_cupti ! -name test_device \
-    ! -name test_record_driver ! -name test_account | sort)
-[ "${VRAMSCOPE_TORCH_PYTHON:-}" ] && tests="$tests $build/tests/programs/test_programs"
-# shellcheck disable=SC2086 # a list of words
-VRAMSCOPE=$here/bin/vramscope sh tools/run-tests.sh "$build" $tests
+VRAMSCOPE=$here/bin/vramscope sh tools/run-tests.sh "$build" "$@"
