@@ -22,18 +22,18 @@ def say(text):
 
 
 def load_torch():
-    """Imports torch; a CUDA build without its libraries starts again on their stand-in."""
+    """Imports torch; a CUDA build without its libraries, over a simulated GPU."""
     if importlib.util.find_spec("torch") is None:
         say("none no module named torch")
         sys.exit(0)
+    import nogpu
     try:
+        if nogpu.has_cuda():
+            nogpu.enter()
         import torch
-    except (ImportError, OSError) as reason:
-        import nogpu
-        if nogpu.active():
-            say("none " + str(reason).splitlines()[0])
-            sys.exit(0)
-        nogpu.enter()
+    except (ImportError, OSError, SystemExit) as reason:
+        say("none " + str(reason).splitlines()[0])
+        sys.exit(0)
     return torch
 
 

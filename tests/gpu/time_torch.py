@@ -15,6 +15,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "oracle"))
+import nogpu  # noqa: E402
+
+nogpu.enter()
 import torch  # noqa: E402
 
 import loop  # noqa: E402

@@ -1,27 +1,13 @@
 """tests/oracle/distributed.py - one process of several under real PyTorch: rank 0 of `world`, with NCCL as its backend.
 
-The stand-in says yes to NCCL too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no
+NCCL is simulated, too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no
 other process is needed, because a store in memory is enough for rank 0 to make its communicator.
 """
-import ctypes
-import os
-
 import torch
 import torch.distributed as dist
 
 import nogpu
 import toggles as tg
-
-
-class Values:
-    """While it is entered the stand-in keeps small values that go to the device and come back."""
-
-    def __enter__(self):
-        self.library = ctypes.CDLL(os.path.join(nogpu.build(), "libnogpu.so"))
-        self.library.values_are_kept(1)
-
-    def __exit__(self, *e):
-        self.library.values_are_kept(0)
 
 
 def enter(world):
@@ -32,7 +18,7 @@ def enter(world):
     plain = dist.Reducer._rebuild_buckets
 
     def rebuild(self):
-        with Values():
+        with nogpu.Values():
             return plain(self)
 
     dist.Reducer._rebuild_buckets = rebuild
@@ -41,5 +27,5 @@ def enter(world):
 def wrap(model, toggles):
     """The model as the loop gets it."""
     enter(toggles["world"])
-    with Values():
+    with nogpu.Values():
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=[0])

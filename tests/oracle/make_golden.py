@@ -54,7 +54,7 @@ def failed(report):
 def op_line(case, net, given):
     """`target` among the toggles: with library workspaces and scratch, on that device."""
     target = given.get("target")
-    simulate(target)
+    nogpu.simulate(target or nogpu.GPU)
     oracle_given = {k: v for k, v in given.items() if k != "target"}
     report = case.memory(os.path.join(ROOT, net), dict(oracle_given, steps="1"),
                          target is not None)
@@ -67,20 +67,6 @@ def op_line(case, net, given):
     line["events"] = [[kind, size, op, ident, phase]
                       for kind, size, op, ident, step, phase in report["event_list"]]
     return line
-
-
-TARGET = re.compile(r'ROW\("([\w-]+)", "[^"]*", (\d+), (\d+), (\d+), (\d+)\)')
-
-
-def simulate(target):
-    """The stand-in simulates this GPU of base/target.def in the next child; None: its own."""
-    names = ("NOGPU_CC", "NOGPU_SMS", "NOGPU_THREADS")
-    for name in names:
-        os.environ.pop(name, None)
-    if target is not None:
-        with open(os.path.join(ROOT, "base", "target.def")) as f:
-            rows = {m[0]: m[2:] for m in TARGET.findall(f.read())}
-        os.environ.update(zip(names, rows[target]))
 
 
 def make_ops(case, only):

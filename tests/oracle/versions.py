@@ -4,7 +4,7 @@
     python3 tests/oracle/versions.py record [--library build/vramscope_standin.so] [--only REGEX] PYTHON...
     python3 tests/oracle/versions.py compare [--full]
 
-`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over vramscope's simulated GPU, and
+`record` runs each net of NETS under each Python (of PyTorch 2.4, 2.6, ...) over the GPU that vramscope simulates, and
 writes tests/golden/oracle/versions/torch-VERSION.jsonl.gz: one line for each net and toggles, every event as
 make_golden.py has them, and the toggle `torch`. A line whose memory is that of the newest version has that one's
 toggles as "newest" instead of events.
@@ -16,52 +16,29 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
+
+import make_golden
+import nogpu
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
 ROOT = os.path.dirname(TESTS)
 FOLDER = os.path.join(TESTS, "golden", "oracle", "versions")
 NEWEST = "2.15"
-GPU = "a100-80"
 
 TOGGLES = ({}, {"amp": "fp16"}, {"amp": "bf16"}, {"half": "on"}, {"checkpoint": "blocks"},
            {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adam"},
            {"optimizer": "adamw", "foreach": "off"}, {"optimizer": "momentum"}, {"accumulate": "2"},
            {"zero-grad": "zeros"}, {"grad": "no_grad"})
-CUDNN_KEEPS = "/(lstm|gru|rnn)"  # what cuDNN keeps for backward is not known to the stand-in
 WHOLE = ("gpt_tiny", "gpt_tiny_sdpa", "resnet_small", "unet_small", "vit_small", "mlp", "lstm_cells", "custom_function")
 
 
 # ---- in a process of one PyTorch ----
 
 
-def enter(library):
-    """Simulate a GPU in this process, and import torch."""
-    import importlib.util
-
-    sys.path.insert(0, os.path.join(ROOT, "tracer", "python"))
-    import vramscope_standin
-
-    folder = tempfile.mkdtemp()
-    with open(os.path.join(folder, "settings"), "w") as f:
-        f.write("gpu %s\ngpus 1\nstandin %s\n" % (GPU, os.path.abspath(library)))
-    os.environ["VRAMSCOPE_NOGPU"] = "1"  # values are zeros
-    os.environ.setdefault("TORCH_SYMBOLIZE_MODE", "dladdr")
-    stand_in = vramscope_standin.simulate(folder, importlib.util.find_spec("torch").origin)
-    if stand_in is None:
-        raise SystemExit("no GPU is simulated")
-    import torch
-    stand_in.loaded(torch)
-
-
 def cases():
     """(net, toggles, whether with what kernels and libraries work in)"""
-    import make_golden
-
     for net in make_golden.nets("tests/nets/ops"):
-        if re.search(CUDNN_KEEPS, net):
-            continue
         yield net, {}, False
         yield net, {}, True
     for name in WHOLE:
@@ -72,7 +49,8 @@ def cases():
 
 def worker(library, pattern):
     """A line of JSON for each case."""
-    enter(library)
+    os.environ["VRAMSCOPE_STANDIN"] = library
+    nogpu.enter()
     import case
     case.warm()
     for net, toggles, scratch in cases():
@@ -80,7 +58,7 @@ def worker(library, pattern):
             continue
         given = dict(toggles, steps="1") if "/ops/" in net else toggles
         report = case.memory(os.path.join(ROOT, net), given, scratch)
-        line = {"net": net, "toggles": dict(toggles, target=GPU) if scratch else toggles}
+        line = {"net": net, "toggles": dict(toggles, target=nogpu.GPU) if scratch else toggles}
         if "error" in report:
             line["error"] = report["error"]
             if report.get("refused"):

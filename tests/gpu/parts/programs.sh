@@ -2,22 +2,17 @@
 # to the end, out of memory, killed.
 # seconds: 75
 #
-# On a stand-in the plain program and its driver are those of tests/tracer/inject/fake, and PyTorch runs on what
-# tests/oracle preloads.
+# On a stand-in the plain program and its driver are those of tests/tracer/inject/fake, and PyTorch runs over the GPU
+# that `record` simulates.
 folder=$OUT/programs
 mkdir -p "$folder"
 : >"$OUT/programs.jsonl"
 end=$(($(date +%s) + SECONDS_LEFT))
 plain=$BUILD/tests/gpu/plain
 world=env # what the recorded programs run in
-torch_world=env
 if [ -n "$STAND_IN" ]; then
     plain=$BUILD/fake/programs
     world="env LD_LIBRARY_PATH=$BUILD/fake VRAMSCOPE_CUDA_LIBS=$BUILD/fake/cupti FAKE_CUDA_BYTES=17179869184"
-    nogpu=$(PYTHONPATH=tests/oracle${PYTHONPATH:+:$PYTHONPATH} \
-        "$PYTHON" -c 'import nogpu; print(nogpu.build())' 2>/dev/null)
-    torch_world="env LD_PRELOAD=$nogpu/libnogpu.so LD_LIBRARY_PATH=$nogpu"
-    torch_world="$torch_world PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:0.01"
 fi
 
 trace_int() { # trace_int TRACE PATH: a figure of its report
@@ -69,12 +64,12 @@ if [ -x "$plain" ]; then
 else
     echo "$plain is not there: no plain CUDA program was recorded"
 fi
-# shellcheck disable=SC2086
-if $torch_world "$PYTHON" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-    record train 2/3 $torch_world "$PYTHON" tests/gpu/train.py
+finds_gpu='import nogpu; nogpu.enter(); import torch, sys; sys.exit(not torch.cuda.is_available())'
+if PYTHONPATH=tests/oracle${PYTHONPATH:+:$PYTHONPATH} "$PYTHON" -c "$finds_gpu" 2>/dev/null; then
+    record train 2/3 "$PYTHON" tests/gpu/train.py
     said train 0 $status "$(sed -n 's/.*"allocated": \([0-9]*\).*/\1/p' "$folder/train.out")" \
         "$(trace_int "$folder/train.db" allocated)"
-    record train_oom 1 $torch_world "$PYTHON" tests/gpu/train.py --oom
+    record train_oom 1 "$PYTHON" tests/gpu/train.py --oom
     # what was live when it ended is what was recorded: a whole number of the 8 GiB it asks for, and then some
     peak=$(trace_int "$folder/train_oom.db" allocated)
     said train_oom 1 $status "$(more_than 8589934592 "$peak")" "$peak"

@@ -9,20 +9,16 @@ ours=$?
 : >"$OUT/steps_torch.jsonl"
 nets="sample_nets/resnet50.py sample_nets/gpt2_small.py"
 nets="$nets sample_nets/resnet50.py+amp=fp16 sample_nets/gpt2_small.py+amp=bf16"
-world=env
 if [ -n "$STAND_IN" ]; then # nothing is computed there: what is tested is that it runs
-    nogpu=$(PYTHONPATH=tests/oracle${PYTHONPATH:+:$PYTHONPATH} \
-        "$PYTHON" -c 'import nogpu; print(nogpu.build())' 2>/dev/null)
-    world="env LD_PRELOAD=$nogpu/libnogpu.so LD_LIBRARY_PATH=$nogpu"
     nets="sample_nets/lenet.py sample_nets/lenet.py+amp=bf16"
 fi
 has_torch='import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'
-if $world "$PYTHON" -c "$has_torch" 2>/dev/null; then
+if "$PYTHON" -c "$has_torch" 2>/dev/null; then
     for net in $nets; do
         left=$((end - 10 - $(date +%s)))
         [ $left -gt 5 ] || break
         # shellcheck disable=SC2046,SC2086
-        timeout -k 3 $left $world "$PYTHON" tests/gpu/time_torch.py $(echo "$net" | tr + ' ') >>"$OUT/steps_torch.jsonl"
+        timeout -k 3 $left "$PYTHON" tests/gpu/time_torch.py $(echo "$net" | tr + ' ') >>"$OUT/steps_torch.jsonl"
     done
     # once more, so that a change of the GPU's clock in between shows
     left=$((end - $(date +%s)))
