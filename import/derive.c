@@ -13,6 +13,7 @@
 #include "import/phases.h"
 #include "import/roles.h"
 #include "import/steps.h"
+#include "store/writer.h"
 #include "tracer/intern.h"
 
 /* Marks have the keys A to Z. */
@@ -132,13 +133,16 @@ static void tensor_add(struct deriving *d, size_t at, struct vs_event *event)
 /* A copy of the events with added events for the beginnings of steps and phases. */
 struct rewriting {
     struct vs_event *events;
-    size_t count, cap;
+    uint32_t *stacks;
+    size_t count, cap, stack_cap;
     size_t note; /* first annotation that is after all events so far */
 };
 
 static struct vs_event *event_add(struct rewriting *r, const struct vs_event *event)
 {
     r->events = vs_grow(r->events, r->count, &r->cap, sizeof(*r->events));
+    r->stacks = vs_grow(r->stacks, r->count, &r->stack_cap, sizeof(*r->stacks));
+    r->stacks[r->count] = 0;
     r->events[r->count] = *event;
     return &r->events[r->count++];
 }
@@ -196,6 +200,22 @@ static void marks_add(struct deriving *d, struct rewriting *r, size_t at)
     }
 }
 
+/* The stack, or 0 if it has no frame of Python. */
+static uint32_t stack_with_frames(const struct deriving *d, uint32_t stack)
+{
+    return stack && vs_callstacks_get(&d->list->stacks, stack)->count ? stack : 0;
+}
+
+/* The call stack of an event; of a free its own one, not that of its allocation. 0: none. */
+static uint32_t stack_of(const struct deriving *d, size_t at)
+{
+    const struct vs_mem_event *event = &d->list->events[at];
+    const bool is_free =
+        event->kind == VS_MEM_FREE_REQUESTED || event->kind == VS_MEM_FREE_COMPLETED;
+
+    return is_free && !d->phases.has_free_stacks ? 0 : stack_with_frames(d, event->stack);
+}
+
 /*
  * The events of the initial state stay first and unchanged; steps and phases begin directly before their first event.
  */
@@ -226,13 +246,62 @@ static void events_rewrite(struct deriving *d)
             phase = d->phases.phases[at];
         }
         event_add(&r, event);
-        if (at != SIZE_MAX)
+        if (at != SIZE_MAX) {
+            r.stacks[r.count - 1] = stack_of(d, at);
             marks_add(d, &r, at);
+        } else if (import->start_stacks && i < import->start_events) {
+            r.stacks[r.count - 1] = stack_with_frames(d, import->start_stacks[i]);
+        }
     }
     vs_free(import->events);
     import->events = r.events;
     import->event_count = r.count;
     import->event_cap = r.cap;
+    import->stacks = r.stacks;
+}
+
+/* ---- call stacks ---- */
+
+static uint32_t frame_func(struct imp_import *import, const struct vs_memlist *list,
+                           const struct vs_frame *frame)
+{
+    struct vs_text text = {NULL, 0, 0};
+    uint32_t id;
+
+    vs_text_addf(&text, "%s:%s", vs_memlist_text(list, frame->file),
+                 vs_memlist_text(list, frame->func));
+    id = imp_string(import, vs_text_get(&text));
+    vs_text_release(&text);
+    return id;
+}
+
+/* The frames of all stacks that an event of the trace has; the outermost of more than a trace can keep are left out. */
+static void frames_fill(struct deriving *d)
+{
+    const struct vs_callstacks *stacks = &d->list->stacks;
+    struct imp_import *import = d->import;
+    bool *used = vs_calloc(stacks->count + 1, sizeof(*used));
+    uint32_t *funcs = vs_calloc(stacks->frame_count + 1, sizeof(*funcs));
+
+    for (size_t i = 0; i < import->event_count; i++)
+        used[import->stacks[i]] = true;
+    for (uint32_t id = 1; id <= stacks->count; id++) {
+        const struct vs_callstack *stack = vs_callstacks_get(stacks, id);
+
+        for (uint32_t depth = 0; used[id] && depth < stack->count && depth < STO_FRAMES_MAX;
+             depth++) {
+            const uint32_t frame = stacks->pool[stack->first + depth];
+
+            if (!funcs[frame - 1])
+                funcs[frame - 1] = frame_func(import, d->list, &stacks->frames[frame - 1]);
+            import->frames = vs_grow(import->frames, import->frame_count, &import->frame_cap,
+                                     sizeof(*import->frames));
+            import->frames[import->frame_count++] =
+                (struct imp_frame){id, depth, funcs[frame - 1], stacks->frames[frame - 1].line};
+        }
+    }
+    vs_free(used);
+    vs_free(funcs);
 }
 
 static void about_fill(struct deriving *d)
@@ -262,6 +331,7 @@ void imp_derive(struct imp_import *import, const struct vs_memlist *list)
     imp_categories_fill(import, list, &d.roles, &d.phases, &d.steps);
     d.funcs = vs_calloc(list->stacks.count + 1, sizeof(*d.funcs));
     events_rewrite(&d);
+    frames_fill(&d);
     about_fill(&d);
     vs_free(d.funcs);
     imp_steps_release(&d.steps);

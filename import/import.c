@@ -53,6 +53,9 @@ void imp_release(struct imp_import *import)
     vs_free(import->strings);
     vs_free(import->locations);
     vs_free(import->tensors);
+    vs_free(import->start_stacks);
+    vs_free(import->stacks);
+    vs_free(import->frames);
     trc_intern_free(import->intern);
     vs_free(import->partial);
     memset(import, 0, sizeof(*import));

@@ -43,6 +43,14 @@ struct imp_mark {
     uint32_t name;
 };
 
+/* A frame of a call stack that events have. func: id of a string, "train.py:step"; depth: 0 is the innermost. */
+struct imp_frame {
+    uint32_t stack;
+    uint32_t depth;
+    uint32_t func;
+    uint32_t line;
+};
+
 /*
  * Zero-initialised: empty. losses: counts per enum imp_loss of import/partial.h. from: for each event, the number of
  * the list's event that it was made from, from 1; 0: of the state at the start.
@@ -61,6 +69,11 @@ struct imp_import {
     size_t location_count, location_cap;
     struct vs_tensor_desc *tensors; /* by id - 1 */
     size_t tensor_count, tensor_cap;
+    /* once phases and steps are added: of each event its call stack in the list, or 0 */
+    uint32_t *stacks;
+    uint32_t *start_stacks;   /* of the first start_events events; NULL: none has one */
+    struct imp_frame *frames; /* of all these stacks */
+    size_t frame_count, frame_cap;
     struct trc_intern *intern;
     uint64_t blocks;        /* number of blocks; block ids are 1 … blocks */
     uint64_t blocks_before; /* pre-existing blocks */

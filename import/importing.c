@@ -274,6 +274,8 @@ static void start_locations_set(struct building *b)
 {
     struct vs_event **allocs = start_allocs(b);
 
+    b->out->start_stacks =
+        vs_calloc((size_t)b->out->start_events + 1, sizeof(*b->out->start_stacks));
     for (size_t i = 0; i < b->list->segment_count; i++) {
         const struct vs_mem_segment *segment = &b->list->segments[i];
         uint64_t address = segment->address;
@@ -285,6 +287,7 @@ static void start_locations_set(struct building *b)
 
             if (alloc) {
                 alloc->location = imp_block_location(b->out, b->list, block);
+                b->out->start_stacks[alloc - b->out->events] = block->stack;
                 if (block->cls != VS_MEM_TENSOR)
                     alloc->alloc.category = VS_CAT_WORKSPACE;
             }

@@ -23,6 +23,7 @@ struct target {
     uint32_t strings;
     uint32_t locations;
     uint32_t tensors;
+    uint32_t stacks;
     uint64_t blocks;
 };
 
@@ -186,6 +187,37 @@ static enum vs_status tensors_write(const struct imp_import *import, const struc
     return st;
 }
 
+static enum vs_status frames_write(const struct imp_import *import, const struct target *t,
+                                   struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < import->frame_count && !st; i++) {
+        const struct imp_frame *frame = &import->frames[i];
+
+        st = sto_writer_frame(t->w, t->stacks + frame->stack, frame->depth,
+                              shifted(frame->func, t->strings), frame->line, err);
+    }
+    return st;
+}
+
+/* The events, each with its call stack if it has one. */
+static enum vs_status events_write(const struct imp_import *import, const struct target *t,
+                                   struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0, next; i < import->event_count && !st; i = next) {
+        for (next = i + 1; next < import->event_count && !import->stacks[next]; next++)
+            ;
+        if (import->stacks[i])
+            st = sto_writer_stack(t->w, t->stacks + import->stacks[i], err);
+        if (!st)
+            st = sto_writer_events(t->w, &import->events[i], next - i, err);
+    }
+    return st;
+}
+
 /* Write one device. Events and locations are changed in place: an import is written once. */
 static enum vs_status one_write(struct imp_import *import, const struct vs_memlist *list,
                                 const char *name, struct target *t, struct vs_error *err)
@@ -211,11 +243,14 @@ static enum vs_status one_write(struct imp_import *import, const struct vs_memli
         st = tensors_write(import, t, err);
     if (t->suffix[0])
         events_shift(import->events, import->event_count, t);
-    if (!st && import->event_count)
-        st = sto_writer_events(t->w, import->events, import->event_count, err);
+    if (!st)
+        st = frames_write(import, t, err);
+    if (!st)
+        st = events_write(import, t, err);
     t->strings += (uint32_t)import->string_count;
     t->locations += (uint32_t)import->location_count;
     t->tensors += (uint32_t)import->tensor_count;
+    t->stacks += import->frame_count ? import->frames[import->frame_count - 1].stack : 0;
     t->blocks += import->blocks;
     return st;
 }
