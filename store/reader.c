@@ -305,3 +305,47 @@ enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_
         sto_devices_shift(&r->devices, out, count);
     return st;
 }
+
+/* ---- call stacks ---- */
+
+/* A trace of an older version that may not be written has no such tables. */
+static enum vs_status stack_tables_find(const struct sto_db *db, bool *out, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum vs_status st =
+        sto_db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE name = 'event_stack'", &stmt, err);
+
+    *out = false;
+    if (!st)
+        st = sto_db_row(db, stmt, out, err);
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+enum vs_status sto_reader_stack_each(struct sto_reader *r, uint64_t seq, sto_frame_fn *each,
+                                     void *user, struct vs_error *err)
+{
+    const struct sto_db *db = sto_reader_db(r);
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = true;
+    bool exists;
+    enum vs_status st = stack_tables_find(db, &exists, err);
+
+    if (st || !exists)
+        return st;
+    st = sto_db_prepare(db,
+                        "SELECT f.func, f.line FROM event_stack e JOIN frame f ON f.id BETWEEN "
+                        "e.stack * 256 AND e.stack * 256 + 255 WHERE e.seq = ?1 ORDER BY f.id",
+                        &stmt, err);
+    if (!st)
+        sqlite3_bind_int64(stmt, 1, (sqlite3_int64)(r->devices.before + seq));
+    while (!st) {
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (st || !has_row)
+            break;
+        each(user, sto_reader_string(r, (uint32_t)sqlite3_column_int64(stmt, 0)),
+             (uint32_t)sqlite3_column_int64(stmt, 1));
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}

@@ -162,4 +162,15 @@ uint64_t sto_reader_event_count(const struct sto_reader *r);
 VS_MUST_USE enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_t count,
                                              struct vs_event *out, struct vs_error *err);
 
+/* A frame. func: a text like "train.py:step", borrowed until the reader is closed; line: 0 if not known. */
+typedef void sto_frame_fn(void *user, const char *func, uint32_t line);
+
+/*
+ * Call `each` for the frames of event `seq` of the reader's device, the innermost first; not at all if it has no stack.
+ * O(log events + frames). Errors: those of reading the file.
+ */
+VS_MUST_USE enum vs_status sto_reader_stack_each(struct sto_reader *r, uint64_t seq,
+                                                 sto_frame_fn *each, void *user,
+                                                 struct vs_error *err);
+
 #endif

@@ -74,6 +74,23 @@ static void an_imported_trace_has_its_lines_by_function(void **state)
     tui_app_release(&app);
 }
 
+static void why_shows_the_whole_call_stack_of_an_imported_block(void **state)
+{
+    const char *path = program_path("stacks.db");
+    struct program p = program_run("import", "tests/golden/snapshots/lm4_forward_ctx100.pickle.gz",
+                                   "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 200, 60);
+    session_type(&app, "!gy");
+    session_expect(&app, "einops/einops.py:einsum:916");
+    session_expect(&app, "torch/nn/modules/module.py:_call_impl:1750");
+    session_expect(&app, "TransformerLM.py:forward:");
+    tui_app_release(&app);
+}
+
 /* Every view, at a few sizes, of a trace that is small and one that has no net. */
 static void every_view_can_be_drawn_of_a_small_trace(void **state)
 {
@@ -251,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_shown),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
+        cmocka_unit_test(why_shows_the_whole_call_stack_of_an_imported_block),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_recording_in_progress_is_followed),
         cmocka_unit_test(a_recording_in_progress_is_compared),

@@ -1,5 +1,6 @@
 /*
- * tui/views/view_why.c - why the selected block is alive: its holders, its next use, and when it is freed.
+ * tui/views/view_why.c - why the selected block is alive: its holders, its next use, when it is freed, and the call
+ * stack of its allocation.
  *
  * Must not know:  terminals.
  * Invariant:      everything shown comes from replay/inspect/alive.h for the block at the cursor.
@@ -11,6 +12,7 @@
 #include "base/bytes.h"
 #include "replay/inspect/alive.h"
 #include "replay/inspect/block_text.h"
+#include "replay/trace/callstack.h"
 #include "tui/app.h"
 #include "tui/names.h"
 #include "tui/parts/page.h"
@@ -156,6 +158,25 @@ static void add_reads(struct tui_page *page, const struct tui_run *run, const st
         tui_page_add(page, TUI_DIM, "next read none within the trace");
 }
 
+static void on_frame(void *user, const char *func, uint32_t line)
+{
+    struct tui_page *page = user;
+
+    tui_page_add(page, TUI_DIM, "%*s", WORD_W, "");
+    tui_page_more(page, 0, TUI_PLAIN, "%s", func);
+    if (line)
+        tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, line);
+}
+
+/* The call stack of the allocation, the innermost frame first, where the recording has it. */
+static void add_stack(struct tui_page *page, const struct tui_run *run, uint64_t seq)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (rpl_trace_stack_each(run->trace, seq, on_frame, page, &err))
+        tui_page_add(page, TUI_BAD, "%s", err.text);
+}
+
 static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
                      uint64_t at)
 {
@@ -166,6 +187,7 @@ static void add_life(struct tui_page *page, const struct tui_run *run, const str
         add_location(page, run, "freed", why->free_seq, why->free_location);
     else
         tui_page_add(page, TUI_DIM, "freed     not within the trace");
+    add_stack(page, run, why->block.alloc_seq);
 }
 
 static void page_make(struct why *s, struct tui_app *app)
