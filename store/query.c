@@ -54,6 +54,20 @@ static struct sto_value value_get(sqlite3_stmt *stmt, int column)
     return value;
 }
 
+/* Instructions of SQLite's machine between two calls of goes_on: about a millisecond. */
+#define STEPS_BETWEEN 20000
+
+static bool goes_on(const struct sto_query_sink *sink)
+{
+    return !sink->goes_on || sink->goes_on(sink->user);
+}
+
+/* SQLite's progress handler: not 0 stops the statement. */
+static int on_progress(void *user)
+{
+    return !goes_on(user);
+}
+
 static enum vs_status rows_give(const struct sto_db *db, sqlite3_stmt *stmt,
                                 const struct sto_query_sink *sink, struct vs_error *err)
 {
@@ -67,7 +81,10 @@ static enum vs_status rows_give(const struct sto_db *db, sqlite3_stmt *stmt,
         names[i] = sqlite3_column_name(stmt, (int)i);
     sink->columns(sink->user, count, names);
     while (!st) {
-        st = sto_db_row(db, stmt, &has_row, err);
+        st = goes_on(sink) ? sto_db_row(db, stmt, &has_row, err)
+                           : vs_fail(err, VS_E_STOPPED, "sql: stopped");
+        if (st && sqlite3_errcode(db->handle) == SQLITE_INTERRUPT)
+            st = vs_fail(err, VS_E_STOPPED, "sql: stopped");
         if (st || !has_row)
             break;
         for (size_t i = 0; i < count; i++)
@@ -98,6 +115,8 @@ enum vs_status sto_query(const char *path, const char *sql, const struct sto_que
         st = sto_db_exec(&db, "PRAGMA query_only = 1", err);
     if (!st)
         st = statement_get(&db, sql, &stmt, err);
+    if (!st)
+        sqlite3_progress_handler(db.handle, STEPS_BETWEEN, on_progress, (void *)(uintptr_t)sink);
     if (!st)
         st = rows_give(&db, stmt, sink, err);
     sqlite3_finalize(stmt);

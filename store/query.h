@@ -8,6 +8,7 @@
 #ifndef STO_QUERY_H
 #define STO_QUERY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,18 +35,21 @@ struct sto_value {
 /*
  * columns  called once with the column names, before the first row
  * row      called for each row; the values are valid during the call
+ * goes_on  called before each row and now and then between rows; false stops the query. NULL: it is never stopped
  */
 struct sto_query_sink {
     void *user;
     void (*columns)(void *user, size_t count, const char *const *names);
     void (*row)(void *user, size_t count, const struct sto_value *values);
+    bool (*goes_on)(void *user);
 };
 
 /*
  * Run `sql` on the trace at `path`.
  *
- * VS_E_USAGE: not exactly one statement, invalid SQL, or a statement that writes; the text is SQLite's. Errors of the
- * file: see sto_reader_open(). Rows that were delivered before a failure remain valid output.
+ * VS_E_STOPPED: goes_on returned false. VS_E_USAGE: not exactly one statement, invalid SQL, or a statement that writes;
+ * the text is SQLite's. Errors of the file: see sto_reader_open(). Rows that were delivered before a failure remain
+ * valid output.
  */
 VS_MUST_USE enum vs_status sto_query(const char *path, const char *sql,
                                      const struct sto_query_sink *sink, struct vs_error *err);

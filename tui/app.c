@@ -16,6 +16,7 @@
 #include "replay/report/uncertainty.h"
 #include "tui/change.h"
 #include "tui/diff.h"
+#include "tui/sql.h"
 #include "whatif/whatif.h"
 
 /* A window is widened to the borders of pyramid cells where a column covers at least this many of them. */
@@ -151,6 +152,7 @@ void tui_app_release(struct tui_app *app)
         vs_free(app->filters[i]);
     vs_free(app->search);
     tui_prompt_release(&app->prompt);
+    tui_sql_free(app->sql);
     vs_text_release(&app->message);
     vs_text_release(&app->copied);
     memset(app, 0, sizeof(*app));

@@ -104,6 +104,7 @@ struct tui_change {
 
 struct tui_app;
 struct tui_diff;
+struct tui_sql;
 /* Draws the screen during long work. */
 typedef void tui_pump_fn(void *user, struct tui_app *app);
 
@@ -139,6 +140,7 @@ struct tui_moved {
  * view_state   state of each view; panes: index of the view in each pane
  * previous     index of the view that the newest view replaced
  * w, h         size of the screen; columns: columns of the timeline
+ * sql          the latest `:sql` and its rows (tui/sql.h); NULL until the first
  * message      text of the status line until the next key; is_bad: it reports a failure
  * wish, copied what the loop has to do; pump: draws during long work, NULL without a terminal
  * typed        peeks at the next input; false: there is none. NULL without a terminal
@@ -186,6 +188,7 @@ struct tui_app {
     bool is_lazy;
     struct tui_pending pending;
     struct tui_prompt prompt;
+    struct tui_sql *sql;
     struct vs_text message;
     bool is_bad;
     enum tui_wish wish;

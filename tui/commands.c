@@ -18,6 +18,7 @@
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
+#include "tui/sql.h"
 #include "whatif/alloc.h"
 
 /* Runs the command; `words`: its arguments, without blanks at either end. */
@@ -363,6 +364,7 @@ static const struct {
     {{"note", "MARK TEXT", "describe a mark; kept in the trace"}, do_note},
     {{"goto", "N", "go to event N (`:N` is the same), to a time (12.5ms), to `step N`"}, do_goto},
     {{"fit", "SIZE", "would an allocation of this size fit here?"}, do_fit},
+    {{"sql", "SELECT …", "a query on this trace; its rows are the view sql"}, tui_sql_run},
     {{"view", "NAME", "show this view"}, do_view},
     {{"theme", "NAME", "dark, light or mono"}, do_theme},
     {{"export", "FORMAT [FILE]", "write this run, or the pane as txt, to a file"}, tui_export},

@@ -182,7 +182,7 @@ static int64_t devices_in_tables(const char *name)
 {
     struct vs_error err = VS_ERROR_INIT;
     int64_t count = 0;
-    struct sto_query_sink sink = {&count, any_columns, number_keep};
+    struct sto_query_sink sink = {.user = &count, .columns = any_columns, .row = number_keep};
 
     must(sto_query(name, "SELECT count(*) FROM device", &sink, &err), &err);
     return count;

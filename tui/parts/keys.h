@@ -34,7 +34,10 @@ enum tui_scope {
     TUI_IN_CURVE = 1 << 14,
     TUI_IN_SIZES = 1 << 15,
     TUI_IN_STEPS = 1 << 16,
-    TUI_IN_ANY = (1 << 17) - 1,
+    TUI_IN_RETAINED = 1 << 17,
+    TUI_IN_WAITING = 1 << 18,
+    TUI_IN_SQL = 1 << 19,
+    TUI_IN_ANY = (1 << 20) - 1,
 };
 
 enum tui_action {

@@ -69,6 +69,7 @@ static void steps_read(struct steps *s, struct tui_app *app, const struct tui_ru
     s->index = run->index;
     s->number = run->number;
     s->events = run->events;
+    s->top = 0; /* no chart while they are read */
     tui_waiting_init(&waiting, app, "reading the steps");
     if (rpl_steps_fill(&s->steps, run->index, tui_waiting_show, &waiting, &err)) {
         tui_app_fail(app, "%s", err.text);
@@ -80,7 +81,7 @@ static void steps_read(struct steps *s, struct tui_app *app, const struct tui_ru
 /* Rows of the chart; 0: there is none. */
 static int chart_h(const struct steps *s, int h)
 {
-    return s->is_plain || h < CHART_MIN_H || s->steps.curve_count < 2 ? 0 : h / 2 - 1;
+    return s->is_plain || !s->top || h < CHART_MIN_H || s->steps.curve_count < 2 ? 0 : h / 2 - 1;
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
