@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -21,9 +21,10 @@ _vramscope_values()
     inplace) echo "off on" ;;
     amp) echo "off fp16 bf16 O0 O1 O2 O3" ;;
     half) echo "off on" ;;
-    checkpoint) echo "off blocks segments=2 sqrt auto auto:8G" ;;
+    checkpoint) echo "off blocks selective segments=2 sqrt auto auto:8G" ;;
     checkpoint-impl) echo "reentrant non-reentrant" ;;
     preserve-rng) echo "off on" ;;
+    offload) echo "off activations" ;;
     optimizer) echo "sgd momentum adam adamw" ;;
     foreach) echo "auto off" ;;
     zero-grad) echo "none zeros" ;;

@@ -9,9 +9,10 @@ function __vramscope_pairs
     printf '%s\n' inplace=off inplace=on
     printf '%s\n' amp=off amp=fp16 amp=bf16 amp=O0 amp=O1 amp=O2 amp=O3
     printf '%s\n' half=off half=on
-    printf '%s\n' checkpoint=off checkpoint=blocks checkpoint=segments=2 checkpoint=sqrt checkpoint=auto checkpoint=auto:8G
+    printf '%s\n' checkpoint=off checkpoint=blocks checkpoint=selective checkpoint=segments=2 checkpoint=sqrt checkpoint=auto checkpoint=auto:8G
     printf '%s\n' checkpoint-impl=reentrant checkpoint-impl=non-reentrant
     printf '%s\n' preserve-rng=off preserve-rng=on
+    printf '%s\n' offload=off offload=activations
     printf '%s\n' optimizer=sgd optimizer=momentum optimizer=adam optimizer=adamw
     printf '%s\n' foreach=auto foreach=off
     printf '%s\n' zero-grad=none zero-grad=zeros
@@ -71,9 +72,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l data -x -a 'fre
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l amp -x -a 'off fp16 bf16 O0 O1 O2 O3' -d 'run forward and loss under autocast, fp16 with a GradScaler; or as an opt_level of NVIDIA\'s Apex'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -a 'off blocks segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -a 'off blocks selective segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward; selective: the blocks, and keep what their matrix products, convolutions and attention compute, too'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l offload -x -a 'off activations' -d 'run the model\'s forward under torch.autograd.graph.save_on_cpu(pin_memory=True)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'
@@ -146,9 +148,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l data -x -a 'fres
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l inplace -x -a 'off on' -d 'activations and dropouts overwrite their input wherever PyTorch would allow it'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l amp -x -a 'off fp16 bf16 O0 O1 O2 O3' -d 'run forward and loss under autocast, fp16 with a GradScaler; or as an opt_level of NVIDIA\'s Apex'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l half -x -a 'off on' -d 'model.half(): weights, gradients and activations in fp16'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a 'off blocks segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a 'off blocks selective segments=2 sqrt auto auto:8G' -d 'keep only the inputs of the chosen parts and run their forward again in backward; selective: the blocks, and keep what their matrix products, convolutions and attention compute, too'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l offload -x -a 'off activations' -d 'run the model\'s forward under torch.autograd.graph.save_on_cpu(pin_memory=True)'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'

@@ -10,6 +10,7 @@
 
 #include "engine/autograd/autograd.h"
 #include "engine/autograd/checkpoint.h"
+#include "engine/autograd/selective.h"
 #include "engine/core/engine_internal.h"
 
 /* ---- node.c ---- */
@@ -101,6 +102,21 @@ bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c);
 struct eng_tensor *eng_checkpoint_unpack(struct eng *e, struct eng_checkpoint *c, uint32_t index);
 /* The placeholder of this index was freed. */
 void eng_checkpoint_forget(struct eng_checkpoint *c, uint32_t index);
+
+/* ---- selective.c ---- */
+/*
+ * From enter to leave, ops reach s: in the first run, or in a recomputation (is_rerun). May nest; NULL: does nothing.
+ * node_id: of the node that holds what is kept.
+ */
+void eng_selective_enter(struct eng *e, struct eng_selective *s, uint64_t node_id, bool is_rerun);
+void eng_selective_leave(struct eng *e, struct eng_selective *s);
+struct eng_op_call;
+typedef bool eng_run_fn(struct eng_op_call *c);
+/*
+ * Runs `kernel` for a call of an op while e->selective is not NULL, or gives the call what was kept: then *is_computed
+ * is false. Returns false on failure.
+ */
+bool eng_selective_run(struct eng_op_call *c, int arg_count, eng_run_fn *kernel, bool *is_computed);
 
 /* ---- ready.c ---- */
 void eng_ready_free(struct eng_ready *ready);

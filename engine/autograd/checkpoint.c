@@ -28,8 +28,9 @@ struct eng_checkpoint {
     uint32_t refs; /* placeholders, and one for the first run while it lasts */
     struct eng *eng;
     struct eng_checkpoint_calls calls;
-    struct eng_checkpoint *outer; /* the enclosing one that collected before this one began */
-    struct eng_node *inputs;      /* a node that only saves the arguments */
+    struct eng_checkpoint *outer;    /* the enclosing one that collected before this one began */
+    struct eng_node *inputs;         /* a node that only saves the arguments */
+    struct eng_selective *selective; /* or NULL */
     int input_count;
     struct holder *holders;
     size_t count, cap;
@@ -58,6 +59,7 @@ void eng_checkpoint_unref(struct eng_checkpoint *c)
     c->eng->live_checkpoints--;
     for (size_t i = 0; i < c->count; i++)
         eng_unref(c->holders[i].tensor);
+    eng_selective_unref(c->selective); /* the last cell of the closure that runs it again */
     if (c->calls.free_user)
         c->calls.free_user(c->calls.user);
     eng_node_unref(
@@ -73,7 +75,8 @@ bool eng_checkpoint_is_rerun(const struct eng_checkpoint *c)
 
 struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls,
                                             struct eng_tensor *const *inputs, int count,
-                                            bool early_stop, bool preserve_rng)
+                                            struct eng_selective *selective, bool early_stop,
+                                            bool preserve_rng)
 {
     struct eng_checkpoint *c = vs_calloc(1, sizeof(*c));
 
@@ -99,12 +102,16 @@ struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_chec
     }
     c->outer = e->checkpoint;
     e->checkpoint = c;
+    if (e->grad_enabled)
+        c->selective = eng_selective_ref(selective);
+    eng_selective_enter(e, c->selective, c->inputs->id, false);
     return c;
 }
 
 void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint)
 {
     VS_ASSERT(e->checkpoint == checkpoint);
+    eng_selective_leave(e, checkpoint->selective);
     e->checkpoint = checkpoint->outer;
     checkpoint->outer = NULL;
     eng_checkpoint_unref(checkpoint);
@@ -212,7 +219,9 @@ static void rerun(struct eng *e, struct eng_checkpoint *c)
     c->is_rerun = true;
     c->next = 0;
     e->checkpoint = c;
+    eng_selective_enter(e, c->selective, c->inputs->id, true);
     c->calls.rerun(c->calls.user, inputs, c->input_count);
+    eng_selective_leave(e, c->selective);
     e->checkpoint = collecting;
     c->is_rerun = false;
     if (e->failed && e->error.status == VS_E_STOPPED)

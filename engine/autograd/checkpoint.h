@@ -14,6 +14,7 @@
 #include "engine/core/tensor.h"
 
 struct eng_checkpoint;
+struct eng_selective;
 
 /*
  * rerun      runs the function again on `inputs` (count of them, borrowed; the tensor arguments given to
@@ -37,11 +38,13 @@ struct eng_checkpoint_calls {
 /*
  * Between begin and end everything that autograd saves is replaced by a placeholder. May nest. With grad mode off
  * nothing is saved. The engine keeps references to `inputs` (NULL entries allowed) as long as recomputation is
- * possible, as saved tensors of a node: inside another checkpoint they are placeholders of that one.
+ * possible, as saved tensors of a node: inside another checkpoint they are placeholders of that one. selective: what is
+ * kept of the function's ops (one reference is taken; engine/autograd/selective.h), or NULL.
  */
 struct eng_checkpoint *eng_checkpoint_begin(struct eng *e, const struct eng_checkpoint_calls *calls,
                                             struct eng_tensor *const *inputs, int count,
-                                            bool early_stop, bool preserve_rng);
+                                            struct eng_selective *selective, bool early_stop,
+                                            bool preserve_rng);
 void eng_checkpoint_end(struct eng *e, struct eng_checkpoint *checkpoint);
 
 /* For the reentrant form: ops between these two calls count as recomputed. */

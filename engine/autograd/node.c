@@ -229,6 +229,24 @@ static struct eng_tensor *copy_to_side(struct eng *e, struct eng_tensor *t, bool
     return copy;
 }
 
+/* A copy to pinned memory is contiguous; what is not is made so on the device, where the copy is freed afterwards. */
+static struct eng_tensor *copy_to_host(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_arg args[] = {eng_at(t)};
+    struct eng_tensor *dense = NULL;
+    struct eng_tensor *copy;
+    bool grad;
+
+    if (!e->offload_pinned || eng_is_contiguous(t))
+        return copy_to_side(e, t, true);
+    grad = eng_set_grad_enabled(e, false);
+    dense = eng_call1(e, ENG_OP_clone_contiguous, args);
+    eng_set_grad_enabled(e, grad);
+    copy = dense ? copy_to_side(e, dense, true) : NULL;
+    eng_unref(dense);
+    return copy;
+}
+
 void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_output)
 {
     struct eng *e = n->eng;
@@ -244,8 +262,8 @@ void eng_node_save_at(struct eng_node *n, int i, struct eng_tensor *t, bool is_o
         history_keep(n, s, t);
         return;
     }
-    if (e->offload && !e->checkpoint && !t->storage->on_host) {
-        s->tensor = copy_to_side(e, t, true);
+    if ((e->offload || e->offload_pinned) && !e->checkpoint && !t->storage->on_host) {
+        s->tensor = copy_to_host(e, t);
         s->is_offloaded = true;
         history_keep(n, s, t);
         return;

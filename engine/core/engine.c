@@ -109,6 +109,14 @@ bool eng_set_offload(struct eng *e, bool on)
     return before;
 }
 
+bool eng_set_offload_pinned(struct eng *e, bool on)
+{
+    bool before = e->offload_pinned;
+
+    e->offload_pinned = on;
+    return before;
+}
+
 bool eng_set_anomaly(struct eng *e, bool on)
 {
     bool before = e->anomaly;

@@ -54,8 +54,11 @@ bool eng_set_anomaly(struct eng *e, bool on);
 /*
  * From now on what autograd saves goes to the host, and comes back when backward reads it: torch.autograd.graph's
  * save_on_cpu(). A checkpoint's own tensors stay placeholders; its arguments go to the host. Returns the old setting.
+ * pinned: save_on_cpu(pin_memory=True), whose copies are contiguous, so that a transposed tensor is copied on the
+ * device first.
  */
 bool eng_set_offload(struct eng *e, bool on);
+bool eng_set_offload_pinned(struct eng *e, bool on);
 /*
  * Streams of the device, for the allocator: a block belongs to the stream on which it was allocated, and only that
  * stream's requests reuse it. All work runs in order on one stream, whatever the numbers. 0 is the default stream.

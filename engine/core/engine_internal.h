@@ -76,6 +76,7 @@ struct eng {
         stream; /* what is allocated belongs to this stream of the device; 0: the default one */
     bool anomaly;
     bool offload; /* see eng_set_offload */
+    bool offload_pinned;
     struct eng_autocast autocast;
     int autocast_depth;
     struct eng_cast_entry *cast_cache;
@@ -111,6 +112,7 @@ struct eng {
     int recompute_depth;
     int recompute_outer[ENG_RECOMPUTE_MAX]; /* backward_depth outside each running recomputation */
     struct eng_checkpoint *checkpoint;      /* the innermost one that collects saved tensors */
+    struct eng_selective *selective;        /* the innermost one that ops reach */
     uint32_t live_checkpoints;
     struct eng_counters counters;
     struct eng_grown_cast grown_cast;

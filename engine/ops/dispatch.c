@@ -465,6 +465,7 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     const char *outer;
     struct eng_node *n = NULL;
     uint64_t done = 0;
+    bool is_computed = true;
     bool ok;
 
     if (e->kernel_depth)
@@ -482,8 +483,12 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
         save_inputs(e, n, sig, args, inplace);
     }
     c.needs_grad = n != NULL;
-    ok = ok && !e->failed && run_kernel(&c);
-    if (ok) { /* also where recomputation for a checkpoint stops at saving the result */
+    ok = ok && !e->failed &&
+         (e->selective && !e->backward_depth
+              ? eng_selective_run(&c, sig->count, run_kernel, &is_computed)
+              : run_kernel(&c));
+    if (ok &&
+        is_computed) { /* also where recomputation for a checkpoint stops at saving the result */
         count_op(e, id, ret);
         eng_add_flops(e, flops);
         done = flops;

@@ -217,9 +217,10 @@ static bool find_space(struct lang_vm *vm, const char *path, size_t len, struct 
     if (hint == NULL)
         hint = lang_suggest(vm, vm->spaces, path);
     return lang_fail_hint(vm, VS_E_NOT_FOUND,
-                          hint != NULL ? hint
-                                       : "a net file imports torch and its modules, math, copy, "
-                                         "collections and gc; see docs/guide/net-language.md",
+                          hint != NULL
+                              ? hint
+                              : "a net file imports torch and its modules, math, copy, "
+                                "collections, functools and gc; see docs/guide/net-language.md",
                           "there is no module `%.*s` here", (int)len, path);
 }
 

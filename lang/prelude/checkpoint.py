@@ -93,13 +93,21 @@ def _warn_of_rng(before):
                        "its recomputation draws others, so gradients belong to another forward")
 
 
-def _refuse_options(context_fn, debug, determinism_check):
-    if context_fn is not None:
-        raise NotImplementedError("checkpoint: context_fn is not supported here; leave it out")
+def _refuse_options(debug, determinism_check):
     if debug:
         raise NotImplementedError("checkpoint: debug=True is not supported here; leave it out")
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+
+
+def _selective_of(context_fn, respect_saved_tensors_hooks):
+    contexts = context_fn()
+    if not isinstance(contexts, tuple) or len(contexts) != 2 or not isinstance(contexts[0], _SelectiveMode):
+        raise NotImplementedError("checkpoint: context_fn: here it must return what "
+                                  "create_selective_checkpoint_contexts returns")
+    if respect_saved_tensors_hooks:
+        raise NotImplementedError("checkpoint: respect_saved_tensors_hooks=True is not supported here; leave it out")
+    return contexts[0].choice
 
 
 def _default_reentrant(name, later):
@@ -110,21 +118,24 @@ def _default_reentrant(name, later):
 
 
 def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, context_fn=None,
-               determinism_check="default", debug=False, early_stop=True, **kwargs):
-    _refuse_options(context_fn, debug, determinism_check)
+               determinism_check="default", debug=False, early_stop=True, respect_saved_tensors_hooks=None, **kwargs):
+    _refuse_options(debug, determinism_check)
     if use_reentrant is None:
         use_reentrant = _default_reentrant("torch.utils.checkpoint",
                                            "calling checkpoint without use_reentrant will raise an exception.")
     if use_reentrant:
         if len(kwargs) > 0:
             raise ValueError("Unexpected keyword arguments: " + ",".join([name for name in kwargs]))
+        if context_fn is not None:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
+    selective = None if context_fn is None else _selective_of(context_fn, respect_saved_tensors_hooks)
     if preserve_rng_state:
-        return torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop)
+        return torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop, selective)
     before = torch._rng_get()
-    result = torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop)
+    result = torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop, selective)
     _warn_of_rng(before)
     return result
 

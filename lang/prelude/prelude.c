@@ -48,6 +48,8 @@ static const struct {
     {"lr_scheduler.py", "torch.optim.lr_scheduler"},
     {"nn_utils.py", "torch.nn.utils"},
     {"amp.py", "torch.amp"},
+    {"functools.py", "functools"},
+    {"selective.py", "torch.utils.checkpoint"},
     {"checkpoint.py", "torch.utils.checkpoint"},
     {"utils_data.py", "torch.utils.data"},
     {"backends.py", "torch.backends"},

@@ -25,6 +25,7 @@ def prepare(model, settings):
         model.eval()
     note_without_effect(model, settings)
     wrap_checkpoint(model, settings)
+    offload(model, settings)
     if settings["chunk-loss"] != "off":
         settings["chunked_loss"] = chunked_loss.use(int(settings["chunk-loss"]))
 
@@ -42,7 +43,7 @@ def note_without_effect(model, settings):
             torch._note_refused("preserve-rng", "off", "nothing is checkpointed: set `checkpoint`, too")
     elif settings["grad"] == "no_grad":
         torch._note_refused("checkpoint", value, "under grad=no_grad nothing is kept for backward")
-    elif value == "blocks" and len(_blocks_of(model)) == 0:
+    elif value in ("blocks", "selective") and len(_blocks_of(model)) == 0:
         torch._note_refused("checkpoint", value, _no_blocks(model))
     elif value in ("sqrt", "segments=1"):
         path, target = _segment_target(model)
@@ -51,6 +52,8 @@ def note_without_effect(model, settings):
             torch._note_refused("checkpoint", value,
                                 f"{part}, the longest Sequential, has {len(target)} children and becomes one segment; "
                                 "the last segment is never checkpointed; give segments=2 or name modules")
+    if settings["offload"] != "off" and settings["grad"] == "no_grad":
+        torch._note_refused("offload", settings["offload"], "under grad=no_grad nothing is kept for backward")
     if settings["prefetch"] != "off" and settings["data"] == "once":
         torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
     if settings["shard"] == "off" and settings["world"] != 8:  # the default
@@ -185,12 +188,18 @@ def _wrap(model, value, reentrant, preserve):
             raise ValueError(f"checkpoint={value}: '{path}' has only {len(target)} children")
         target.forward = _segmented(target.forward, list(target.children()), segments, reentrant, preserve)
         return
-    if value == "blocks":
+    context_fn = None
+    if value == "selective":
+        if reentrant:
+            raise ValueError("checkpoint-impl=reentrant: Passing `context_fn` or `debug` is only supported when "
+                             "use_reentrant=False. checkpoint=selective needs it; leave checkpoint-impl=non-reentrant")
+        context_fn = torch.utils.checkpoint._save_compute_intensive
+    if value in ("blocks", "selective"):
         blocks = _blocks_of(model)
     else:
         blocks = modules_at(model, value.split(","), "checkpoint")
     for m in blocks:
-        m.forward = _checkpointed(m.forward, reentrant, preserve)
+        m.forward = _checkpointed(m.forward, reentrant, preserve, context_fn)
 
 
 def _place_checkpoints(model, settings):
@@ -209,7 +218,7 @@ def _place_checkpoints(model, settings):
     torch._note_placement(text)
     if settings["marks"]:
         placement.mark(model)
-    if text in ("blocks", "sqrt"):
+    if text in ("blocks", "selective", "sqrt"):
         _wrap(model, text, False, True)
     else:
         placement.apply(model, text)
@@ -223,14 +232,14 @@ def _with_gradient(args):
                   for a in args])
 
 
-def _checkpointed(plain, reentrant, preserve):
+def _checkpointed(plain, reentrant, preserve, context_fn):
     def forward(*args, **kwargs):
         if not torch.is_grad_enabled():
             return plain(*args, **kwargs)
         if reentrant:
             args = _with_gradient(args)
         return torch.utils.checkpoint.checkpoint(plain, *args, use_reentrant=reentrant,
-                                                 preserve_rng_state=preserve, **kwargs)
+                                                 preserve_rng_state=preserve, context_fn=context_fn, **kwargs)
 
     return forward
 
@@ -284,6 +293,20 @@ def _find_sequentials(m, path, found):
             found.append((at, child))
         else:
             _find_sequentials(child, at, found)
+
+
+def offload(model, settings):
+    # last, so that checkpoints are inside: what they keep of their arguments goes to the host, too
+    if settings["offload"] != "off" and settings["grad"] != "no_grad":
+        model.forward = _offloaded(model.forward)
+
+
+def _offloaded(plain):
+    def forward(*args, **kwargs):
+        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+            return plain(*args, **kwargs)
+
+    return forward
 
 
 # ---- for evaluation ----

@@ -52,6 +52,8 @@ static const char *const SPACES[] = {
     "math",
     "torch.optim.lr_scheduler",
     "copy",
+    "functools",
+    "torch.ops",
     "_train",
     "_toggles",
     "gc",

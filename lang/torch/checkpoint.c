@@ -15,6 +15,7 @@
 #include "lang/interp/interp.h"
 #include "lang/torch/autograd_function.h"
 #include "lang/torch/callback.h"
+#include "lang/torch/selective.h"
 
 /* args: the positional arguments; None where the engine has a tensor (`is_tensor`). */
 struct segment {
@@ -118,7 +119,7 @@ static struct segment *segment_new(struct lang_vm *vm, struct lang_value functio
     return s;
 }
 
-/* torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop) */
+/* torch._checkpoint_run(function, args, kwargs, preserve_rng_state, early_stop, selective or None) */
 static bool f_checkpoint_run(struct lang_vm *vm, const struct lang_call *call,
                              struct lang_value *out)
 {
@@ -131,15 +132,15 @@ static bool f_checkpoint_run(struct lang_vm *vm, const struct lang_call *call,
     int count;
     bool ok;
 
-    if (!lang_args_exact(vm, call, "_checkpoint_run", 5))
+    if (!lang_args_exact(vm, call, "_checkpoint_run", 6))
         return false;
     if (a[1].kind != LANG_TUPLE || a[2].kind != LANG_DICT)
         return lang_fail(vm, VS_E_TYPE, "_checkpoint_run() takes a tuple and a dict");
     inputs = vs_calloc(a[1].as.tuple->count + 1, sizeof(*inputs));
     calls.user = segment_new(vm, a[0], a[1].as.tuple, a[2], inputs, &count);
     calls.name = name_of(vm, a[0]);
-    checkpoint =
-        eng_checkpoint_begin(vm->eng, &calls, inputs, count, a[4].as.i != 0, a[3].as.i != 0);
+    checkpoint = eng_checkpoint_begin(vm->eng, &calls, inputs, count, lang_selective_of(a[5]),
+                                      a[4].as.i != 0, a[3].as.i != 0);
     vs_free(inputs);
     if (!lang_reserve(vm, 3))
         return false;

@@ -97,18 +97,17 @@ static bool f_detect_anomaly(struct lang_vm *vm, const struct lang_call *call,
     return true;
 }
 
-/* Pinned memory or not is the same for the device. */
 static bool f_save_on_cpu(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     struct lang_context *c;
     struct lang_value a[2];
-    bool is_pinned;
+    bool is_pinned = false;
 
     if (!LANG_ARGS(vm, call, "save_on_cpu", 0, a, "pin_memory", "device_type") ||
         (lang_is_bound(a[0]) && !lang_truth(vm, a[0], &is_pinned)))
         return false;
     c = lang_context_new(vm, LANG_CONTEXT_MODE);
-    c->set = eng_set_offload;
+    c->set = is_pinned ? eng_set_offload_pinned : eng_set_offload;
     c->on = true;
     *out = lang_object(c);
     return true;

@@ -7,6 +7,7 @@
  * Invariant:      "cuda" is the device whose memory is recorded; the memory of "cpu" is not.
  */
 #include "lang/torch/torch.h"
+#include "lang/torch/selective.h"
 
 #include <math.h>
 #include <string.h>
@@ -558,4 +559,5 @@ void lang_torch_register(struct lang_vm *vm)
     lang_module_register(vm);
     lang_autograd_function_register(vm);
     lang_checkpoint_register(vm);
+    lang_selective_register(vm);
 }

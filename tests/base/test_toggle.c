@@ -102,12 +102,14 @@ static void an_illegal_value_is_refused_with_the_legal_ones(void **state)
     assert_refused("batch", "", VS_E_VALUE, "toggle `batch` cannot be ``; legal: a count from 1");
     assert_refused("amp", "fp8", VS_E_VALUE,
                    "toggle `amp` cannot be `fp8`; legal: off, fp16, bf16, O0, O1, O2 or O3");
-    assert_refused("checkpoint", "segments=0", VS_E_VALUE,
-                   "toggle `checkpoint` cannot be `segments=0`; legal: off, blocks, segments=K, "
-                   "sqrt, auto, auto:SIZE, or module paths");
-    assert_refused("checkpoint", "auto:0", VS_E_VALUE,
-                   "toggle `checkpoint` cannot be `auto:0`; legal: off, blocks, segments=K, "
-                   "sqrt, auto, auto:SIZE, or module paths");
+    assert_refused(
+        "checkpoint", "segments=0", VS_E_VALUE,
+        "toggle `checkpoint` cannot be `segments=0`; legal: off, blocks, selective, segments=K, "
+        "sqrt, auto, auto:SIZE, or module paths");
+    assert_refused(
+        "checkpoint", "auto:0", VS_E_VALUE,
+        "toggle `checkpoint` cannot be `auto:0`; legal: off, blocks, selective, segments=K, "
+        "sqrt, auto, auto:SIZE, or module paths");
     assert_refused("freeze", "a,,b", VS_E_VALUE,
                    "toggle `freeze` cannot be `a,,b`; legal: none, half, or module paths");
     assert_refused("freeze", "a,", VS_E_VALUE,

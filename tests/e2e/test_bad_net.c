@@ -98,7 +98,7 @@ static void a_syntax_error_is_shown_at_its_line(void **state)
     REFUSED("        import numpy\n        return x\n", "wrong.py:11:9: ", "numpy",
             "torch.manual_seed() seeds all random numbers");
     REFUSED("        import pandas\n        return x\n", "wrong.py:11:9: ", "pandas",
-            "imports torch and its modules, math, copy, collections and gc");
+            "imports torch and its modules, math, copy, collections, functools and gc");
 }
 
 static void an_op_outside_the_table_is_refused_at_its_line(void **state)

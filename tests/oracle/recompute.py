@@ -41,6 +41,25 @@ class Counter:
             return plain(lambda *a, **k: self.call(function, a, k), *args, **kwargs)
 
         ckpt.checkpoint = checkpoint
+        self.leave_out_cached()
+
+    def leave_out_cached(self):
+        """An op that a selective checkpoint answers with what it kept is not run."""
+        mode = getattr(ckpt, "_CachedTorchDispatchMode", None)
+        if mode is None:
+            return
+        plain = mode.__torch_dispatch__
+
+        def dispatch(cached, func, types, args=(), kwargs=None):
+            entry = None
+            if func not in ckpt.SAC_IGNORED_OPS:
+                entry = cached.storage.get(func, {}).get(cached.func_counter[func])
+            if self.inside and entry is not None and entry is not ckpt._RECOMPUTE:
+                self.ops[-1] -= 1
+                self.kernels[-1] -= not func.is_view
+            return plain(cached, func, types, args, kwargs)
+
+        mode.__torch_dispatch__ = dispatch
 
     def call(self, function, args, kwargs):
         in_forward = torch._C._current_graph_task_id() == -1

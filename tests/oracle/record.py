@@ -3,6 +3,7 @@ import contextlib
 import weakref
 
 import torch
+from torch.utils import checkpoint as ckpt
 
 import distributed
 import events as ev
@@ -70,6 +71,26 @@ class Saved:
             self.entries.append((weakref.ref(held), key(tensor)))
         return held
 
+    @contextlib.contextmanager
+    def with_cached(self):
+        """Counts what selective checkpoints keep, too: hooks are not called for it."""
+        wrapper = getattr(ckpt, "_VersionWrapper", None)
+        if wrapper is None:
+            yield
+            return
+        plain = wrapper.__init__
+
+        def init(wrapped, val, *args, **kwargs):
+            plain(wrapped, val, *args, **kwargs)
+            if isinstance(val, torch.Tensor) and val.device.type == "cuda" and val.untyped_storage().nbytes() > 0:
+                self.entries.append((weakref.ref(wrapped), key(val)))
+
+        wrapper.__init__ = init
+        try:
+            yield
+        finally:
+            wrapper.__init__ = plain
+
     @staticmethod
     def unpack(held):
         return held.tensor
@@ -106,7 +127,7 @@ def measure_saved(net, model, optimizer, scaler, toggles):
     """One more forward and loss with hooks on every saved tensor; all steps where the net has a step of its own."""
     counter = Saved(model)
     at_loss = AtLoss(counter)
-    with torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack):
+    with torch.autograd.graph.saved_tensors_hooks(counter.pack, counter.unpack), counter.with_cached():
         if loop.has_own_step(net, toggles):
             loop.train_by_step(net, model, optimizer, scaler, toggles, "cuda", at_loss)
             return at_loss.found or counter.report()

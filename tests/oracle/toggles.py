@@ -17,7 +17,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on", "early"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1"), "world": None,
-    "fuse": ("off", "on"), "quantize": ("off", "int8"),
+    "offload": ("off", "activations"), "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
             nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold,
@@ -69,10 +69,22 @@ def prepare(model, toggles, decided=None):
         model.eval()
     if toggles["checkpoint"] != "off":
         notes["checkpoint"] = wrap_checkpoint(model, toggles)
+    if toggles["offload"] != "off" and toggles["grad"] != "no_grad":
+        offload(model)
     freeze(model, toggles["freeze"])
     if toggles["chunk-loss"] != "off":
         of_prelude("chunked_loss").use(int(toggles["chunk-loss"]))
     return notes
+
+
+def offload(model):
+    plain = model.forward
+
+    def forward(*args, **kwargs):
+        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+            return plain(*args, **kwargs)
+
+    model.forward = forward
 
 
 def of_prelude(name):
@@ -114,6 +126,15 @@ def _with_gradient(args):
 def _checkpoint_words(toggles):
     return dict(use_reentrant=toggles["checkpoint-impl"] == "reentrant",
                 preserve_rng_state=toggles["preserve-rng"] == "on")
+
+
+def save_compute_intensive():
+    """The context_fn of checkpoint=selective."""
+    aten = torch.ops.aten
+    return ckpt.create_selective_checkpoint_contexts([
+        aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default, aten.convolution.default,
+        aten._scaled_dot_product_flash_attention.default, aten._scaled_dot_product_efficient_attention.default,
+        aten.upsample_bilinear2d.default])
 
 
 def _wrap_block(module, words):
@@ -185,7 +206,9 @@ def segment_target(model):
 
 def wrap_checkpoint(model, toggles):
     kind, words = toggles["checkpoint"], _checkpoint_words(toggles)
-    if kind == "blocks":
+    if kind in ("blocks", "selective"):
+        if kind == "selective":
+            words["context_fn"] = save_compute_intensive
         found = blocks_of(model)
         for path, module in found:
             _wrap_block(module, words)
