@@ -211,7 +211,7 @@ static bool overlaps(const struct task *task, const char *at, size_t len)
 {
     const char *to = task->what.to;
 
-    return !at || (at < to + result_bytes(task) && to < at + len);
+    return at < to + result_bytes(task) && to < at + len;
 }
 
 static void task_remove(size_t i)
@@ -255,6 +255,17 @@ static void nap(void)
 }
 
 /*
+ * Is task `i` next? One whose result is looked for; or, where nobody waits for messages, a message with none before it
+ * that has not come: which one comes next was asked a moment ago, and it may have come since.
+ */
+static bool is_next(size_t i, const char *at, size_t len)
+{
+    if (at)
+        return overlaps(&results.tasks[i], at, len);
+    return results.tasks[i].what.kind != STI_RECEIVE || task_before(i) == i;
+}
+
+/*
  * Work out the tasks whose result overlaps [at, at + len), in order; at NULL: all but messages that have not come. The
  * lock is not held while others are waited for: this rank's other threads must be able to send.
  */
@@ -267,7 +278,7 @@ static int tasks_settle(const char *at, size_t len)
         bool is_done = true;
 
         pthread_mutex_lock(&results.lock);
-        while (i < results.count && !overlaps(&results.tasks[i], at, len))
+        while (i < results.count && !is_next(i, at, len))
             i++;
         if (i >= results.count) {
             pthread_mutex_unlock(&results.lock);

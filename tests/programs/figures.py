@@ -25,7 +25,9 @@ def reset_peak_memory_stats(device=None):
 
 def figures():
     # one write, so that the lines of several ranks do not mix
-    line = " ".join(["FIGURES", *map(str, peaks()), os.environ.get("RANK", "0")])
+    is_spawned = torch.distributed.is_available() and torch.distributed.is_initialized()
+    rank = str(torch.distributed.get_rank()) if is_spawned else os.environ.get("RANK", "0")
+    line = " ".join(["FIGURES", *map(str, peaks()), rank])
     sys.stdout.flush()
     os.write(1, (line + "\n").encode())
 

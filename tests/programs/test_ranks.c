@@ -14,26 +14,35 @@
 
 #include "tests/programs/corpus.h"
 
-/* Each of two ranks has alone the peaks and the events that it has with the other one. */
-static void alone_check(const char *command)
+static const char *trace_of(int rank)
 {
-    struct program p = corpus_record(command, 2, CORPUS_GPU);
+    char name[64];
 
-    for (int rank = 0; rank < 2; rank++) {
-        const char *trace = program_path(rank ? "trace.rank1.db" : "trace.db");
-        struct program alone = corpus_record_alone(command, 2, rank, CORPUS_GPU);
+    if (!rank)
+        return program_path("trace.db");
+    snprintf(name, sizeof(name), "trace.rank%d.db", rank);
+    return program_path(name);
+}
 
-        corpus_peaks_check(&p, trace, rank);
+/*
+ * The command follows the number of ranks: "4 fsdp1". The first and the last have alone the events that they have among
+ * the others.
+ */
+static void a_rank_alone_has_the_events_that_it_has_among_others(void **state)
+{
+    const char *command = (const char *)*state + 2;
+    const int world = *(const char *)*state - '0';
+    struct program p = corpus_record(command, world, CORPUS_GPU);
+
+    for (int rank = 0; rank < world; rank += world - 1) {
+        struct program alone = corpus_record_alone(command, world, rank, CORPUS_GPU);
+
+        corpus_peaks_check(&p, trace_of(rank), rank);
         corpus_peaks_check(&alone, program_path("alone.db"), rank);
-        corpus_events_compare(command, trace, program_path("alone.db"));
+        corpus_events_compare(command, trace_of(rank), program_path("alone.db"));
         program_release(&alone);
     }
     program_release(&p);
-}
-
-static void a_rank_alone_has_the_events_that_it_has_among_others(void **state)
-{
-    alone_check(*state);
 }
 
 static void one_of_1024_ranks_runs_alone(void **state)
@@ -41,6 +50,34 @@ static void one_of_1024_ranks_runs_alone(void **state)
     struct program p = corpus_record_alone(*state, 1024, 777, CORPUS_GPU);
 
     corpus_peaks_check(&p, program_path("alone.db"), 777);
+    program_release(&p);
+}
+
+/* Rank 0 keeps a copy of the weights, and broadcasts; the others have the same events as each other. */
+static void the_summary_names_the_rank_that_peaks_and_the_line(void **state)
+{
+    struct program p = program_run("record", "--gpu", CORPUS_GPU, "--gpus", "3", "-f", "-o",
+                                   program_path("trace.db"), "--", corpus_python(NULL),
+                                   "tests/programs/spawn.py", "3", NULL);
+    struct program json;
+
+    (void)state;
+    if (p.status != 0 ||
+        !strstr(p.err, "vramscope: 3 ranks: peak allocated 38.0 MiB (39,873,536 bytes) in rank 0, "
+                       "37.0 MiB in rank 1") ||
+        !strstr(p.err, "rank 1 differs from rank 0 from event ") ||
+        !strstr(p.err, "  ncclBroadcast: 9 of 1.0 MiB, and 9 of 8 B\n") ||
+        !strstr(p.err, "-1.0 MiB  parameter   line 18 | spawn.py:train\n"))
+        fail_msg("status %d: %s%s", p.status, p.out, p.err);
+    for (int rank = 0; rank < 3; rank++)
+        corpus_peaks_check(&p, trace_of(rank), rank);
+    json = program_run("report", "--ranks", "--json", trace_of(2), NULL);
+    assert_int_equal(json_int(json.out, "$.ranks[2].rank"), 2);
+    assert_int_equal(json_int(json.out, "$.differences[0].rank_a"), 0);
+    assert_int_equal(json_int(json.out, "$.differences[0].rank_b"), 1);
+    assert_int_equal(json_int(json.out, "$.differences[0].allocated_delta"), -1050624);
+    assert_null(strstr(json.out, "\"rank_b\": 2")); /* it is as rank 1 */
+    program_release(&json);
     program_release(&p);
 }
 
@@ -53,11 +90,7 @@ static void objects_come_as_they_were_sent(void **state)
     setenv("OBJECTS_FOLDER", program_folder(), 1);
     p = corpus_record("objects", 3, CORPUS_GPU);
     for (int rank = 0; rank < 3; rank++)
-        corpus_peaks_check(&p,
-                           program_path(rank == 0   ? "trace.db"
-                                        : rank == 1 ? "trace.rank1.db"
-                                                    : "trace.rank2.db"),
-                           rank);
+        corpus_peaks_check(&p, trace_of(rank), rank);
     program_release(&p);
     unsetenv("OBJECTS_FOLDER");
     setenv("ALONE", "1", 1);
@@ -97,12 +130,14 @@ static void a_rank_that_has_ended_is_named_and_the_traces_are_valid(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ALONE("ranks ddp"),
-        ALONE("ranks zero"),
-        ALONE("ranks mesh"),
-        ALONE("fsdp1"),
-        ALONE("fsdp2"),
-        ALONE("tensor_parallel"),
+        ALONE("4 ranks ddp"),
+        ALONE("2 ranks zero"),
+        ALONE("4 ranks mesh"),
+        ALONE("4 fsdp1"),
+        ALONE("4 fsdp2"),
+        ALONE("4 tensor_parallel"),
+        ALONE("4 context_parallel"),
+        cmocka_unit_test(the_summary_names_the_rank_that_peaks_and_the_line),
         cmocka_unit_test(objects_come_as_they_were_sent),
         cmocka_unit_test(a_rank_that_has_ended_is_named_and_the_traces_are_valid),
         ONE_OF_1024("ranks zero"),

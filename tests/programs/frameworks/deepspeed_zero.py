@@ -1,4 +1,6 @@
-"""tests/programs/frameworks/deepspeed_zero.py STAGE [offload] - DeepSpeed's ZeRO in bfloat16. Run by torchrun."""
+"""tests/programs/frameworks/deepspeed_zero.py STAGE [offload] - DeepSpeed's ZeRO in bfloat16. Run by torchrun, or
+DeepSpeed's own launcher, which adds an argument.
+"""
 import sys
 
 import deepspeed
@@ -6,7 +8,7 @@ import torch
 from figures import figures
 from torch import nn
 
-stage = int(sys.argv[1])
+stage = next(int(word) for word in sys.argv[1:] if word.isdigit())
 zero = {"stage": stage, "overlap_comm": True, "contiguous_gradients": True, "reduce_bucket_size": 100000,
         "stage3_param_persistence_threshold": 1000}
 if "offload" in sys.argv:
@@ -18,8 +20,9 @@ config = {"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2,
           "zero_allow_untested_optimizer": True}
 deepspeed.init_distributed()
 with deepspeed.zero.Init(config_dict_or_path=config, enabled=stage == 3):
-    layer = nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, batch_first=True)
-    model = nn.Sequential(nn.Embedding(1000, 128), nn.TransformerEncoder(layer, 3), nn.Linear(128, 1000))
+    # no TransformerEncoder: it copies a layer that stage 3 has partitioned already, and a copy has no elements
+    layers = [nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, batch_first=True) for _ in range(3)]
+    model = nn.Sequential(nn.Embedding(1000, 128), *layers, nn.Linear(128, 1000))
 optimizer = torch.optim.AdamW(model.parameters())
 engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=config)
 for _ in range(4):

@@ -45,6 +45,8 @@ static struct row rows[] = {
     {"deepspeed_zero 1", "deepspeed", 2},
     {"deepspeed_zero 2", "deepspeed", 2},
     {"deepspeed_zero 2 offload", "deepspeed", 2},
+    {"deepspeed_zero 3", "deepspeed", 2},
+    {"deepspeed_zero 3 offload", "deepspeed", 2},
     {"fairscale_fsdp", "fairscale", 2},
     {"mmengine_toy", "mmengine", 0},
     {"mmengine_toy accumulate", "mmengine", 0},
