@@ -61,7 +61,7 @@ static const struct {
     const char *key;
 } CHANGES[] = {
     {"inplace", "on", "l"},
-    {"amp", "bf16", "h"},
+    {"amp", "fp16", "l"},
     {"checkpoint", "blocks", "l"},
     {"batch", "", "h"},
     /* half */ {"zero-grad", "zeros", "l"},
@@ -82,7 +82,7 @@ struct bench {
 static void must(bool is_good, const char *what)
 {
     if (!is_good) {
-        fprintf(stderr, "bench_flip: %s\n", what);
+        fprintf(stderr, "bench_whatif: %s\n", what);
         exit(1);
     }
 }
@@ -165,8 +165,11 @@ static double change_and_back(struct bench *b, const char *key, const char *set)
     change(b, key);
     ms = now_ms() - ms;
     tui_change_text(&b->app, &text);
-    must(b->app.change.is_shown && strcmp(vs_text_get(&text), set) == 0,
-         "a change showed another run");
+    if (!b->app.change.is_shown || strcmp(vs_text_get(&text), set) != 0) {
+        fprintf(stderr, "bench_whatif: the key %s showed `%s`, not `%s`\n", key, vs_text_get(&text),
+                set);
+        exit(1);
+    }
     vs_text_release(&text);
     type(&b->app, "<C-r>");
     draw(b);
@@ -346,8 +349,9 @@ static bool is_within(const char *title, const char *set, const char *what, doub
 {
     if (part <= max)
         return true;
-    fprintf(stderr, "bench_flip: %s, %s: a %s what-if takes %.1f %% of a recording, not %.0f %%\n",
-            title, set, what, 100 * part, 100 * max);
+    fprintf(stderr,
+            "bench_whatif: %s, %s: a %s what-if takes %.1f %% of a recording, not %.0f %%\n", title,
+            set, what, 100 * part, 100 * max);
     return false;
 }
 

@@ -310,8 +310,8 @@ static enum vs_status moved_fill(struct tui_moved *out, struct rpl_trace *trace,
     return st;
 }
 
-/* Compares the other run, which is open, with the base. */
-static enum vs_status compare(struct tui_app *app, struct vs_error *err)
+/* Compares the other run, which is open, with the base. moved: bytes that its ops move in all; 0: not known yet. */
+static enum vs_status compare(struct tui_app *app, uint64_t moved, struct vs_error *err)
 {
     struct tui_change *change = &app->change;
     struct rpl_compare *figures = &change->compare;
@@ -321,7 +321,9 @@ static enum vs_status compare(struct tui_app *app, struct vs_error *err)
     change->moved_ratio = 0;
     if (!st)
         st = moved_fill(&app->moved, app->base.trace, figures->before.steps, err);
-    if (!st && app->moved.bytes > 0)
+    if (!st && moved)
+        after.bytes = (double)moved / (double)(figures->after.steps ? figures->after.steps : 1);
+    else if (!st && app->moved.bytes > 0)
         st = moved_fill(&after, change->run.trace, figures->after.steps, err);
     if (!st && app->moved.bytes > 0)
         change->moved_ratio = after.bytes / app->moved.bytes;
@@ -353,7 +355,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     change->refused = *answer->refused ? answer->refused : NULL;
     st = run_begin(&change->run, err);
     if (!st)
-        st = compare(app, err);
+        st = compare(app, answer->moved, err);
     if (st)
         return st;
     breaks_copy(app->base.breaks, change->run.breaks);
@@ -378,7 +380,7 @@ static enum vs_status run_second(struct tui_app *app, struct vs_error *err)
     change->name = change->second_name;
     change->second = (struct tui_run){.trace = NULL};
     change->second_name = NULL;
-    st = compare(app, err);
+    st = compare(app, 0, err);
     change->is_run = st == VS_OK;
     return st;
 }
@@ -396,7 +398,7 @@ static enum vs_status other_begin(struct tui_app *app, struct vs_error *err)
     enum vs_status st = tui_run_open(&change->run, app->opening, app->opening_user, err);
 
     if (!st)
-        st = compare(app, err);
+        st = compare(app, 0, err);
     if (st)
         return st;
     change->is_run = true;

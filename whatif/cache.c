@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/index/index_internal.h"
+#include "replay/report/traffic.h"
 #include "replay/trace/trace_internal.h"
 #include "replay/trace/trace_mem.h"
 #include "whatif/whatif.h"
@@ -288,6 +289,16 @@ static void reserve(const struct wif_cache *cache, struct rpl_trace *trace)
                     (size_t)(tensors < tensors_most ? tensors : tensors_most));
 }
 
+static enum vs_status moved_fill(struct rpl_trace *trace, uint64_t *out, struct vs_error *err)
+{
+    struct rpl_traffic traffic = {NULL, 0, 0, 0};
+    enum vs_status st = rpl_traffic_fill(&traffic, trace, err);
+
+    *out = traffic.bytes;
+    rpl_traffic_release(&traffic);
+    return st;
+}
+
 static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set, uint64_t capacity,
                           struct reporter *reporter, struct wif_result *out, struct vs_error *err)
 {
@@ -308,6 +319,8 @@ static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set,
         st = wif_costs_new(cache->base, &cache->costs, err);
     if (!st)
         st = wif_cost_fill(cache->costs, out->trace, &out->cost, err);
+    if (!st)
+        st = moved_fill(out->trace, &out->moved, err);
     if (st) {
         rpl_index_free(out->index);
         spare_store(cache, out->trace);

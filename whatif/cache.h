@@ -37,6 +37,7 @@ struct wif_cache;
  * refused    parts of the toggles that were not applied, a line each; "" for none
  * uncertainty  how certain its peak is
  * cost       what its recomputation takes on the GPU
+ * moved      bytes that its ops read and write, in all (replay/report/traffic.h)
  * trace, index, cursor   the complete run in memory; NULL: only the figures are kept. Callers may move the cursor
  */
 struct wif_result {
@@ -47,6 +48,7 @@ struct wif_result {
     char *refused;
     struct rpl_uncertainty uncertainty;
     struct wif_cost cost;
+    uint64_t moved;
     struct rpl_trace *trace;
     struct rpl_index *index;
     struct rpl_cursor *cursor;

@@ -16,6 +16,8 @@
 #include "base/mem.h"
 
 #define ROWS_SHOWN 8
+/* enum vs_op_role */
+#define ROLE_COUNT 3
 
 /*
  * An op that has begun. read_at: index of its first read in the pass's list; written: bytes allocated and overwritten;
@@ -28,23 +30,36 @@ struct open_op {
     uint64_t written;
 };
 
+/*
+ * reads    tensors read by the open ops, one op after the other; a tensor may be there several times
+ * row_at   for each name * ROLE_COUNT + role: index of its row, plus 1; 0: not seen yet
+ */
 struct pass {
     struct rpl_traffic *out;
     const struct rpl_trace *trace;
     struct open_op *ops;
     size_t op_count, op_cap;
-    uint32_t *reads; /* tensors, of the open ops one after the other */
+    uint32_t *reads;
     size_t read_count, read_cap;
+    uint32_t *row_at;
 };
 
-static struct rpl_traffic_row *row_of(struct rpl_traffic *out, uint32_t name, uint8_t role)
+static struct rpl_traffic_row *row_of(struct pass *p, uint32_t name, uint8_t role)
 {
-    for (size_t i = 0; i < out->row_count; i++)
-        if (out->rows[i].name == name && out->rows[i].role == role)
-            return &out->rows[i];
-    out->rows = vs_grow(out->rows, out->row_count, &out->row_cap, sizeof(*out->rows));
-    out->rows[out->row_count] = (struct rpl_traffic_row){.name = name, .role = role};
-    return &out->rows[out->row_count++];
+    struct rpl_traffic *out = p->out;
+    const size_t names = (size_t)rpl_trace_string_count(p->trace) + 1;
+    uint32_t *at;
+
+    if (!p->row_at)
+        p->row_at = vs_calloc((names + 1) * ROLE_COUNT, sizeof(*p->row_at));
+    /* a damaged file may have a name that is no string */
+    at = &p->row_at[(name < names ? name : names) * ROLE_COUNT + (role < ROLE_COUNT ? role : 0)];
+    if (!*at) {
+        out->rows = vs_grow(out->rows, out->row_count, &out->row_cap, sizeof(*out->rows));
+        out->rows[out->row_count++] = (struct rpl_traffic_row){.name = name, .role = role};
+        *at = (uint32_t)out->row_count;
+    }
+    return &out->rows[*at - 1];
 }
 
 /* Of a tensor, the elements that are in memory: an expanded dimension has one. */
@@ -70,18 +85,36 @@ static void op_begin(struct pass *p, const struct vs_event *event)
                                              .written = event->op.overwritten_bytes};
 }
 
-/* The innermost op reads a tensor, unless it has already. */
+/* The innermost op reads a tensor. */
 static void use(struct pass *p, uint32_t tensor)
 {
-    const struct open_op *op = p->op_count ? &p->ops[p->op_count - 1] : NULL;
-
-    if (!op)
+    if (!p->op_count)
         return;
-    for (size_t i = op->read_at; i < p->read_count; i++)
-        if (p->reads[i] == tensor)
-            return;
     p->reads = vs_grow(p->reads, p->read_count, &p->read_cap, sizeof(*p->reads));
     p->reads[p->read_count++] = tensor;
+}
+
+static int by_tensor(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a;
+    const uint32_t y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of the tensors that the innermost op reads, each once. */
+static uint64_t read_bytes(const struct pass *p, const struct open_op *op)
+{
+    uint32_t *reads = p->reads + op->read_at;
+    const size_t count = p->read_count - op->read_at;
+    uint64_t bytes = 0;
+
+    if (count > 1) /* a foreach op reads thousands */
+        qsort(reads, count, sizeof(*reads), by_tensor);
+    for (size_t i = 0; i < count; i++)
+        if (!i || reads[i] != reads[i - 1])
+            bytes += tensor_bytes(p->trace, reads[i]);
+    return bytes;
 }
 
 static void op_end(struct pass *p, const struct vs_event *event)
@@ -93,11 +126,9 @@ static void op_end(struct pass *p, const struct vs_event *event)
     if (!p->op_count)
         return;
     op = &p->ops[--p->op_count];
-    bytes = op->written;
-    for (size_t i = op->read_at; i < p->read_count && op->written; i++)
-        bytes += tensor_bytes(p->trace, p->reads[i]);
+    bytes = op->written ? op->written + read_bytes(p, op) : 0;
     p->read_count = op->read_at;
-    row = row_of(p->out, op->name, op->role);
+    row = row_of(p, op->name, op->role);
     row->calls++;
     row->bytes += bytes;
     row->flops += event->op.flops;
@@ -146,6 +177,7 @@ enum vs_status rpl_traffic_fill(struct rpl_traffic *out, struct rpl_trace *trace
         qsort(out->rows, out->row_count, sizeof(*out->rows), by_bytes);
     vs_free(pass.ops);
     vs_free(pass.reads);
+    vs_free(pass.row_at);
     vs_free(scan);
     return st;
 }
@@ -171,9 +203,9 @@ uint64_t rpl_traffic_of(const struct rpl_traffic *traffic, const struct rpl_trac
 
 static const char *role_text(uint8_t role)
 {
-    static const char *const ROLES[] = {"", ", in backward", ", recomputed"};
+    static const char *const TEXTS[ROLE_COUNT] = {"", ", in backward", ", recomputed"};
 
-    return role < sizeof(ROLES) / sizeof(ROLES[0]) ? ROLES[role] : "";
+    return role < ROLE_COUNT ? TEXTS[role] : "";
 }
 
 void rpl_traffic_text(const struct rpl_traffic *traffic, const struct rpl_trace *trace,
@@ -199,7 +231,7 @@ void rpl_traffic_text(const struct rpl_traffic *traffic, const struct rpl_trace 
 void rpl_traffic_json(const struct rpl_traffic *traffic, const struct rpl_trace *trace,
                       struct vs_json *json)
 {
-    static const char *const ROLES[] = {"forward", "backward", "recompute"};
+    static const char *const ROLE_NAMES[] = {"forward", "backward", "recompute"};
 
     vs_json_key(json, "traffic");
     vs_json_array(json);
@@ -208,7 +240,7 @@ void rpl_traffic_json(const struct rpl_traffic *traffic, const struct rpl_trace 
 
         vs_json_object_flat(json);
         vs_json_put_string(json, "op", rpl_trace_string(trace, row->name));
-        vs_json_put_string(json, "role", row->role < 3 ? ROLES[row->role] : "forward");
+        vs_json_put_string(json, "role", row->role < 3 ? ROLE_NAMES[row->role] : "forward");
         vs_json_put_uint(json, "calls", row->calls);
         vs_json_put_uint(json, "bytes", row->bytes);
         vs_json_put_uint(json, "flops", row->flops);

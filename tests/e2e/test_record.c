@@ -414,7 +414,7 @@ static void wrong_usage_is_exit_status_2(void **state)
         {"record", LENET, "--device", "tpu"}, {"record", LENET, "--capacity", "lots"},
         {"record", LENET, "--seed", "-1"},    {"whatif", "x.db", "--set", "amp=fp8"},
         {"whatif", "x.db", "--set", "amp"},   {"whatif", "x.db", NULL, NULL},
-        {"report", NULL, NULL, NULL},         {"report", "a", "b", NULL},
+        {"report", NULL, NULL, NULL},         {"diff", "a", NULL, NULL},
         {"frobnicate", NULL, NULL, NULL},
     };
 
