@@ -182,21 +182,27 @@ static bool is_one_kernel(const struct eng_arg *list)
 
 /*
  * Allocates the workspaces of that kernel: the index of each tensor's first chunk (and the end), and one partial sum
- * per chunk.
+ * per chunk. Up to PyTorch 2.11 there are no indices, and each tensor has as many partial sums as the largest one.
  */
 static void take_norm_workspaces(struct eng_op_call *c, struct eng_tensor *workspaces[2])
 {
     const struct eng_tensor *first = element(&c->a[ARG_foreach_tensors], 0);
-    int64_t begins = 1, chunks = 0;
+    const bool has_indices = eng_torch(c->e) > 11;
+    int64_t begins = 1, chunks = 0, most = 0;
 
     for (uint32_t i = 0; i < c->a[ARG_foreach_tensors].count; i++) {
         int64_t n = eng_numel(element(&c->a[ARG_foreach_tensors], i));
+        int64_t own = (n + NORM_CHUNK - 1) / NORM_CHUNK;
 
         begins += n > 0;
-        chunks += (n + NORM_CHUNK - 1) / NORM_CHUNK;
+        chunks += own;
+        most = own > most ? own : most;
     }
-    workspaces[0] = eng_c_empty(c, &begins, 1, VS_I64, first);
-    if (workspaces[0])
+    if (has_indices)
+        workspaces[0] = eng_c_empty(c, &begins, 1, VS_I64, first);
+    else
+        chunks = most * c->a[ARG_foreach_tensors].count;
+    if (workspaces[0] || !has_indices)
         workspaces[1] = eng_c_empty(c, &chunks, 1, first->dtype == VS_F64 ? VS_F64 : VS_F32, first);
 }
 

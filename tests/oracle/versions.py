@@ -75,9 +75,15 @@ def worker(library, pattern):
 def record(library, pattern, pythons):
     found = {}
     for python in pythons:
-        done = subprocess.run([python, os.path.abspath(__file__), "worker", library, pattern], stdout=subprocess.PIPE,
-                              check=True, text=True)
-        lines = [json.loads(l) for l in done.stdout.splitlines() if l.startswith("{")]
+        lines = []
+        with subprocess.Popen([python, os.path.abspath(__file__), "worker", library, pattern], stdout=subprocess.PIPE,
+                              text=True) as worker:
+            try:
+                lines += (json.loads(l) for l in worker.stdout if l.startswith("{"))
+            except KeyboardInterrupt:  # what was recorded so far is kept
+                worker.kill()
+        if not lines:
+            raise SystemExit("%s recorded nothing" % python)
         versions = {l["torch"] for l in lines if "torch" in l}
         assert len(versions) == 1, versions
         version = ".".join(versions.pop().split(".")[:2])

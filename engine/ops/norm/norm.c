@@ -231,10 +231,78 @@ void eng_b_native_layer_norm(struct eng_bw *b)
         eng_b_give(b, ARG_native_layer_norm_bias, gb);
 }
 
+/* Without eps it is the machine epsilon of the input's dtype. */
+static double rms_eps(const struct eng_op_call *c, int arg, const struct eng_tensor *x)
+{
+    return eng_c_has(c, arg)     ? eng_c_float(c, arg)
+           : x->dtype == VS_F64  ? 0x1p-52
+           : x->dtype == VS_F16  ? 0x1p-10
+           : x->dtype == VS_BF16 ? 0x1p-7
+                                 : 0x1p-23;
+}
+
+/* 1 / sqrt(mean of squares + eps), where autograd sees each part. */
+static struct eng_tensor *rms_inverse(struct eng *e, struct eng_tensor *x, int dims_count,
+                                      double eps)
+{
+    struct eng_tensor *square = eng_pow_scalar(e, x, 2);
+    int64_t dims[VS_MAX_DIMS];
+    struct eng_arg mean_args[] = {eng_at(square), eng_aints(dims, dims_count), eng_ab(true),
+                                  eng_anone()};
+    struct eng_tensor *mean, *inverse;
+    struct eng_ret ret;
+
+    for (int i = 0; i < dims_count; i++)
+        dims[i] = x ? x->ndim - dims_count + i : 0;
+    mean = square ? eng_call1(e, ENG_OP_mean, mean_args) : NULL;
+    if (mean) {
+        struct eng_arg add_args[] = {eng_at(mean), eng_af(eps), eng_ai(1)};
+
+        if (eng_call_inplace(e, ENG_OP_add, add_args, &ret))
+            eng_ret_release(&ret);
+    }
+    inverse = mean ? eng_op1(e, ENG_OP_rsqrt, mean) : NULL;
+    eng_unref(mean);
+    eng_unref(square);
+    return inverse;
+}
+
+/* Up to PyTorch 2.8 it is composed of other ops, for half types in float32. */
+static void rms_norm_compose(struct eng_op_call *c)
+{
+    struct eng *e = c->e;
+    struct eng_tensor *x = eng_c_tensor(c, ARG_rms_norm_input),
+                      *weight = eng_c_tensor(c, ARG_rms_norm_weight);
+    const enum vs_dtype dtype = (enum vs_dtype)x->dtype;
+    const bool is_half = dtype == VS_F16 || dtype == VS_BF16;
+    struct eng_tensor *wide, *inverse, *out, *product;
+    int64_t rows, cols;
+
+    if (!rows_and_cols(c, x, &c->a[ARG_rms_norm_normalized_shape], &rows, &cols))
+        return;
+    wide = eng_to_dtype(e, x, is_half ? VS_F32 : dtype);
+    inverse = rms_inverse(e, wide, (int)c->a[ARG_rms_norm_normalized_shape].count,
+                          rms_eps(c, ARG_rms_norm_eps, x));
+    out = inverse ? eng_mul(e, wide, inverse) : NULL;
+    if (out && weight) {
+        product = eng_mul(e, out, weight);
+        eng_unref(out);
+        out = product;
+    }
+    eng_c_give(c, eng_to_dtype(e, out, dtype));
+    eng_unref(out);
+    eng_unref(inverse);
+    eng_unref(wide);
+}
+
 void eng_f_rms_norm(struct eng_op_call *c)
 {
     struct eng_ret ret;
 
+    if (eng_torch(c->e) <= 8) {
+        rms_norm_compose(c);
+        return;
+    }
     if (!eng_call(c->e, ENG_OP_fused_rms_norm, c->a, &ret))
         return;
     eng_unref(ret.few[1]);
@@ -247,12 +315,7 @@ void eng_f_fused_rms_norm(struct eng_op_call *c)
     struct eng_tensor *x = eng_c_tensor(c, ARG_fused_rms_norm_input);
     int64_t rows, cols, sizes[VS_MAX_DIMS];
     struct eng_tensor *out, *rstd, *dx;
-    /* without eps: the machine epsilon of the input's dtype */
-    double eps = eng_c_has(c, ARG_fused_rms_norm_eps) ? eng_c_float(c, ARG_fused_rms_norm_eps)
-                 : x->dtype == VS_F64                 ? 0x1p-52
-                 : x->dtype == VS_F16                 ? 0x1p-10
-                 : x->dtype == VS_BF16                ? 0x1p-7
-                                                      : 0x1p-23;
+    double eps = rms_eps(c, ARG_fused_rms_norm_eps, x);
     int n;
 
     if (!rows_and_cols(c, x, &c->a[ARG_fused_rms_norm_normalized_shape], &rows, &cols))
