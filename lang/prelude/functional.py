@@ -448,9 +448,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         if align_corners is not None:
             raise ValueError("align_corners option can only be set with the interpolating modes: "
                              "linear | bilinear | bicubic | trilinear")
-    if antialias:
-        raise NotImplementedError("F.interpolate: antialias=True is not supported here; leave it out")
     dims = input.dim() - 2
+    if antialias and (mode not in ("bilinear", "bicubic") or dims != 2):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as "
+                         "input")
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
@@ -475,6 +476,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         return torch._op._upsample_nearest1d(input, output_size, scale)
     if mode == "nearest" and dims == 2:
         return torch._op._upsample_nearest2d(input, output_size, scale_h, scale_w)
+    if mode == "bilinear" and antialias:
+        return torch._op._upsample_bilinear2d_aa(input, output_size, bool(align_corners), scale_h, scale_w)
+    if mode == "bicubic" and antialias:
+        return torch._op._upsample_bicubic2d_aa(input, output_size, bool(align_corners), scale_h, scale_w)
     if mode == "bilinear" and dims == 2:
         return torch._op._upsample_bilinear2d(input, output_size, bool(align_corners), scale_h, scale_w)
     if mode == "bicubic" and dims == 2:

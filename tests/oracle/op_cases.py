@@ -256,6 +256,11 @@ def special(torch):
         "adaptive_max_pool2d": nn.adaptive_max_pool2d,
         "upsample_nearest2d": lambda input, output_size, scales_h=None, scales_w=None:
             nn.upsample_nearest2d(input, output_size, scales_h, scales_w),
+        "upsample_bilinear2d_aa": lambda input, output_size, align_corners, scales_h=None, scales_w=None:
+            nn._upsample_bilinear2d_aa(input, output_size, align_corners, scales_h, scales_w),
+        "upsample_bicubic2d_aa": lambda input, output_size, align_corners, scales_h=None, scales_w=None:
+            nn._upsample_bicubic2d_aa(input, output_size, align_corners, scales_h, scales_w),
+        "pow_scalar": lambda input, exponent: torch.pow(input, exponent),
         "upsample_bilinear2d": lambda input, output_size, align_corners, scales_h=None, scales_w=None:
             nn.upsample_bilinear2d(input, output_size, align_corners, scales_h, scales_w),
         "upsample_nearest1d": lambda input, output_size, scales=None:

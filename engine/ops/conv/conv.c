@@ -193,11 +193,11 @@ static bool conv_sizes(struct eng *e, const struct eng_arg *a, const struct eng_
 
 static bool is_depthwise(const struct eng_tensor *x, const struct eng_tensor *w, int64_t groups)
 {
-    return x->ndim >= 4 && groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
+    return groups > 1 && x->sizes[1] == groups && w->sizes[0] % x->sizes[1] == 0;
 }
 
 /* For which half-precision images PyTorch prefers cuDNN (aten/src/ATen/native/Convolution.cpp). */
-static bool cudnn_is_faster(const struct eng_tensor *x, const struct eng_tensor *w, int64_t stride)
+static bool cudnn_is_faster(const struct eng_view *x, const struct eng_view *w, int64_t stride)
 {
     int64_t batch = x->sizes[0], channels = x->sizes[1], width = x->sizes[3];
     int64_t filter = w->sizes[3];
@@ -219,13 +219,17 @@ static bool cudnn_is_faster(const struct eng_tensor *x, const struct eng_tensor 
 static bool runs_depthwise(const struct eng_tensor *x, const struct eng_tensor *w,
                            const struct eng_conv2d *p, bool last)
 {
-    bool square = p->stride[0] == p->stride[1] || x->sizes[2] == 1;
+    struct eng_view vx, vw;
 
     if (last || !is_depthwise(x, w, p->groups))
         return false;
-    return x->ndim == 5 || x->dtype != VS_F16 || w->dtype != VS_F16 || p->dilation[0] != 1 ||
-           p->dilation[1] != 1 || !square || x->sizes[1] < 32 ||
-           !cudnn_is_faster(x, w, p->stride[1]);
+    if (x->ndim == 5 || x->dtype != VS_F16 || w->dtype != VS_F16)
+        return true;
+    vx = as_image(x);
+    vw = as_image(w);
+    return p->dilation[0] != 1 || p->dilation[1] != 1 ||
+           (p->stride[0] != p->stride[1] && vx.sizes[2] != 1) || vx.sizes[1] < 32 ||
+           !cudnn_is_faster(&vx, &vw, p->stride[1]);
 }
 
 static bool runs_channels_last(const struct eng_tensor *x, const struct eng_tensor *w)

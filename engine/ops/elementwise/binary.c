@@ -244,6 +244,17 @@ void eng_f_rpow(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
+/* torch.pow(number, tensor) */
+void eng_f_pow_scalar(struct eng_op_call *c)
+{
+    struct eng_arg args[] = {
+        [ARG_rpow_exponent] = eng_at(eng_c_tensor(c, ARG_pow_scalar_exponent)),
+        [ARG_rpow_input] = c->a[ARG_pow_scalar_input],
+    };
+
+    eng_c_give(c, eng_call1(c->e, ENG_OP_rpow, args));
+}
+
 /*
  * A number where a tensor is wanted becomes a 0-dim tensor on the device, a tensor of another dtype a copy, as PyTorch
  * does inside where(). A new reference.

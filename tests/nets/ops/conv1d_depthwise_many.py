@@ -1,0 +1,28 @@
+# conv1d_depthwise_many
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 64, 30))
+        self.op = nn.Conv1d(64, 64, 4, groups=64, padding=3)
+
+    def forward(self, inputs):
+        return self.op(self.x * 2)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 64, 33)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

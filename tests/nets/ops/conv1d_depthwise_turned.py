@@ -1,0 +1,28 @@
+# conv1d_depthwise_turned
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 30, 16))
+        self.op = nn.Conv1d(16, 32, 4, groups=16, padding=3)
+
+    def forward(self, inputs):
+        return self.op(self.x.transpose(1, 2)).transpose(1, 2)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 33, 32)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)

@@ -1,0 +1,28 @@
+# interpolate_bicubic_antialias
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.randn(2, 3, 9, 11))
+
+    def forward(self, inputs):
+        return F.interpolate(self.x, size=(4, 5), mode="bicubic", antialias=True)
+
+
+def model():
+    return Net()
+
+
+def batch(n):
+    return torch.randn(n), torch.randn(2, 3, 4, 5)
+
+
+def loss(output, target):
+    return (output * target).sum()
+
+
+defaults = dict(batch=2, steps=2)
