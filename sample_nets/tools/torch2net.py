@@ -51,12 +51,26 @@ def _on_meta(value):
     return value
 
 
-def _record(model, inputs, training, zeros):
-    """(recorder, result, originals) of one run; `inputs` as batch() gives them."""
+def _record(model, inputs, training, zeros, inline):
+    """(recorder, result, originals) of one run; `inputs` as batch() gives them. Adds to `inline`, see Recorder."""
+    refusal = None
+    while True:
+        try:
+            return _record_once(model, inputs, training, zeros, inline)
+        except record.Inline as found:
+            inline.add(found.name)
+            refusal = refusal or found.refusal
+        except Unsupported:
+            if refusal is None:
+                raise
+            raise refusal from None
+
+
+def _record_once(model, inputs, training, zeros, inline):
     copy, originals = record.copy_on_meta(model)
     if not training:
         copy.eval()
-    recorder = record.Recorder(copy, zeros)
+    recorder = record.Recorder(copy, zeros, inline)
     given = _on_meta(inputs)
     if isinstance(given, dict):
         result = recorder.run((), given, "inputs")
@@ -82,7 +96,8 @@ def convert(model, example_inputs, target=None, loss=None, optimizer=None, title
     inputs = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else example_inputs
     if isinstance(inputs, tuple) and len(inputs) == 1:
         inputs = inputs[0]
-    recorder, result, originals = _record(model, inputs, True, zeros)
+    inline = set()
+    recorder, result, originals = _record(model, inputs, True, zeros, inline)
     if recorder.problems:
         raise Unsupported("\n".join(dict.fromkeys(recorder.problems)))
     n = tensors_of(inputs)[0].shape[0]
@@ -101,8 +116,10 @@ def convert(model, example_inputs, target=None, loss=None, optimizer=None, title
     settings = ["batch=%d" % n] + (["optimizer=\"%s\"" % optimizer] if isinstance(optimizer, str) else [])
     tail.append(["defaults = dict(%s)" % ", ".join(settings)])
     try:
-        again, _, _ = _record(model, inputs, False, zeros)
-        evaluated = (dict(again.model.named_modules()), again.calls) if not again.problems else None
+        before = set(inline)
+        again, _, _ = _record(model, inputs, False, zeros, inline)
+        same = not again.problems and inline == before
+        evaluated = (dict(again.model.named_modules()), again.calls, again.functions) if same else None
     except REFUSED:
         evaluated = None
     name = title or "%s.%s" % (type(model).__module__, type(model).__qualname__)

@@ -44,7 +44,7 @@ TIMM = ("resnet18 resnet50d resnetv2_50 vit_tiny_patch16_224 deit_tiny_distilled
         "skresnet18 efficientvit_m0 nextvit_small fastvit_sa12 mvitv2_tiny pit_ti_224 regnetz_b16 rexnet_100 "
         "selecsls42b xception41 inception_v4 nasnetalarge gernet_s swinv2_cr_tiny_224 tf_efficientnetv2_b0 starnet_s1 "
         "rdnet_tiny mambaout_femto hgnet_tiny inception_next_tiny levit_conv_128s efficientformerv2_s0 repghostnet_050 "
-        "mobileone_s0 vit_tiny_r_s16_p8_224 swiftformer_xs shvit_s1 csatv2").split()
+        "mobileone_s0 vit_tiny_r_s16_p8_224 swiftformer_xs shvit_s1 csatv2 vovnet39a convit_tiny").split()
 GOLDEN = ("torchvision.resnet18", "torchvision.densenet121", "torchvision.mobilenet_v3_small", "torchvision.swin_t",
           "torchvision.googlenet", "timm.vit_tiny_patch16_224", "timm.convnext_atto", "transformers.gpt2",
           "transformers.llama", "transformers.bert")
@@ -148,7 +148,18 @@ def _transformers():
         return Case(lambda: cls(config()), lambda n: {"pixel_values": torch.zeros(n, 3, 64, 64)},
                     lambda n: torch.full((n,), 1), logits, 4)
 
+    def words_of(n):
+        made = torch.ones(n, 32, dtype=torch.int64)
+        made[0, 0] = 999
+        return made
+
     eager = dict(attn_implementation="eager")
+    pixels = {k: v for k, v in small.items() if k not in ("vocab_size", "intermediate_size")}
+    mixtral = dict(llama, num_key_value_heads=2, num_local_experts=4, num_experts_per_tok=2)
+    special = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=2)
+    seq2seq = dict(special, vocab_size=1000, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                   decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, max_position_embeddings=64,
+                   use_cache=False)
     return {
         "gpt2": causal(t.GPT2LMHeadModel, lambda: t.GPT2Config(**gpt2)),
         "gpt2_eager": causal(t.GPT2LMHeadModel, lambda: t.GPT2Config(**gpt2, **eager)),
@@ -184,6 +195,54 @@ def _transformers():
             decoder_start_token_id=0), ["input_ids", "labels"]),
         "convnext": pictures(t.ConvNextForImageClassification, lambda: t.ConvNextConfig(
             hidden_sizes=[16, 32, 64, 128], depths=[1, 1, 2, 1], image_size=64)),
+        "xlnet": sentence(t.XLNetForSequenceClassification, lambda: t.XLNetConfig(
+            vocab_size=1000, d_model=64, n_layer=2, n_head=4, d_inner=128), ["input_ids"]),
+        "pegasus": labelled(t.PegasusForConditionalGeneration, lambda: t.PegasusConfig(**seq2seq),
+                            ["input_ids", "labels"]),
+        "bart": labelled(t.BartForConditionalGeneration, lambda: t.BartConfig(**seq2seq), ["input_ids", "labels"]),
+        "bloom": causal(t.BloomForCausalLM, lambda: t.BloomConfig(
+            vocab_size=1000, hidden_size=64, n_layer=2, n_head=4, use_cache=False)),
+        "mixtral": causal(t.MixtralForCausalLM, lambda: t.MixtralConfig(**mixtral)),
+        "mixtral_batched": causal(t.MixtralForCausalLM, lambda: t.MixtralConfig(
+            **mixtral, experts_implementation="batched_mm")),
+        "wav2vec2": Case(lambda: t.Wav2Vec2ForSequenceClassification(t.Wav2Vec2Config(
+            **small, conv_dim=[32, 32], conv_stride=[5, 4], conv_kernel=[10, 8], num_feat_extract_layers=2,
+            num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, mask_time_prob=0.0, apply_spec_augment=False)),
+            lambda n: {"input_values": torch.zeros(n, 800)}, lambda n: torch.full((n,), 1), logits, 4),
+        "deberta_v2": sentence(t.DebertaV2ForSequenceClassification, lambda: t.DebertaV2Config(
+            **small, max_position_embeddings=64, relative_attention=True, pos_att_type=["p2c", "c2p"],
+            position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True), ["input_ids"]),
+        "mamba": causal(t.MambaForCausalLM, lambda: t.MambaConfig(
+            vocab_size=1000, hidden_size=64, state_size=8, num_hidden_layers=2, use_cache=False)),
+        "mamba2": causal(t.Mamba2ForCausalLM, lambda: t.Mamba2Config(
+            vocab_size=1000, hidden_size=64, state_size=8, num_hidden_layers=2, num_heads=8, head_dim=16, n_groups=2,
+            chunk_size=16, use_cache=False)),
+        "albert": sentence(t.AlbertForSequenceClassification, lambda: t.AlbertConfig(
+            **small, embedding_size=32, max_position_embeddings=64), ["input_ids"]),
+        "gptj": causal(t.GPTJForCausalLM, lambda: t.GPTJConfig(**gpt2, rotary_dim=8)),
+        "falcon": causal(t.FalconForCausalLM, lambda: t.FalconConfig(**llama)),
+        "gemma2": causal(t.Gemma2ForCausalLM, lambda: t.Gemma2Config(**llama, num_key_value_heads=2, head_dim=16)),
+        "phi3": causal(t.Phi3ForCausalLM, lambda: t.Phi3Config(**llama, pad_token_id=0)),
+        "olmo2": causal(t.Olmo2ForCausalLM, lambda: t.Olmo2Config(**llama)),
+        "rwkv": causal(t.RwkvForCausalLM, lambda: t.RwkvConfig(
+            vocab_size=1000, hidden_size=64, num_hidden_layers=2, use_cache=False)),
+        "dinov2": pictures(t.Dinov2ForImageClassification, lambda: t.Dinov2Config(
+            **pixels, image_size=64, patch_size=16)),
+        "dinov2_larger": Case(lambda: t.Dinov2ForImageClassification(t.Dinov2Config(
+            **pixels, image_size=32, patch_size=16)), lambda n: {"pixel_values": torch.zeros(n, 3, 64, 64)},
+            lambda n: torch.full((n,), 1), logits, 4),
+        "segformer": pictures(t.SegformerForImageClassification, lambda: t.SegformerConfig(
+            hidden_sizes=[16, 32, 40, 64], decoder_hidden_size=64, depths=[1, 1, 1, 1])),
+        "swinv2": pictures(t.Swinv2ForImageClassification, lambda: t.Swinv2Config(
+            image_size=64, patch_size=4, embed_dim=16, depths=[1, 2], num_heads=[2, 4], window_size=4)),
+        "clip_vision": pictures(t.CLIPForImageClassification, lambda: t.CLIPConfig(
+            vision_config=dict(pixels, image_size=64, patch_size=16))),
+        "whisper": Case(lambda: t.WhisperForConditionalGeneration(t.WhisperConfig(
+            vocab_size=1000, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+            decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, num_mel_bins=40,
+            max_source_positions=50, max_target_positions=64, use_cache=False, **special)),
+            lambda n: {"input_features": torch.zeros(n, 40, 100), "labels": words_of(n)},
+            lambda n: torch.full((n,), 1), own, 4),
     }
 
 

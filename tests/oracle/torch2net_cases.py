@@ -53,14 +53,35 @@ def plain(self, x):
     return self.act(x)
 
 
-class Twice(torch.autograd.Function):
+class Times(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
-        return x * 2
+    def forward(ctx, x, factor, w):
+        ctx.save_for_backward(x, w)
+        ctx.factor = factor
+        ctx.rows = x.shape[0]
+        y = x * w
+        return y * factor
 
     @staticmethod
     def backward(ctx, g):
-        return g * 2
+        x, w = ctx.saved_tensors
+        g = g * ctx.factor
+        return g * w, None, (g * x).sum(0) / ctx.rows if ctx.needs_input_grad[2] else None
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0]
+        return 2 * x * g
 
 
 def x():
@@ -100,18 +121,14 @@ class Refusals(unittest.TestCase):
     def test_a_size_that_depends_on_values_is_refused(self):
         self.refused(Outer(Inner(lambda self, x: x[x > 0])), "module blocks.0 (Inner)", "values")
 
-    def test_an_autograd_function_is_refused(self):
-        self.refused(Outer(Inner(lambda self, x: Twice.apply(x))), "module blocks.0 (Inner)",
-                     "torch.autograd.Function Twice")
-
     def test_the_models_own_checkpointing_is_refused(self):
         body = lambda self, x: torch.utils.checkpoint.checkpoint(self.fc, x, use_reentrant=False)  # noqa: E731
         self.refused(Outer(Inner(body)), "module blocks.0 (Inner)", "checkpointing off")
 
-    def test_hooks_are_refused(self):
+    def test_hooks_for_backward_are_refused(self):
         model = Outer(Inner(plain))
-        model.blocks[0].fc.register_forward_hook(lambda *a: None)
-        self.refused(model, "module blocks.0 (Inner)", "fc has hooks")
+        model.blocks[0].fc.register_full_backward_hook(lambda *a: None)
+        self.refused(model, "module blocks.0 (Inner)", "fc has hooks for backward")
 
     def test_an_object_as_result_is_refused(self):
         class Holder:
@@ -231,6 +248,69 @@ class Files(unittest.TestCase):
         text = write(Outer(Inner(plain)), loss=lambda output, target: F.mse_loss(output, target),
                      target=torch.zeros(6, 3))
         self.assertIn("return F.mse_loss(output, target)", text)
+
+    def test_custom_functions_become_classes(self):
+        body = lambda self, x: Times.apply(Times.apply(x, 3, self.fc.weight[0]), 5, self.fc.bias)  # noqa: E731
+        text = write(Outer(Inner(body), Inner(body)))
+        for part in ("class Times(torch.autograd.Function):", "def forward(ctx, x, w):", "ctx.save_for_backward(x, w)",
+                     "ctx.rows = x.shape[0]", "y = x * w", "return y * 3", "x, w = ctx.saved_tensors",
+                     "value = ctx.rows", "sum / value", "class Times2(", "return y * 5",
+                     "Times2.apply(", "Times.apply("):
+            self.assertIn(part, text)
+        self.assertEqual(text.count("(torch.autograd.Function):"), 2)
+
+    def test_a_separate_setup_context_is_a_part_of_forward(self):
+        text = write(Outer(Inner(lambda self, x: Square.apply(x))))
+        lines = [line.split("#")[0].strip() for line in text.split("\n")]
+        at = lines.index("def forward(ctx, x):")
+        self.assertEqual(lines[at + 1:at + 4], ["mul = x * x", "ctx.save_for_backward(x)", "return mul"])
+
+    def test_hooks_are_a_part_of_forward(self):
+        model = Outer(Inner(plain), Inner(plain))
+        model.blocks[0].fc.register_forward_hook(lambda module, args, output: output * 2)
+        model.blocks[1].register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+        text = write(model)
+        self.assertIn("F.linear(x, self.weight, self.bias)", text.replace("input", "x"))
+        self.assertIn("* 2", text)
+        self.assertIn("+ 1", text)
+
+    def test_a_module_that_grows_its_callers_list_is_a_part_of_its_caller(self):
+        class Grows(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Inner(lambda self, kept: kept.append(self.fc(kept[-1])))
+
+            def forward(self, x):
+                kept = [x]
+                self.inner(kept)
+                self.inner(kept)
+                return torch.cat(kept, 1)
+        text = write(Grows())
+        self.assertEqual(text.count("self.inner.fc("), 2)
+        self.assertIn("torch.cat([x, linear", text.replace("fc", "linear"))
+
+    def test_what_returns_under_no_grad_is_named_there(self):
+        class Frozen(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 4)
+
+            @torch.no_grad()
+            def forward(self, x):
+                return x * 2
+        text = write(Outer(Frozen()))
+        lines = [line.split("#")[0].strip() for line in text.split("\n")]
+        at = lines.index("with torch.no_grad():")
+        self.assertEqual(lines[at + 1:at + 3], ["mul = x * 2", "return mul"])
+
+    def test_a_number_raised_to_a_tensor_is_a_call(self):
+        self.assertIn("torch.pow(10000, ", write(Outer(Inner(lambda self, x: torch.pow(10000, self.fc(x))))))
+
+    def test_in_reads_values_of_the_example(self):
+        def body(self, x):
+            at = torch.arange(3, device=x.device)
+            return x * 2 if 2 in at else x * 3
+        self.assertIn("x * 2", write(Outer(Inner(body))))
 
     def test_an_optimizer_is_written_with_what_is_not_its_default(self):
         model = Outer(Inner(plain))

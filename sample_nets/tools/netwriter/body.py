@@ -7,6 +7,7 @@ import os
 import torch
 
 from .expr import ATOM, IN_PLACE, Expressions
+from .functions import on_context, put_on_context
 from .record import op_name
 from .scope import count_of, dropped, size_of
 
@@ -210,10 +211,10 @@ class Body:
             return False
         user = uses[0]
         if user.op == "output":
-            return True
+            return node.meta.get("modes") == self.scope.modes
         if self._named(drops):
             return False
-        if user.op == "call_function" and user.target is setattr:
+        if user.op == "call_function" and user.target in (setattr, on_context, put_on_context):
             return False
         return user.meta.get("modes") == node.meta.get("modes") and node in self._drops(user)
 
@@ -235,6 +236,11 @@ class Body:
         if node.target is setattr:
             self._flush()
             self._say("self.%s = %s" % (node.args[0], self.ref(node.args[1])[0]))
+            return
+        if node.target is put_on_context:
+            self._flush()
+            self._say("ctx.%s = %s" % (node.args[0], self.expressions.value(node.args[1])), node)
+            self._delete(node, self._drops(node))
             return
         text, level = self.expressions.op(node)
         if len(text) > LONGEST and before:

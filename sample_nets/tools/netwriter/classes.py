@@ -69,7 +69,7 @@ class Group:
 class Classes:
     def __init__(self, recorder, evaluated, originals):
         self.recorder = recorder
-        self.evaluated = evaluated  # calls of the model in eval mode, by module; None where that cannot run
+        self.evaluated = evaluated  # modules and calls of them in eval mode; None where that cannot run
         self.originals = originals
         self.groups = []
         self.group_of = {}  # module: (group, its holes)
@@ -315,6 +315,49 @@ class Classes:
 def _bare(line, offset=0):
     """A line with its holes counted from the first of the function."""
     return re.sub("\ue000(\\d+)\ue001", lambda m: "\ue000%d\ue001" % (int(m.group(1)) - offset), line)
+
+
+class Functions:
+    """Custom functions, as classes: calls with one text share a class."""
+
+    def __init__(self):
+        self.classes = []  # (the function's class, its text, its name in the file)
+
+    def add(self, calls):
+        """Names the functions of one recording's calls, those that others call first."""
+        for applied in calls:
+            text = tuple(self._method(applied, which) for which in ("forward", "backward"))
+            for cls, known, name in self.classes:
+                if cls is applied.cls and known == text:
+                    applied.name = name
+                    break
+            else:
+                applied.name = self._free(applied.cls.__name__)
+                self.classes.append((applied.cls, text, applied.name))
+
+    def _free(self, wanted):
+        names, k, found = {name for _, _, name in self.classes}, 1, wanted
+        while found in names:
+            k += 1
+            found = "%s%d" % (wanted, k)
+        return found
+
+    @staticmethod
+    def _method(applied, which):
+        holes = Holes()
+        parameters, lines = Body(getattr(applied, which), holes).write()
+        words = [literal(v) for _, v, _ in holes.found]
+        return ("def %s(ctx%s):" % (which, "".join(", " + p for p in parameters)),
+                tuple(fill(line, words) for line in lines))
+
+    def lines(self):
+        out = []
+        for cls, text, name in self.classes:
+            out += ["# %s.%s" % (cls.__module__, cls.__qualname__), "class %s(torch.autograd.Function):" % name]
+            for header, lines in text:
+                out += ["    @staticmethod", "    " + header] + ["        " + line for line in lines] + [""]
+            out += [""]
+        return out
 
 
 def constant(t):

@@ -4,6 +4,7 @@ import operator
 
 import torch
 
+from .functions import Applied, from_context, on_context
 from .record import is_known, op_name
 from .scope import count_of, size_of
 from .text import literal
@@ -111,6 +112,12 @@ class Expressions:
             words = [("*" if at < len(stars) and stars[at] else "") + self.value(a) for at, a in enumerate(node.args)]
             words += ["%s=%s" % (k, self.value(a)) for k, a in node.kwargs.items()]
             return "%s(%s)" % (self.body.module(node.target), ", ".join(words)), ATOM
+        if isinstance(node.target, Applied):
+            return "%s.apply(%s)" % (node.target.name, ", ".join(self.value(a) for a in node.args)), ATOM
+        if node.target is from_context:
+            return "ctx." + node.args[0], ATOM
+        if node.target is on_context:
+            return "ctx.%s(%s)" % (node.args[0], ", ".join(self.value(a) for a in node.args[1:])), -1
         kind, name = op_name(node.target)
         if kind == "attribute":
             return "%s.%s" % (self.value(node.args[0], least=ATOM), name), ATOM

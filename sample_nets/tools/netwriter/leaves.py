@@ -17,7 +17,8 @@ def is_leaf(module):
     """Of torch.nn itself, known to the net language, and constructed by what its attributes say."""
     cls = type(module)
     return (cls.__module__.startswith("torch.nn.modules.") and known.has("nn", cls.__name__)
-            and cls not in CONTAINERS + _TRACED and getattr(nn, cls.__name__, None) is cls and _refusal(module) is None)
+            and cls not in CONTAINERS + _TRACED and getattr(nn, cls.__name__, None) is cls and _refusal(module) is None
+            and not module._forward_hooks and not module._forward_pre_hooks)
 
 
 def _refusal(module):

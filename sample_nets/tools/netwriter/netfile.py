@@ -3,7 +3,7 @@ defaults."""
 import torch
 
 from .body import Body, path_text
-from .classes import Classes, class_lines
+from .classes import Classes, Functions, class_lines
 from .text import Holes, fill, literal, wrapped
 
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad")
@@ -98,10 +98,13 @@ def _dtype_lines(model):
 
 def file_lines(about, recorder, evaluated, originals, tail):
     """All lines of the net file. `tail`: batch(), loss(), optimizer(), each a list of lines; settings: dict."""
+    functions = Functions()
+    functions.add(recorder.functions)
+    functions.add(evaluated[2] if evaluated else ())
     classes = Classes(recorder, evaluated, originals)
     groups = classes.build()
     root = classes.group_of[recorder.model][0]
-    body = []
+    body = functions.lines()
     for group in groups:
         body += class_lines(group) + ["", ""]
     body += model_lines(recorder.model, root.name) + ["", ""]

@@ -15,13 +15,13 @@ import torch.utils.checkpoint
 from torch import nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from . import frames, known, leaves
+from . import frames, functions, known, leaves
 from .scope import Scope, Unsupported, count_of, has_symbols, is_plain_object, parts, size_of, tensors_of
 from .sizes import Size
 from .values import layout, off_device, own_objects, real, requires_grad
 
 MOST_VALUES = 1 << 20
-_READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist")
+_READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist", "__contains__")
 _RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "rand_like", "randn_like", "empty",
            "empty_like", "new_empty")
 _CHECKPOINT = ("_checkpoint_impl", "_checkpoint_without_reentrant_generator",
@@ -90,10 +90,24 @@ def copy_on_meta(model):
     return copy.deepcopy(model, memo), originals
 
 
+class Inline(Exception):
+    """A module changes what its caller holds: the model is recorded again with it as a part of its caller."""
+
+    def __init__(self, name, refusal):
+        super().__init__(name)
+        self.name = name
+        self.refusal = refusal  # what is said where that does not help
+
+
 class Recorder:
-    def __init__(self, model, zeros=False):
-        """`model` is a copy on meta. `zeros`: values asked for are zero, as on a device that computes nothing."""
+    def __init__(self, model, zeros=False, inline=()):
+        """
+        `model` is a copy on meta. `zeros`: values asked for are zero, as on a device that computes nothing. `inline`:
+        names of modules whose forward is a part of their callers'.
+        """
         self.zeros = zeros
+        self.inline = inline
+        self.functions = []  # calls of custom functions
         self.model = model
         self.scopes = []
         self.calls = {}  # module: the scopes of its calls
@@ -150,7 +164,7 @@ class Recorder:
         if answer is not NotImplemented:
             return answer
         if kind == "Tensor" and name in _READS:
-            return self._read(name, args[0])
+            return self._read(name, *args)
         try:
             result = self._compute(function, args, kwargs)
         except Unsupported:
@@ -166,7 +180,8 @@ class Recorder:
             text = "%s is not in the net language" % spelled(kind, name)
             self.problems.append(str(self.unsupported(text, frame)))
         scope = self.scopes[-1]
-        node = scope.graph.call_function(function, scope.lower(tuple(args)), scope.lower(dict(kwargs)))
+        lowered = tuple(scope.lower(v) for v in args)
+        node = scope.graph.call_function(function, lowered, scope.lower(dict(kwargs)))
         return self._made(scope, node, result, args, kwargs, frame)
 
     # -- values that conditions ask for --
@@ -184,7 +199,7 @@ class Recorder:
         with contextlib.suppress(Exception), torch.device("cpu"):
             result.net_real = function(*real(tuple(args)), **real(dict(kwargs)))
 
-    def _read(self, name, t):
+    def _read(self, name, t, *rest):
         """What bool(t), t.item() and the like give: the example's value, or under the stand-in, zero."""
         if self.zeros:
             value = torch.zeros(t.size(), dtype=t.dtype, device="cpu")
@@ -195,7 +210,7 @@ class Recorder:
                                    "numbers; a net file is the same whatever the values are" % name)
         where = frames.where(frames.caller())
         self.reads.add("%s:%d" % (where[0].rpartition("/")[2], where[1]) if where else "?")
-        return getattr(value, name)()
+        return getattr(value, name)(*real(rest))
 
     def _no_values(self, kind, name, error):
         text = str(error).strip().split("\n")[0]
@@ -216,7 +231,11 @@ class Recorder:
         for t in tensors_of(result):
             t.net_host = host
             t.net_grad = grads and t.is_floating_point()
-        self._note(scope, node, frame)
+        self.note(scope, node, frame)
+        return self._bound(scope, node, result)
+
+    @staticmethod
+    def _bound(scope, node, result):
         if isinstance(result, torch.Tensor):
             node.meta["is_tensor"], node.meta["ndim"] = True, result.dim()
         else:
@@ -224,7 +243,15 @@ class Recorder:
         scope.bind_parts(result, node)
         return result
 
-    def _note(self, scope, node, frame):
+    def as_own(self, scope, node, value):
+        """`value`, which `node` reads, with tensors that are objects of this scope."""
+        self.paused += 1
+        value = own_objects(value, {id(t) for t in tensors_of(value)})
+        self.paused -= 1
+        return self._bound(scope, node, value)
+
+    def note(self, scope, node, frame=None):
+        frame = frame or frames.caller()
         node.meta["names"] = frames.target_names(frame)
         node.meta["where"] = frames.where(frame)
         node.meta["modes"] = self.modes()
@@ -294,15 +321,16 @@ class Recorder:
             return original(module, *args, **kwargs)
         scope = self.scopes[-1]
         path = self._paths_below(scope.module)[1].get(id(module)) if scope.module is not None else None
-        if path is None and not any(True for _ in module.parameters()):
-            return original(module, *args, **kwargs)  # made by forward itself: its ops are forward's
+        if path is None and not any(True for _ in module.parameters()) or self.names.get(id(module)) in self.inline:
+            return original(module, *args, **kwargs)  # made by forward itself, or inline: its ops are forward's
         if path is None:
             raise self.unsupported("it calls a module (%s) that is not below it" % type(module).__name__)
-        if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks:
-            raise self.unsupported("%s has hooks" % path)
+        if module._backward_hooks or module._backward_pre_hooks:
+            raise self.unsupported("%s has hooks for backward" % path)
         frame = frames.caller()
         if leaves.is_leaf(module):
-            node = scope.graph.create_node("call_module", path, scope.lower(args), scope.lower(kwargs))
+            lowered = tuple(scope.lower(v) for v in args)
+            node = scope.graph.create_node("call_module", path, lowered, scope.lower(kwargs))
             self.paused += 1
             try:
                 result = original(module, *args, **kwargs)
@@ -317,9 +345,12 @@ class Recorder:
         args, kwargs, taken = _enter(child, module, args, kwargs)
         node = scope.graph.create_node("call_module", path, tuple(scope.lower(v) for v in taken))
         node.meta["stars"] = [p.startswith("*") for p in child.parameters]
+        held = [(v, [id(part) for part in v]) for v in (*args, *kwargs.values()) if isinstance(v, (list, dict))]
         self.scopes.append(child)
         try:
             result = original(module, *args, **kwargs)
+            if any([id(part) for part in v] != before for v, before in held):
+                raise Inline(child.path, self.unsupported("it changes a list or dict of its caller"))
             self._leave(child, result)
         finally:
             self.scopes.pop()
@@ -331,10 +362,26 @@ class Recorder:
             gc.collect()
         for key in child.leftovers(result):
             name = next((n for n, v in vars(child.module).items() if id(v) == key), None)
+            refusal = self.unsupported("a tensor it makes outlives its forward without being returned")
+            if name is None and child.path:
+                raise Inline(child.path, refusal)
             if name is None:
-                raise self.unsupported("a tensor it makes outlives its forward without being returned")
+                raise refusal
             child.graph.call_function(setattr, (name, child.nodes[key]))
         child.finish(_plain(self, result))
+
+    def apply(self, cls, args):
+        """A custom function, with the forward and backward of its class."""
+        scope, frame, grad = self.scopes[-1], frames.caller(), self.grad
+        needs = tuple(grad and any(requires_grad(t) for t in tensors_of(a)) for a in args)
+        self.grad = False
+        try:
+            applied, result, taken = functions.record(self, cls, args, needs)
+        finally:
+            self.grad = grad
+        self.functions.append(applied)
+        node = scope.graph.call_function(applied, tuple(scope.lower(v) for v in taken))
+        return self._made(scope, node, result, tuple(taken), {}, frame)
 
     # -- the run --
 
@@ -379,9 +426,8 @@ class Recorder:
         def call(module, *args, **kwargs):
             return recorder.module(module, args, kwargs, original)
 
-        def apply(cls, *args, **kwargs):
-            raise recorder.unsupported("the torch.autograd.Function %s: write it into the net file by hand"
-                                       % cls.__name__)
+        def apply(cls, *args):
+            return recorder.apply(cls, args)
 
         def checkpointed(*args, **kwargs):
             raise recorder.unsupported("torch.utils.checkpoint: switch the model's own checkpointing off, "
