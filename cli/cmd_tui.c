@@ -25,6 +25,9 @@ static const struct cli_option OPTIONS[] = {
     {"ascii", 0, NULL, false, "use only ASCII characters"},
     {"no-mouse", 0, NULL, false, "leave the mouse to the terminal"},
     {"no-precompute", 0, NULL, false, "run no what-if speculatively, before a key requests it"},
+    {"rerun", 0, NULL, false,
+     "of a program: what-ifs run it again without asking, even if another user or machine recorded "
+     "it"},
     {"follow", 'f', NULL, false, "watch a recording that is still running"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -98,6 +101,7 @@ static int run(const struct cli_args *args)
     }
     if (shown)
         fputs("\r\033[K", stderr);
+    app->may_rerun = cli_args_has(args, "rerun");
     app->is_lazy = cli_args_has(args, "no-precompute");
     app->is_following = cli_args_has(args, "follow");
     if (changes_set(args, app, &err))

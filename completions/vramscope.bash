@@ -56,7 +56,7 @@ _vramscope_options()
     record) echo "--out --force --device --capacity --seed --stacks --history --observe --gpu --gpus --async --values --world --rank --cupti --json --help" "$(_vramscope_toggles --)" ;;
     import) echo "--out --device --force --strict --json --help" ;;
     report) echo "--json --ranks --top --help" ;;
-    tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --follow --help" ;;
+    tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --rerun --follow --help" ;;
     whatif) echo "--set --capacity --each --curve --rerun --out --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;

@@ -111,6 +111,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from tui' -l theme -x -a 'dark 
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l ascii -d 'use only ASCII characters'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-mouse -d 'leave the mouse to the terminal'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-precompute -d 'run no what-if speculatively, before a key requests it'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l rerun -d 'of a program: what-ifs run it again without asking, even if another user or machine recorded it'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -s f -l follow -d 'watch a recording that is still running'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a '(__vramscope_pairs)' -d 'a toggle to change; may be given more than once'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l capacity -x -d 'memory of the device, such as 8G (default: as recorded)'

@@ -144,6 +144,7 @@ struct tui_moved {
  * message      text of the status line until the next key; is_bad: it reports a failure
  * wish, copied what the loop has to do; pump: draws during long work, NULL without a terminal
  * typed        peeks at the next input; false: there is none. NULL without a terminal
+ * may_rerun    the recorded program may be run again; rerun_said: the user was shown its command
  * precompute   speculative what-if runs; is_lazy: there are none
  * wants_stop   whether the user wants to stop the current work; NULL without a terminal
  * opening      progress of reading a trace without an index; set before tui_app_open, or NULL
@@ -186,6 +187,8 @@ struct tui_app {
     bool has_mouse;
     bool is_following;
     bool is_lazy;
+    bool may_rerun;
+    bool rerun_said;
     struct tui_pending pending;
     struct tui_prompt prompt;
     struct tui_sql *sql;

@@ -15,6 +15,7 @@
 #include "tui/views.h"
 #include "tui/waiting.h"
 #include "whatif/cache.h"
+#include "whatif/recipe.h"
 #include "whatif/whatif.h"
 
 /* For each toggle two values: the next one and the one before. */
@@ -217,6 +218,7 @@ static bool is_wanted(const struct tui_app *app)
 {
     return !app->is_lazy && is_asked(app) &&
            (rpl_trace_source_text(app->base.trace) || !rpl_trace_is_program(app->base.trace)) &&
+           !wif_recipe_is_in(app->base.trace) && /* a program runs only when it is asked for */
            (!app->is_following || rpl_trace_is_complete(app->base.trace)) &&
            app->base.events < TUI_WHATIF_CACHE_BYTES / EVENT_BYTES / RUNS_MIN;
 }

@@ -17,6 +17,7 @@
 #include "replay/report/traffic.h"
 #include "replay/trace/trace_internal.h"
 #include "replay/trace/trace_mem.h"
+#include "whatif/rerun.h"
 #include "whatif/whatif.h"
 
 /* A speculative run is stopped when its events alone take more than bytes_max / LARGE_PART. */
@@ -40,6 +41,7 @@ struct entry {
  * is_stray  it is not among the entries any more
  * spare     an empty trace whose memory the next run reuses
  * costs     times of the recording, read for the first result
+ * may_rerun  the recorded program may be run again
  */
 struct wif_cache {
     struct rpl_trace *base;
@@ -54,6 +56,7 @@ struct wif_cache {
     bool is_stray;
     struct rpl_trace *spare;
     struct wif_costs *costs;
+    bool may_rerun;
 };
 
 struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
@@ -63,6 +66,11 @@ struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
     cache->base = base;
     cache->bytes_max = bytes_max;
     return cache;
+}
+
+void wif_cache_allow_rerun(struct wif_cache *cache)
+{
+    cache->may_rerun = true;
 }
 
 /* ---- complete runs ---- */
@@ -308,7 +316,10 @@ static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set,
     cache->spare = NULL;
     reserve(cache, out->trace);
     reporter->trace = out->trace;
-    st = wif_run_observed(cache->base, set, capacity, run_observed, reporter, out->trace, err);
+    if (set && wif_rerun_is_needed(cache->base, set))
+        st = wif_rerun_load(cache->base, set, run_observed, reporter, out->trace, err);
+    else
+        st = wif_run_observed(cache->base, set, capacity, run_observed, reporter, out->trace, err);
     if (!st)
         st = rpl_index_open(out->trace, index_observed, reporter, &out->index, err);
     if (!st)
@@ -367,6 +378,10 @@ static enum vs_status find_or_run(struct wif_cache *cache, const struct vs_toggl
     enum vs_status st = VS_OK;
 
     *out = entry;
+    if (set && !cache->may_rerun && wif_rerun_is_needed(cache->base, set)) {
+        st = vs_fail(err, VS_E_UNSUPPORTED, "the recorded program may not be run again");
+        goto out;
+    }
     if (entry && (entry->result.trace || entry->result.status || !whole)) {
         if (entry->result.status)
             st = vs_fail(err, entry->result.status, "%s", entry->result.failure);

@@ -61,6 +61,11 @@ struct wif_result {
 struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max) VS_MUST_USE;
 void wif_cache_free(struct wif_cache *cache);
 /*
+ * Allow runs of the recorded program, where a what-if needs it (whatif/rerun.h). Before that they fail as
+ * VS_E_UNSUPPORTED, and that is not cached.
+ */
+void wif_cache_allow_rerun(struct wif_cache *cache);
+/*
  * Invalidate all results, because `base` has grown. The result that wif_cache_get returned last stays valid until its
  * next call.
  */

@@ -315,3 +315,117 @@ enum vs_status wif_rerun(const struct rpl_trace *base, const struct vs_toggles *
     wif_recipe_release(&recipe);
     return st;
 }
+
+/* ---- into memory ---- */
+
+char *wif_rerun_folder(struct vs_error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct vs_text path = {NULL, 0, 0};
+    char *folder;
+
+    vs_text_addf(&path, "%s/vramscope-whatif-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    folder = vs_text_take(&path);
+    if (mkdtemp(folder))
+        return folder;
+    (void)vs_fail(err, VS_E_IO, "%s: the folder cannot be made: %s", folder, strerror(errno));
+    vs_free(folder);
+    return NULL;
+}
+
+void wif_rerun_folder_remove(char *folder)
+{
+    static const char *const NAMES[] = {WIF_RERUN_TRACE, WIF_RERUN_TRACE ".log",
+                                        WIF_RERUN_TRACE "-journal", "whatif.driver.db"};
+
+    for (size_t i = 0; folder && i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+        struct vs_text path = {NULL, 0, 0};
+
+        vs_text_addf(&path, "%s/%s", folder, NAMES[i]);
+        unlink(vs_text_get(&path));
+        vs_text_release(&path);
+    }
+    if (folder)
+        rmdir(folder);
+    vs_free(folder);
+}
+
+static uint32_t string_in(struct rpl_trace *out, const struct rpl_trace *from, uint32_t id)
+{
+    return id ? rpl_trace_add_string(out, rpl_trace_string(from, id)) : 0;
+}
+
+/* Ids of strings, locations and tensors stay what they are: a file has each once. */
+static void tables_copy(const struct rpl_trace *from, struct rpl_trace *out)
+{
+    static const char *const META[] = {
+        "source_kind",  "source_name", "device",      "device_number", "blocks_before",
+        "start_events", "alloc_conf",  "derived",     "derived_from",  "steps_by",
+        "steps_alike",  "refused",     "capacity",    "end_segments",  "end_blocks",
+        "torch",        "gpu_played",  "gpu_unknown", "partial",       "observed",
+    };
+
+    for (uint32_t i = 1; i <= rpl_trace_string_count(from); i++)
+        (void)rpl_trace_add_string(out, rpl_trace_string(from, i));
+    for (uint32_t i = 1; i <= rpl_trace_location_count(from); i++) {
+        struct vs_location location = *rpl_trace_location(from, i);
+
+        location.module = string_in(out, from, location.module);
+        location.func = string_in(out, from, location.func);
+        location.op = string_in(out, from, location.op);
+        (void)rpl_trace_add_location(out, &location);
+    }
+    for (uint32_t i = 1; i <= rpl_trace_tensor_count(from); i++) {
+        struct vs_tensor_desc desc;
+
+        if (rpl_trace_tensor(from, i, &desc))
+            rpl_trace_add_tensor(out, &desc);
+    }
+    for (size_t i = 0; i < sizeof(META) / sizeof(META[0]); i++)
+        if (rpl_trace_meta(from, META[i]))
+            rpl_trace_set_meta(out, META[i], rpl_trace_meta(from, META[i]));
+    for (size_t i = 0; i < rpl_trace_toggle_count(from); i++) {
+        struct rpl_toggle toggle = rpl_trace_toggle(from, i);
+
+        rpl_trace_set_toggle(out, toggle.name, toggle.value, toggle.is_default);
+    }
+}
+
+static enum vs_status copy(struct rpl_trace *from, struct rpl_trace *out, struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    enum vs_status st;
+
+    rpl_trace_clear(out);
+    tables_copy(from, out);
+    rpl_scan_init(scan, from, 1, rpl_trace_event_count(from));
+    while ((event = rpl_scan_next(scan, err)) != NULL)
+        rpl_trace_add_event(out, event);
+    st = scan->status;
+    vs_free(scan);
+    return st;
+}
+
+enum vs_status wif_rerun_load(const struct rpl_trace *base, const struct vs_toggles *set,
+                              rpl_progress_fn *progress, void *user, struct rpl_trace *out,
+                              struct vs_error *err)
+{
+    char *folder = wif_rerun_folder(err);
+    struct rpl_trace *trace = NULL;
+    struct vs_text path = {NULL, 0, 0};
+    enum vs_status st;
+
+    if (!folder)
+        return VS_E_IO;
+    vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
+    st = wif_rerun(base, set, vs_text_get(&path), progress, user, err);
+    if (!st)
+        st = rpl_trace_open(vs_text_get(&path), &trace, err);
+    if (!st)
+        st = copy(trace, out, err);
+    rpl_trace_free(trace);
+    vs_text_release(&path);
+    wif_rerun_folder_remove(folder);
+    return st;
+}

@@ -38,4 +38,20 @@ VS_MUST_USE enum vs_status wif_rerun(const struct rpl_trace *base, const struct 
                                      const char *path, rpl_progress_fn *progress, void *user,
                                      struct vs_error *err);
 
+/*
+ * The same without a file that stays: `out`, a trace in memory, is cleared and filled with the run, without call
+ * stacks. Further errors: those of rpl_trace_open, and VS_E_IO: no temporary folder can be made.
+ */
+VS_MUST_USE enum vs_status wif_rerun_load(const struct rpl_trace *base,
+                                          const struct vs_toggles *set, rpl_progress_fn *progress,
+                                          void *user, struct rpl_trace *out, struct vs_error *err);
+
+/*
+ * A temporary folder for the trace of a run, `folder`/WIF_RERUN_TRACE; heap memory. NULL with VS_E_IO in `err`: none
+ * could be made. wif_rerun_folder_remove removes it with what wif_rerun leaves there, and frees its name.
+ */
+#define WIF_RERUN_TRACE "whatif.db"
+char *wif_rerun_folder(struct vs_error *err);
+void wif_rerun_folder_remove(char *folder);
+
 #endif

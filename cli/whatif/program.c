@@ -13,8 +13,6 @@
 #include "whatif/recipe.h"
 #include "whatif/rerun.h"
 
-#define TRACE_NAME "whatif.db"
-
 /* Asks on the terminal. False: no, or there is none. */
 static bool is_agreed(const struct cli_program_whatif *run)
 {
@@ -46,21 +44,6 @@ static enum vs_status agreement_check(const struct cli_program_whatif *run,
     return is_agreed(run) ? VS_OK : vs_fail(err, VS_E_STOPPED, "the program was not run again");
 }
 
-static enum vs_status folder_make(struct cli_program_whatif *run, struct vs_error *err)
-{
-    const char *temporary = getenv("TMPDIR");
-    struct vs_text path = {NULL, 0, 0};
-
-    vs_text_addf(&path, "%s/vramscope-whatif-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    run->folder = vs_text_take(&path);
-    if (mkdtemp(run->folder))
-        return VS_OK;
-    vs_fail(err, VS_E_IO, "%s: the folder cannot be made", run->folder);
-    vs_free(run->folder);
-    run->folder = NULL;
-    return VS_E_IO;
-}
-
 static bool on_progress(void *user, uint64_t done, uint64_t total)
 {
     (void)done;
@@ -76,11 +59,15 @@ static enum vs_status record(struct cli_program_whatif *run, const struct rpl_tr
 {
     struct cli_progress progress;
     struct vs_text file = {NULL, 0, 0};
-    enum vs_status st = path ? VS_OK : folder_make(run, err);
+    enum vs_status st = VS_OK;
 
+    if (!path) {
+        run->folder = wif_rerun_folder(err);
+        st = run->folder ? VS_OK : VS_E_IO;
+    }
     if (!st) {
         vs_text_addf(&file, "%s%s%s", path ? path : run->folder, path ? "" : "/",
-                     path ? "" : TRACE_NAME);
+                     path ? "" : WIF_RERUN_TRACE);
         cli_progress_init(&progress, stderr);
         st = wif_rerun(base, set, vs_text_get(&file), progress.is_terminal ? on_progress : NULL,
                        &progress, err);
@@ -127,27 +114,9 @@ void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_jso
     vs_json_end(json);
 }
 
-/* The folder has the files that wif_rerun and the recorder wrote. */
-static void folder_remove(const char *folder)
-{
-    static const char *const NAMES[] = {TRACE_NAME, TRACE_NAME ".log", "whatif.driver.db",
-                                        TRACE_NAME "-journal"};
-
-    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-        struct vs_text path = {NULL, 0, 0};
-
-        vs_text_addf(&path, "%s/%s", folder, NAMES[i]);
-        unlink(vs_text_get(&path));
-        vs_text_release(&path);
-    }
-    rmdir(folder);
-}
-
 void cli_program_whatif_release(struct cli_program_whatif *run)
 {
-    if (run->folder)
-        folder_remove(run->folder);
-    vs_free(run->folder);
+    wif_rerun_folder_remove(run->folder);
     vs_text_release(&run->command);
     vs_text_release(&run->changes);
     memset(run, 0, sizeof(*run));

@@ -187,6 +187,40 @@ static void a_toggle_of_the_loop_is_refused_before_anything_runs(void **state)
     program_release(&p);
 }
 
+/* The what-if pane, after `keys`. */
+static struct program panel(const char *option, const char *keys)
+{
+    return program_run("tui", program_path("trace.db"), "--dump", "--size", "200x60", "--keys",
+                       keys, option, NULL);
+}
+
+#define SET ":set zero-grad=zeros<enter>"
+
+static void the_panel_shows_the_command_first_and_runs_the_second_time(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    p = panel(NULL, "gw" SET);
+    has(p.out, "do it once more to agree");
+    program_release(&p);
+    p = panel(NULL, "gw" SET SET);
+    has(p.out, "what if zero-grad=zeros");
+    has(p.out, "not applied: toggles: ");
+    program_release(&p);
+    p = panel("--rerun", "gw" SET);
+    has(p.out, "what if zero-grad=zeros");
+    program_release(&p);
+    sql_run(program_path("trace.db"),
+            "update meta set value = '99999 elsewhere 0' where key = 'rerun_recorded_by'");
+    p = panel(NULL, "gw" SET SET);
+    has(p.out, "another user or another machine recorded");
+    program_release(&p);
+    if (program_count("vramscope-*") != 0)
+        fail_msg("%d temporary folders are left", program_count("vramscope-*"));
+}
+
 static void python_is_missing(void **state)
 {
     (void)state;
@@ -201,6 +235,7 @@ int main(void)
         cmocka_unit_test(the_trace_of_another_user_is_refused_unless_rerun_says_so),
         cmocka_unit_test(a_script_that_changed_is_named_with_its_lines),
         cmocka_unit_test(a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_line),
+        cmocka_unit_test(the_panel_shows_the_command_first_and_runs_the_second_time),
         cmocka_unit_test(a_toggle_of_the_loop_is_refused_before_anything_runs),
     };
 

@@ -18,6 +18,8 @@
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
 #include "tui/views.h"
+#include "whatif/program_toggles.h"
+#include "whatif/recipe.h"
 
 /* Rows of the result below the toggles, if the pane is high enough. */
 #define ANSWER_H 6
@@ -36,12 +38,15 @@ struct whatif {
 /* ---- what can be tried ---- */
 
 /*
- * The toggles of a trace without a net: only those that change the allocator; of a program's calls of the driver, none.
+ * The toggles of a trace without a net: those that change the allocator, and of a program that can be run again those
+ * that can be applied to one; of a program's calls of the driver, none.
  */
 static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
 {
     if (rpl_trace_is_program(app->base.trace))
         return false;
+    if (wif_recipe_is_in(app->base.trace))
+        return !wif_program_refusal(toggle, vs_toggle_info(toggle)->initial);
     return rpl_trace_source_text(app->base.trace) || toggle == VS_TOGGLE_ALLOC_CONF ||
            toggle == VS_TOGGLE_TARGET;
 }
@@ -280,6 +285,12 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
                       "This trace has no net: it has what a program requested from the driver, and "
                       "what the program would request with other toggles is not known. Record a "
                       "net file to run what-ifs.");
+    } else if (wif_recipe_is_in(app->base.trace)) {
+        add_toggle(s, app);
+        tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
+                      "space switches a toggle, h and l change its value. The recorded program "
+                      "then runs again, once you have agreed, with the toggle applied from "
+                      "outside; ^C stops it. alloc-conf and target need no program.");
     } else if (!rpl_trace_source_text(app->base.trace)) {
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
