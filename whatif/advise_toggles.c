@@ -308,13 +308,25 @@ static size_t numbers_changed(const struct wif_advice *advice)
     return count;
 }
 
-/* By price, then by what changes the numbers, by arithmetic, and by the peak. */
+/* Does it copy what autograd saves to the host and back? */
+static bool is_offloaded(const struct wif_advice *advice)
+{
+    return vs_toggles_is_set(&advice->set, VS_TOGGLE_OFFLOAD) &&
+           strcmp(vs_toggles_get(&advice->set, VS_TOGGLE_OFFLOAD), "off") != 0;
+}
+
+/*
+ * By price, then by what changes the numbers, by copies to the host, by arithmetic, and by the peak. A byte that goes
+ * over PCIe takes some fifty times as long as one in the memory of a GPU, so recomputing is nearly always faster.
+ */
 static bool is_cheaper(const struct wif_advice *a, const struct wif_advice *b)
 {
     if (a->price != b->price)
         return a->price < b->price;
     if (numbers_changed(a) != numbers_changed(b))
         return numbers_changed(a) < numbers_changed(b);
+    if (is_offloaded(a) != is_offloaded(b))
+        return is_offloaded(b);
     if (a->run.recompute_flops != b->run.recompute_flops)
         return a->run.recompute_flops < b->run.recompute_flops;
     return a->run.peak < b->run.peak;
