@@ -140,6 +140,7 @@ class Events:
         self.open = []  # ranges that the observing thread has begun and not ended
         self.restore = []
         self.hooks = []
+        self.is_compilation_watched = False
         self.collecting = None  # the range of Python's collector, while it runs
         self.result = None  # the profiler's list
         self.is_to_the_end = True
@@ -336,18 +337,29 @@ class Events:
         call = self.torch.compile
 
         def compile(*args, **kwargs):
-            self.attempt("torch.compile", self.modules_unwatch)
-            return call(*args, **kwargs)
+            compiled = call(*args, **kwargs)
+            self.attempt("torch.compile", self.compilation_watch)
+            return compiled
 
         compile.__doc__, compile.__wrapped__ = call.__doc__, call
         self.patch(self.torch, "compile", compile)
 
+    def compilation_watch(self):
+        """Many libraries call torch.compile and never what it returns, so the first compilation counts."""
+        if not self.is_compilation_watched:
+            self.is_compilation_watched = True
+            from torch._dynamo import callback
+
+            callback.on_compile_start(lambda *args: self.attempt("torch.compile", self.modules_unwatch))
+
     def modules_unwatch(self):
+        if not self.is_on or not self.hooks:
+            return
         self.unwatch()
         for hook in self.hooks:
             hook.remove()
         self.hooks = []
-        self.ended = "the program called torch.compile: since then there are ops, but no modules and no names"
+        self.ended = "torch.compile compiled code: since then there are ops, but no modules and no names"
 
     def attempt(self, what, function):
         try:
