@@ -142,28 +142,16 @@ class Events:
         self.hooks = []
         self.is_compilation_watched = False
         self.collecting = None  # the range of Python's collector, while it runs
-        self.result = None  # the profiler's list
+        self.read = reading.Reading(self.P)
         self.is_to_the_end = True
         self.ended = None  # why something was not observed to the end
 
     # ---- the profiler ----
 
     def begin(self):
-        P, autograd = self.P, self.torch._C._autograd
-        if autograd._profiler_enabled():
+        if self.torch._C._autograd._profiler_enabled():
             return
-        config = P.ProfilerConfig(P.ProfilerState.KINETO, True, True, False, False, False, P._ExperimentalConfig())
-        activities = {P.ProfilerActivity.CPU}
-        level = os.environ.get("KINETO_LOG_LEVEL")
-        os.environ["KINETO_LOG_LEVEL"] = "99"  # it would announce itself on stderr
-        try:
-            autograd._prepare_profiler(config, activities)
-            autograd._enable_profiler(config, activities)
-        finally:
-            if level is None:
-                del os.environ["KINETO_LOG_LEVEL"]
-            else:
-                os.environ["KINETO_LOG_LEVEL"] = level
+        self.list_begin()
         self.thread = threading.get_ident()
         self.is_on = True
         self.modules_watch()
@@ -171,6 +159,7 @@ class Events:
         self.optimizers_watch()
         self.profilers_watch()
         self.compiler_watch()
+        self.exchange_watch()
         gc.callbacks.append(self.on_collector)
 
     def on_collector(self, phase, info):
@@ -185,25 +174,43 @@ class Events:
         except Exception as e:
             self.trouble("collector", e)
 
+    def list_begin(self):
+        P, autograd = self.P, self.torch._C._autograd
+        config = P.ProfilerConfig(P.ProfilerState.KINETO, True, True, False, False, False, P._ExperimentalConfig())
+        activities = {P.ProfilerActivity.CPU}
+        level = os.environ.get("KINETO_LOG_LEVEL")
+        os.environ["KINETO_LOG_LEVEL"] = "99"  # it would announce itself on stderr
+        try:
+            autograd._prepare_profiler(config, activities)
+            autograd._enable_profiler(config, activities)
+        finally:
+            if level is None:
+                del os.environ["KINETO_LOG_LEVEL"]
+            else:
+                os.environ["KINETO_LOG_LEVEL"] = level
+
+    def list_end(self):
+        """End the profiler and read its list, which holds weak references to all tensors that ops got."""
+        while self.open:
+            self.open.pop().__exit__(None, None, None)
+        self.read.read(self.torch._C._autograd._disable_profiler().experimental_event_tree())
+
     def stop(self):
         """End observing. Nothing may be open: PyTorch would write where the list of its profiler was."""
         if not self.is_on or threading.get_ident() != self.thread:
             return
         self.unwatch()
-        for opened in reversed(self.open):
-            opened.__exit__(None, None, None)
-        self.open.clear()
         self.is_on = False
         if self.on_collector in gc.callbacks:
             gc.callbacks.remove(self.on_collector)
-        self.result = self.torch._C._autograd._disable_profiler()
+        self.list_end()
 
     def annotate(self, snapshot):
         """Add to a snapshot what is known of its allocations, under `facts`, once the observer has been stopped."""
-        if self.result is None:
+        if self.is_on or not self.read.by_address:
             return
-        reading = self.reading.Reading(self.P)
-        reading.read(self.result.experimental_event_tree())
+        reading = self.read
+        reading.end()
         reading.name(self.noted)
         matching = self.reading.Matching(reading, self.is_to_the_end)
         matching.apply(snapshot)
@@ -214,12 +221,15 @@ class Events:
         setattr(owner, name, value)
         self.restore.append((owner, name, old, value))
 
-    def unwatch(self):
-        """Undo what was changed, if nobody else changed it since."""
+    def unwatch(self, owners=None):
+        """Undo what was changed (in these alone), if nobody else changed it since."""
+        kept = []
         for owner, name, old, value in reversed(self.restore):
-            if getattr(owner, name, None) is value:
+            if owners is not None and not any(owner is one for one in owners):
+                kept.insert(0, (owner, name, old, value))
+            elif getattr(owner, name, None) is value:
                 setattr(owner, name, old)
-        self.restore.clear()
+        self.restore = kept
 
     # ---- what is watched ----
 
@@ -332,6 +342,22 @@ class Events:
             self.is_to_the_end = False
             self.ended = "the program used PyTorch's profiler"
 
+    def exchange_watch(self):
+        """PyTorch refuses to exchange tensors that have weak references, such as those in the profiler's list."""
+        utils = self.torch.utils
+        exchange = utils.swap_tensors
+
+        def swap_tensors(t1, t2):
+            self.attempt("swap_tensors", self.list_change)
+            return exchange(t1, t2)
+
+        self.patch(utils, "swap_tensors", as_part_of(exchange, swap_tensors))
+
+    def list_change(self):
+        if self.is_on and threading.get_ident() == self.thread:
+            self.list_end()
+            self.list_begin()
+
     def compiler_watch(self):
         """torch.compile inspects how modules are called: nothing of this file may be there."""
         call = self.torch.compile
@@ -355,7 +381,7 @@ class Events:
     def modules_unwatch(self):
         if not self.is_on or not self.hooks:
             return
-        self.unwatch()
+        self.unwatch([self.torch.nn.Module, self.torch.autograd, self.torch])
         for hook in self.hooks:
             hook.remove()
         self.hooks = []

@@ -45,7 +45,8 @@ class Allocation:
 
 
 class Reading:
-    """The profiler's list, read: allocations by device and address, in order of time; times of marks."""
+    """The profiler's lists, read one after the other: allocations by device and address, in order of time; times of
+    marks."""
 
     def __init__(self, profiler):
         self.P = profiler
@@ -75,6 +76,10 @@ class Reading:
                 self.allocation_read(event, context)
         for number, made in self.found.items():
             made.tensor = self.tensors.get(number)
+        self.tensors, self.found, self.complete = {}, {}, set()  # another list has numbers of its own
+
+    def end(self):
+        """Once all lists have been read."""
         for list_ in self.by_address.values():
             list_.sort(key=lambda made: made.time)
 
