@@ -245,13 +245,16 @@ void eng_f_adaptive_max_pool3d(struct eng_op_call *c)
     eng_c_give(c, indices);
 }
 
-/* [N,C,D,H,W] as images [N,C,D,H*W]; t is dense in either layout. */
-static struct eng_view flat_planes(const struct eng_tensor *t)
+/* [N,C,D*H*W]: each volume as one row, in which indices are positions. */
+static struct eng_view flat_volumes(const struct eng_tensor *t)
 {
-    struct eng_view v = eng_volume_image(t, 0), out = eng_volume_columns(&v);
+    struct eng_view v = eng_volume_image(t, 0), columns = eng_volume_columns(&v), out = columns;
 
+    out.ndim = 3;
     out.sizes[0] = eng_volume_count(t);
     out.strides[0] = t->strides[0];
+    out.sizes[2] = columns.sizes[2] * columns.sizes[3];
+    out.strides[2] = columns.strides[3];
     return out;
 }
 
@@ -274,9 +277,11 @@ void eng_b_any_max_pool3d(struct eng_bw *b)
         gx = eng_empty(e, x->sizes, x->ndim, (enum vs_dtype)x->dtype, x->storage->on_host);
     g = in_layout(e, b->g[0], last);
     if (gx && g && e->kernels) {
-        struct eng_view vg = flat_planes(g), vi = flat_planes(indices), vo = flat_planes(gx);
+        struct eng_view vg = flat_volumes(g), vi = flat_volumes(indices), vo = flat_volumes(gx);
+        const struct eng_scalar zero = {true, 0, 0.0};
 
-        e->kernels->max_pool2d_backward(&vg, &vi, &vo, NULL);
+        e->kernels->fill(&vo, zero);
+        (void)e->kernels->scatter(&vo, 2, &vi, &vg, zero, true);
     }
     eng_unref(g);
     eng_b_give(b, ARG_any_max_pool3d_input, gx);
