@@ -61,14 +61,6 @@ char *wif_change_label(const struct wif_change *change)
 
 /* ---- a run ---- */
 
-static bool same_edits(const struct wif_edits *a, const struct wif_edits *b)
-{
-    for (size_t i = 0; i < a->count; i++)
-        if (!wif_edits_has(b, &a->items[i]))
-            return false;
-    return a->count == b->count;
-}
-
 enum vs_status wif_advising_base(struct wif_advising *s, const struct wif_change *change,
                                  struct rpl_trace **out, struct vs_error *err)
 {
@@ -77,7 +69,7 @@ enum vs_status wif_advising_base(struct wif_advising *s, const struct wif_change
     *out = s->base;
     if (!change->edits.count)
         return VS_OK;
-    if (!s->edited || !same_edits(&s->edited_by, &change->edits)) {
+    if (!s->edited || !wif_edits_equal(&s->edited_by, &change->edits)) {
         rpl_trace_free(s->edited);
         s->edited = NULL;
         wif_edits_release(&s->edited_by);
@@ -154,7 +146,7 @@ static bool same_change(const struct wif_advice *a, const struct wif_change *b)
             strcmp(vs_toggles_get(&a->set, toggle), vs_toggles_get(&b->set, toggle)) != 0)
             return false;
     }
-    return same_edits(&a->edits, &b->edits);
+    return wif_edits_equal(&a->edits, &b->edits);
 }
 
 /* What the toggles and lines do, or what they cost, one after the other. */

@@ -12,11 +12,11 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "lang/syntax/last_read.h"
 #include "lang/syntax/parser.h"
 #include "replay/index/cursor.h"
 #include "replay/inspect/alive.h"
 #include "whatif/advise_internal.h"
+#include "whatif/remedy.h"
 #include "whatif/whatif.h"
 
 /* Peaks that are looked at, one after the other. */
@@ -33,55 +33,6 @@ struct lines {
     struct lang_module *module;
     const char *text;
 };
-
-/* ---- the line that releases a variable ---- */
-
-/* Line `line` of the net, from 1, up to the end of the text. */
-static const char *line_at(const char *text, uint32_t line)
-{
-    for (; line > 1 && *text; line--) {
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-    }
-    return text;
-}
-
-/* The edit that releases the variable of a holder. `by`: the edits of the run that the holder is from. */
-static bool release_find(const struct lines *l, const struct wif_edits *by,
-                         const struct rpl_holder *holder, bool outermost, struct wif_edits *out)
-{
-    const struct rpl_trace *run = l->s->memory;
-    const char *name = rpl_trace_string(run, holder->name);
-    struct vs_text text = {NULL, 0, 0};
-    struct lang_last_read last;
-    const char *line;
-    bool found;
-
-    if (!lang_last_read(
-            l->module, rpl_trace_string(run, holder->scope), name,
-            wif_edits_recorded_line(by, rpl_trace_location(run, holder->location)->line), outermost,
-            &last))
-        return false;
-    line = line_at(l->text, last.first_line);
-    found = strspn(line, " \t") + 1 == last.col;
-    vs_text_add_n(&text, line, last.col - 1);
-    vs_text_addf(&text, "del %s", name);
-    if (found)
-        wif_edits_add(out, last.last_line, false, vs_text_get(&text));
-    vs_text_release(&text);
-    return found;
-}
-
-/* The edits that release a block; false where something else than local variables of the net holds it. */
-static bool block_edits(const struct lines *l, const struct wif_edits *by,
-                        const struct rpl_why *why, bool outermost, struct wif_edits *out)
-{
-    for (size_t i = 0; i < why->holder_count; i++)
-        if (why->holders[i].kind != VS_HOLD_LOCAL ||
-            !release_find(l, by, &why->holders[i], outermost, out))
-            return false;
-    return why->holder_count > 0;
-}
 
 /* ---- trying ---- */
 
@@ -124,11 +75,12 @@ static enum vs_status candidate_add(const struct lines *l, const struct wif_edit
 {
     struct rpl_why why = {.id = block};
     struct candidate *candidate = &out->items[out->count++];
+    const struct wif_release release = {l->module, l->text, l->s->memory, by};
     enum vs_status st = rpl_alive_why(cursor, &why, err);
 
     memset(candidate, 0, sizeof(*candidate));
     for (int k = 0; k < 2 && !st; k++)
-        if (!block_edits(l, by, &why, k, &candidate->edits[k]))
+        if (!wif_release_lines(&release, &why, k, &candidate->edits[k]))
             wif_edits_release(&candidate->edits[k]);
     rpl_why_release(&why);
     return st;

@@ -40,6 +40,14 @@ void wif_edits_merge(struct wif_edits *edits, const struct wif_edits *more)
             wif_edits_add(edits, more->items[i].line, more->items[i].replaces, more->items[i].text);
 }
 
+bool wif_edits_equal(const struct wif_edits *a, const struct wif_edits *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (!wif_edits_has(b, &a->items[i]))
+            return false;
+    return a->count == b->count;
+}
+
 void wif_edits_release(struct wif_edits *edits)
 {
     for (size_t i = 0; i < edits->count; i++)

@@ -37,6 +37,8 @@ void wif_edits_add(struct wif_edits *edits, uint32_t line, bool replaces, const 
 /* The edits of `more` that are not in `edits` yet. */
 void wif_edits_merge(struct wif_edits *edits, const struct wif_edits *more);
 bool wif_edits_has(const struct wif_edits *edits, const struct wif_edit *edit);
+/* Whether both have the same edits in the same order. */
+bool wif_edits_equal(const struct wif_edits *a, const struct wif_edits *b);
 void wif_edits_release(struct wif_edits *edits);
 
 /* The text with the edits made. The caller frees it with vs_free. */
