@@ -104,6 +104,9 @@ static int run(const struct cli_args *args)
     app->may_rerun = cli_args_has(args, "rerun");
     app->is_lazy = cli_args_has(args, "no-precompute");
     app->is_following = cli_args_has(args, "follow");
+    /* at the end of what was recorded, which the screen follows until the user goes elsewhere */
+    if (app->is_following)
+        tui_app_go(app, app->base.events, false);
     if (changes_set(args, app, &err))
         status = cli_fail(&err);
     else

@@ -66,13 +66,20 @@ static void other_run(struct tui_app *app)
         tui_change_next_run(app);
 }
 
+void tui_view_open(struct tui_app *app, int view)
+{
+    tui_app_view_at(app, view);
+    if (tui_view_at((size_t)view)->opened)
+        tui_view_at((size_t)view)->opened(app->view_state[view], app);
+}
+
 static bool act_view(struct tui_app *app, const struct tui_command *command)
 {
     enum tui_action action = command->action;
 
     for (int i = 0; tui_view_at((size_t)i); i++) {
         if (tui_view_at((size_t)i)->go == action) {
-            tui_app_view_at(app, i);
+            tui_view_open(app, i);
             return true;
         }
     }
@@ -259,6 +266,8 @@ static void prompted(struct tui_app *app, char kind, uint32_t key)
         vs_text_release(&out);
         vs_text_release(&fits);
     }
+    if (result == TUI_PROMPT_GOES_ON && kind == ':')
+        tui_value_hint(app);
     if (result != TUI_PROMPT_DONE)
         return;
     line = vs_strdup(vs_text_get(&app->prompt.text));
@@ -327,7 +336,7 @@ static void header_click(struct tui_app *app, int x)
     int view = tui_screen_tab_at(app, x);
 
     if (view >= 0)
-        tui_app_view_at(app, view);
+        tui_view_open(app, view);
 }
 
 static void click(struct tui_app *app, const struct tui_input *input)

@@ -13,6 +13,9 @@
 /* move.c: stepping, running, peaks, jumps, marks, zoom. */
 VS_MUST_USE bool tui_move_act(struct tui_app *app, const struct tui_command *command);
 
+/* act.c: show a view because a key, a click or a command asks for it. */
+void tui_view_open(struct tui_app *app, int view);
+
 /* Set a breakpoint with this condition, or remove it if there is one. */
 void tui_break_turn(struct tui_app *app, const char *condition);
 
@@ -32,5 +35,8 @@ void tui_command_complete(const struct tui_app *app, const char *line, struct vs
 
 /* search.c: go to the next (or previous) row that contains app->search, `count` times. */
 void tui_search(struct tui_app *app, bool is_backward, int64_t count);
+
+/* While the value of a toggle is typed into the prompt: a message with the values that are legal in this net. */
+void tui_value_hint(struct tui_app *app);
 
 #endif

@@ -28,6 +28,9 @@
  */
 static const char *const FIRST_PANES[TUI_PANE_MAX] = {"timeline", "source", "blocks",
                                                       "why",      "ops",    "whatif"};
+/* The set-up has at most one column in this many, however many events it has. */
+#define SETUP_PART 8
+
 /*
  * A trace without a net has no ops. Its requests are shown with their place in the segments and, if it was imported, by
  * module.
@@ -318,6 +321,21 @@ static struct tui_window window_snapped(const struct tui_app *app, struct tui_wi
     return window;
 }
 
+struct tui_split tui_app_split(const struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    uint64_t first = app->window.first ? app->window.first : 1;
+    uint64_t events = app->window.last + 1 - first;
+    uint64_t setup = run->setup_last >= first ? run->setup_last + 1 - first : 0;
+    struct tui_split split = {run->setup_last, app->columns / SETUP_PART};
+
+    /* it never has more than its share, and none where the window shows nothing else */
+    if (!setup || setup >= events || split.columns < 1 ||
+        setup * (uint64_t)app->columns <= events * (uint64_t)split.columns)
+        split.columns = 0;
+    return split;
+}
+
 /* Shift the window so that `at` is in it. */
 static void window_follow(struct tui_app *app)
 {
@@ -460,6 +478,16 @@ void tui_app_view(struct tui_app *app, const char *name)
 
     VS_ASSERT(view >= 0);
     tui_app_view_at(app, view);
+}
+
+bool tui_app_shows(const struct tui_app *app, const char *name)
+{
+    int view = tui_view_find(name);
+
+    for (int i = 0; i < app->layout.pane_count; i++)
+        if (app->panes[i] == view)
+            return true;
+    return false;
 }
 
 void tui_app_sync(struct tui_app *app)

@@ -29,16 +29,21 @@
 #include "tui/view.h"
 #include "whatif/cache.h"
 #include "whatif/cost.h"
+#include "whatif/edit.h"
+
+struct tui_gains;
 
 /*
  * An open run: the recorded one, a what-if or a second trace.
  *
  * breaks     breakpoints of the run; they belong to the index
  * events     number of events
- * last_step  event with which the last training step begins
+ * last_step  event with which the last training step begins; setup_last: last event before the first one, 0: none
  * oom        event of the first refused allocation; 0: none. oom_bytes: the bytes it requested
+ * reserved_max   highest bytes in segments
  * number     number of a what-if (whatif/cache.h); what was computed of a run is valid while index and number are the
  *            same
+ * gains      what would lower its peak (tui/gains.h); NULL: not asked for yet
  */
 struct tui_run {
     struct rpl_trace *trace;
@@ -48,9 +53,12 @@ struct tui_run {
     struct rpl_top top;
     uint64_t events;
     uint64_t last_step;
+    uint64_t setup_last;
     uint64_t oom;
     uint64_t oom_bytes;
+    uint64_t reserved_max;
     uint64_t number;
+    struct tui_gains *gains;
 };
 
 /* A range of events, both ends included. */
@@ -65,6 +73,8 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * The other run: a what-if with its toggles, or a second trace.
  *
  * set       toggles whose values differ from the recorded ones; in_force: those of the latest what-if that ran
+ * edits     lines of the net that the what-if adds, over the recorded ones; edits_in_force: those of the latest one
+ * edited, edited_cache   the net with `edits`, and the results of its what-ifs; NULL where there are none
  * is_run    there is another run, and `compare` compares the recorded one with it
  * is_shown  the views show this run instead of the recorded one
  * moved_ratio   bytes that ops read and write in a step, after over before; 0: the base has no ops
@@ -80,6 +90,10 @@ struct tui_change {
     struct vs_toggles set;
     struct vs_toggles in_force;
     struct vs_toggles recorded;
+    struct wif_edits edits;
+    struct wif_edits edits_in_force;
+    struct rpl_trace *edited;
+    struct wif_cache *edited_cache;
     struct tui_run run;
     struct rpl_compare compare;
     double moved_ratio;
@@ -260,12 +274,24 @@ uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq);
 
 /* Go to event `seq` of the shown run. is_jump: add the current event to the list of jumps. */
 void tui_app_go(struct tui_app *app, uint64_t seq, bool is_jump);
+/*
+ * How the columns of the timeline are shared: the first `columns` of them show the window's events up to `last`, which
+ * are of the set-up. 0: all columns have equally many events.
+ */
+struct tui_split {
+    uint64_t last;
+    int columns;
+};
+struct tui_split tui_app_split(const struct tui_app *app);
+
 /* Show `window`, clipped to the run, in the timeline; the previous window is kept for `:zoom-back`. */
 void tui_app_window(struct tui_app *app, struct tui_window window);
 void tui_app_choose_block(struct tui_app *app, uint64_t block);
 /* Show the view with this name in a pane and focus it. */
 void tui_app_view(struct tui_app *app, const char *name);
 void tui_app_view_at(struct tui_app *app, int view);
+/* Whether the view with this name is in a pane that is drawn. */
+bool tui_app_shows(const struct tui_app *app, const char *name);
 /* The view of the focused pane. */
 const struct tui_view *tui_app_focused(const struct tui_app *app);
 bool tui_app_is_hidden(const struct tui_app *app, int category);

@@ -6,8 +6,6 @@
  */
 #include "tui/change.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +13,7 @@
 #include "replay/inspect/step.h"
 #include "replay/report/traffic.h"
 #include "tui/diff.h"
+#include "tui/gains.h"
 #include "tui/waiting.h"
 #include "whatif/recipe.h"
 #include "whatif/rerun.h"
@@ -54,14 +53,30 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
             return st;
         run->oom_bytes = event.oom.requested_bytes;
     }
+    tui_gains_free(run->gains);
+    run->gains = NULL;
+    run->reserved_max = rpl_index_reserved_max(run->index);
     run->top = rpl_index_top(run->index);
     run->events = rpl_index_event_count(run->index);
     run->last_step = 0;
+    run->setup_last = 0;
+    for (uint64_t n = 1; n <= steps && n <= 2 && !run->setup_last; n++) {
+        uint64_t seq;
+
+        st = rpl_step_nth(run->index, RPL_VERB_STEP, n, &seq, err);
+        if (!st)
+            st = rpl_index_event(run->index, seq, &event, err);
+        if (st)
+            return st;
+        if (vs_event_step(&event) >= 0)
+            run->setup_last = seq - 1;
+    }
     return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;
 }
 
 void tui_run_release(struct tui_run *run)
 {
+    tui_gains_free(run->gains);
     rpl_breakpoints_free(run->breaks);
     rpl_cursor_free(run->cursor);
     rpl_index_free(run->index);
@@ -77,10 +92,20 @@ static void run_leave(struct tui_change *change)
         change->second_name = change->name;
     } else {
         rpl_breakpoints_free(change->run.breaks);
+        tui_gains_free(change->run.gains);
     }
     change->run = (struct tui_run){.trace = NULL};
     change->uncertainty = (struct rpl_uncertainty){.allocs = 0};
     change->name = NULL;
+}
+
+/* No result of these may be the other run. */
+static void edited_release(struct tui_change *change)
+{
+    wif_cache_free(change->edited_cache);
+    rpl_trace_free(change->edited);
+    change->edited_cache = NULL;
+    change->edited = NULL;
 }
 
 void tui_change_release(struct tui_app *app)
@@ -91,152 +116,13 @@ void tui_change_release(struct tui_app *app)
     run_leave(change);
     tui_run_release(&change->second);
     wif_cache_free(change->cache);
+    edited_release(change);
+    wif_edits_release(&change->edits);
+    wif_edits_release(&change->edits_in_force);
     vs_toggles_release(&change->set);
     vs_toggles_release(&change->in_force);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
-}
-
-/* Copies the breakpoints of the recorded run. */
-static void breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoints *to)
-{
-    for (size_t i = 0; i < rpl_breakpoints_count(from); i++) {
-        const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
-        struct vs_error err = VS_ERROR_INIT;
-        uint32_t number = 0;
-        enum vs_status st = b->is_watch ? rpl_breakpoints_watch(to, b->text, &number, &err)
-                                        : rpl_breakpoints_add(to, b->text, &number, &err);
-
-        /* this is the canonical text of a value that was parsed before, so it cannot fail */
-        VS_ASSERT(st == VS_OK);
-        rpl_breakpoints_get(to, number)->is_on = b->is_on;
-    }
-}
-
-void tui_breaks_load(struct tui_app *app)
-{
-    for (size_t i = 0; i < rpl_marks_break_count(app->marks); i++) {
-        const struct rpl_stored_break *b = rpl_marks_break_at(app->marks, i);
-        struct vs_error ignored = VS_ERROR_INIT;
-        uint32_t number = 0;
-
-        if (b->is_watch ? rpl_breakpoints_watch(app->base.breaks, b->condition, &number, &ignored)
-                        : rpl_breakpoints_add(app->base.breaks, b->condition, &number, &ignored))
-            continue;
-        rpl_breakpoints_get(app->base.breaks, number)->is_on = b->is_on;
-    }
-}
-
-void tui_breaks_store(struct tui_app *app)
-{
-    const struct rpl_breakpoints *from = app->base.breaks;
-    size_t count = rpl_breakpoints_count(from);
-    struct rpl_stored_break *all = vs_calloc(count + 1, sizeof(*all));
-    struct vs_error err = VS_ERROR_INIT;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
-
-        if (!b->is_once)
-            all[kept++] = (struct rpl_stored_break){b->is_watch, b->is_on, b->text};
-    }
-    if (rpl_marks_breaks_set(app->marks, all, kept, &err))
-        tui_app_fail(app, "the breakpoints are for this session only: %s", err.text);
-    vs_free(all);
-}
-
-/* ---- values ---- */
-
-const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle)
-{
-    const char *name = vs_toggle_info(toggle)->name;
-
-    for (size_t i = 0; i < rpl_trace_toggle_count(app->base.trace); i++)
-        if (strcmp(rpl_trace_toggle(app->base.trace, i).name, name) == 0)
-            return rpl_trace_toggle(app->base.trace, i).value;
-    return vs_toggle_info(toggle)->initial;
-}
-
-const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle)
-{
-    return vs_toggles_is_set(&app->change.set, toggle) ? vs_toggles_get(&app->change.set, toggle)
-                                                       : tui_change_recorded(app, toggle);
-}
-
-/* Remove one toggle from the set. */
-static void unset(struct vs_toggles *set, enum vs_toggle toggle)
-{
-    vs_free(set->value[toggle]);
-    set->value[toggle] = NULL;
-}
-
-enum vs_status tui_change_put(const struct tui_app *app, struct vs_toggles *set,
-                              enum vs_toggle toggle, const char *value, struct vs_error *err)
-{
-    enum vs_status st = vs_toggles_set(set, toggle, value, err);
-
-    if (!st && strcmp(vs_toggles_get(set, toggle), tui_change_recorded(app, toggle)) == 0)
-        unset(set, toggle);
-    return st;
-}
-
-enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle, const char *value,
-                              struct vs_error *err)
-{
-    return tui_change_put(app, &app->change.set, toggle, value, err);
-}
-
-size_t tui_change_count(const struct tui_app *app)
-{
-    size_t count = 0;
-
-    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
-        count += vs_toggles_is_set(&app->change.set, (enum vs_toggle)i);
-    return count;
-}
-
-void tui_change_text(const struct tui_app *app, struct vs_text *out)
-{
-    bool is_first = true;
-
-    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
-        enum vs_toggle toggle = (enum vs_toggle)i;
-
-        if (!vs_toggles_is_set(&app->change.set, toggle))
-            continue;
-        vs_text_addf(out, "%s%s=%s", is_first ? "" : " ", vs_toggle_info(toggle)->name,
-                     vs_toggles_get(&app->change.set, toggle));
-        is_first = false;
-    }
-}
-
-bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
-{
-    const char *now = tui_change_value(app, toggle);
-    size_t count = 0;
-    size_t at = SIZE_MAX;
-
-    while (vs_toggle_choice(toggle, count, out)) {
-        if (strcmp(out, now) == 0)
-            at = count;
-        count++;
-    }
-    if (!count) {
-        uint64_t n = strtoull(now, NULL, 10);
-
-        if (!n)
-            return false;
-        n = by > 0 ? n * 2 : n > 1 ? n / 2 : 1;
-        snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
-        return true;
-    }
-    /* a value that is not among the choices, such as a list of paths, is followed by the first choice */
-    if (at == SIZE_MAX)
-        at = 0;
-    else
-        at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
-    return vs_toggle_choice(toggle, at, out);
 }
 
 /* ---- running and showing ---- */
@@ -293,6 +179,40 @@ struct wif_cache *tui_change_cache(struct tui_app *app)
     if (!app->change.cache)
         app->change.cache = wif_cache_new(app->base.trace, TUI_WHATIF_CACHE_BYTES);
     return app->change.cache;
+}
+
+struct wif_cache *tui_change_results(struct tui_app *app)
+{
+    return app->change.edited_cache ? app->change.edited_cache : tui_change_cache(app);
+}
+
+const struct wif_edits *tui_change_edits(const struct tui_app *app)
+{
+    static const struct wif_edits NONE = {NULL, 0, 0};
+
+    return app->change.is_shown && !app->change.name ? &app->change.edits_in_force : &NONE;
+}
+
+/*
+ * Makes the net with the lines of change->edits, whose what-ifs are run from now on. The other run is left, because it
+ * may be one of the net with the lines before.
+ */
+static enum vs_status edit(struct tui_app *app, struct vs_error *err)
+{
+    struct tui_change *change = &app->change;
+    enum vs_status st;
+
+    tui_diff_forget(app);
+    if (!change->name)
+        run_leave(change);
+    edited_release(change);
+    change->is_run = change->is_run && change->name;
+    if (!change->edits.count)
+        return VS_OK;
+    st = wif_edited_new(app->base.trace, &change->edits, &change->edited, err);
+    if (!st)
+        change->edited_cache = wif_cache_new(change->edited, TUI_WHATIF_CACHE_BYTES);
+    return st;
 }
 
 /* Bytes that ops move in a step of `trace`. */
@@ -387,7 +307,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
         wif_cache_allow_rerun(tui_change_cache(app));
     }
     tui_waiting_init(&waiting, app, TUI_RUNNING);
-    st = wif_cache_get(tui_change_cache(app), &change->set, wif_capacity(app->base.trace),
+    st = wif_cache_get(tui_change_results(app), &change->set, wif_capacity(app->base.trace),
                        tui_waiting_show, &waiting, &answer, err);
     if (st)
         return st;
@@ -403,7 +323,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
         st = compare(app, answer->moved, err);
     if (st)
         return st;
-    breaks_copy(app->base.breaks, change->run.breaks);
+    tui_breaks_copy(app->base.breaks, change->run.breaks);
     change->is_run = true;
     return VS_OK;
 }
@@ -482,12 +402,20 @@ struct shown {
 static void change_undo(struct tui_app *app, const struct shown *before)
 {
     struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = VS_OK;
 
     vs_toggles_copy(&app->change.set, &app->change.in_force);
-    if (run_other(app, &err)) {
+    if (!wif_edits_equal(&app->change.edits, &app->change.edits_in_force)) {
+        wif_edits_release(&app->change.edits);
+        wif_edits_merge(&app->change.edits, &app->change.edits_in_force);
+        st = edit(app, &err);
+    }
+    if (st || run_other(app, &err)) {
         tui_app_fail(app, "%.*s", (int)strcspn(err.text, "\n"), err.text);
         vs_toggles_release(&app->change.set);
         vs_toggles_release(&app->change.in_force);
+        wif_edits_release(&app->change.edits);
+        wif_edits_release(&app->change.edits_in_force);
         return;
     }
     if (before->is_other) {
@@ -496,8 +424,7 @@ static void change_undo(struct tui_app *app, const struct shown *before)
     }
 }
 
-/* The reason without the file and the class of an exception of the net: "FILE: ValueError: REASON". */
-static const char *reason_short(const struct tui_app *app, const char *reason)
+const char *tui_reason_short(const struct tui_app *app, const char *reason)
 {
     const char *file = rpl_trace_source_name(app->base.trace);
     size_t len = file ? strlen(file) : 0;
@@ -516,7 +443,7 @@ static void failure_describe(struct tui_app *app, const char *reason)
     struct vs_text text = {NULL, 0, 0};
 
     tui_change_text(app, &text);
-    vs_text_addf(&text, ": %s", reason_short(app, reason));
+    vs_text_addf(&text, ": %s", tui_reason_short(app, reason));
     failure_set(&app->change, vs_text_get(&text));
     vs_text_release(&text);
 }
@@ -526,14 +453,18 @@ void tui_app_change(struct tui_app *app)
     struct vs_error err = VS_ERROR_INIT;
     const struct shown before = {app->change.is_shown, app->at, app->block, app->window};
     bool was_peak = app->at == tui_app_run(app)->top.event;
-    enum vs_status st;
+    enum vs_status st = VS_OK;
 
+    app->is_bad = false;
     tui_change_show(app, false);
     if (was_peak)
         tui_app_go(app, app->base.top.event, false);
     failure_set(&app->change, NULL);
     app->moves++;
-    st = run_other(app, &err);
+    if (!wif_edits_equal(&app->change.edits, &app->change.edits_in_force))
+        st = edit(app, &err);
+    if (!st)
+        st = run_other(app, &err);
     vs_text_clear(&app->message);
     app->moves++; /* the views were drawn with the progress and have built their pages */
     if (st) {
@@ -544,8 +475,28 @@ void tui_app_change(struct tui_app *app)
         return;
     }
     vs_toggles_copy(&app->change.in_force, &app->change.set);
+    wif_edits_release(&app->change.edits_in_force);
+    wif_edits_merge(&app->change.edits_in_force, &app->change.edits);
     if (tui_change_count(app))
         tui_change_show(app, true);
+}
+
+void tui_change_remedy(struct tui_app *app, const struct vs_toggles *set,
+                       const struct wif_edits *edits)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        enum vs_toggle toggle = (enum vs_toggle)i;
+
+        if (vs_toggles_is_set(set, toggle) &&
+            tui_change_set(app, toggle, vs_toggles_get(set, toggle), &err)) {
+            tui_app_fail(app, "%s", err.text);
+            return;
+        }
+    }
+    wif_edits_merge(&app->change.edits, edits);
+    tui_app_change(app);
 }
 
 void tui_change_reset(struct tui_app *app)
@@ -553,6 +504,7 @@ void tui_change_reset(struct tui_app *app)
     bool was_set = tui_change_count(app) != 0;
 
     vs_toggles_release(&app->change.set);
+    wif_edits_release(&app->change.edits);
     tui_app_change(app);
     if (!app->is_bad)
         tui_app_say(app, was_set ? "the recorded toggles" : "no toggle is changed");

@@ -35,6 +35,8 @@ VS_MUST_USE enum vs_status tui_change_take(struct tui_app *app, const char *name
 /* Release the other run and the state of the what-if. */
 void tui_change_release(struct tui_app *app);
 
+/* The toggle in row `row` of the panel: what matters first. VS_TOGGLE_COUNT past the end. */
+enum vs_toggle tui_change_row(size_t row);
 /* The value that the recording had, and the one in force. Borrowed until the next change. */
 const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle);
 const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle);
@@ -53,10 +55,21 @@ VS_MUST_USE bool tui_change_next(const struct tui_app *app, enum vs_toggle toggl
                                  char *out);
 /* The what-if cache of the recorded run. Borrowed. */
 struct wif_cache *tui_change_cache(struct tui_app *app);
-/* Toggles in the set. */
+/* The cache of what-ifs of the net with the lines that are added to it now; the same where there are none. */
+struct wif_cache *tui_change_results(struct tui_app *app);
+/* The lines that the shown run has beside those of the recorded net. Borrowed until the next change. */
+const struct wif_edits *tui_change_edits(const struct tui_app *app);
+/* Run the net with these toggles and lines over those in force, and show it, as tui_app_change. */
+void tui_change_remedy(struct tui_app *app, const struct vs_toggles *set,
+                       const struct wif_edits *edits);
+/* The reason without the file and the class of an exception of the net: "FILE: ValueError: REASON". Borrowed. */
+const char *tui_reason_short(const struct tui_app *app, const char *reason);
+/* Toggles in the set, and lines. */
 size_t tui_change_count(const struct tui_app *app);
-/* "amp=bf16 checkpoint=blocks" */
+/* "amp=bf16 checkpoint=blocks `del x1` after line 20" */
 void tui_change_text(const struct tui_app *app, struct vs_text *out);
+/* Set the breakpoints of `from` in `to`. */
+void tui_breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoints *to);
 /* Set the stored breakpoints in the recorded run. One that cannot be read any more is left out. */
 void tui_breaks_load(struct tui_app *app);
 /*

@@ -342,7 +342,7 @@ static void do_view(struct tui_app *app, const char *words)
     if (view < 0)
         tui_app_fail(app, "there is no view `%s`; `:view <tab>` lists them", words);
     else
-        tui_app_view_at(app, view);
+        tui_view_open(app, view);
 }
 
 /* ---- the table ---- */

@@ -5,6 +5,7 @@
  * Invariant:      every completion begins with the typed text and occurs once, in alphabetical order or that of its
  *                 table.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,9 @@
 #include "base/mem.h"
 #include "replay/trace/trace.h"
 #include "tui/act.h"
+#include "tui/change.h"
 #include "tui/export.h"
+#include "whatif/whatif.h"
 
 /* Words that fit, owned. */
 struct words {
@@ -323,4 +326,71 @@ void tui_command_complete(const struct tui_app *app, const char *line, struct vs
     for (size_t i = 0; i < words.count; i++)
         vs_text_addf(fits, "%s%s", i ? "  " : "", words.items[i]);
     words_release(&words);
+}
+
+/* ---- what is legal ---- */
+
+/* So many segments has no net: the refusal says how many parts this one has. */
+#define SEGMENTS_TOO_MANY "segments=1000000"
+
+/* The largest K of checkpoint=segments=K in this net; 0: it has no parts to count. */
+static uint64_t segments_max(struct tui_app *app)
+{
+    static const char BEFORE[] = "has only ";
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    const struct wif_result *result;
+    uint64_t most = 0;
+
+    if (!vs_toggles_set(&set, VS_TOGGLE_CHECKPOINT, SEGMENTS_TOO_MANY, &err) &&
+        wif_cache_figures(tui_change_cache(app), &set, wif_capacity(app->base.trace), &result,
+                          &err)) {
+        const char *at = strstr(err.text, BEFORE);
+
+        most = at ? strtoull(at + strlen(BEFORE), NULL, 10) : 0;
+    }
+    vs_toggles_release(&set);
+    return most;
+}
+
+/* The legal values of a toggle as base/toggle.def lists them, with the counts of this net. */
+static void add_legal(struct tui_app *app, enum vs_toggle toggle, struct vs_text *out)
+{
+    static const char SEGMENTS[] = "segments=K";
+    char legal[VS_TOGGLE_LEGAL_MAX];
+    const char *at;
+    uint64_t most;
+
+    vs_toggle_legal_text(toggle, legal);
+    at = toggle == VS_TOGGLE_CHECKPOINT ? strstr(legal, SEGMENTS) : NULL;
+    if (!at || !rpl_trace_source_text(app->base.trace)) {
+        vs_text_add(out, legal);
+        return;
+    }
+    most = segments_max(app);
+    vs_text_add_n(out, legal, (size_t)(at - legal));
+    at += strlen(SEGMENTS);
+    if (most)
+        vs_text_addf(out, "segments=1\xE2\x80\xA6%" PRIu64, most);
+    else
+        at += strspn(at, ", ");
+    vs_text_add(out, at);
+}
+
+void tui_value_hint(struct tui_app *app)
+{
+    const char *line = vs_text_get(&app->prompt.text);
+    const char *blank = strrchr(line, ' ');
+    size_t stem = blank ? (size_t)(blank - line) + 1 : 0;
+    struct vs_text text = {NULL, 0, 0};
+    enum vs_toggle toggle;
+    size_t value;
+
+    if (!app->prompt.kind || source_at(line, stem) != add_toggles ||
+        !is_value(line + stem, &toggle, &value))
+        return;
+    vs_text_addf(&text, "now %s; ", tui_change_value(app, toggle));
+    add_legal(app, toggle, &text);
+    tui_app_say(app, "%s", vs_text_get(&text));
+    vs_text_release(&text);
 }

@@ -164,16 +164,23 @@ static void pump(void *user, struct tui_app *app)
 }
 
 /* Do background work until a key is typed or nothing is left to do. */
-static void rest(struct tui_app *app)
+static void rest(struct tui_app *app, struct tui_surface *surface)
 {
-    while (!tui_term_is_pending() && tui_app_background(app))
-        continue;
+    uint64_t runs = app->precompute.runs;
+
+    while (!tui_term_is_pending() && tui_app_background(app)) {
+        /* the panel shows what each toggle would do as soon as it is known */
+        if (app->precompute.runs == runs || !tui_app_shows(app, "whatif"))
+            continue;
+        runs = app->precompute.runs;
+        draw(app, surface);
+    }
 }
 
 static void drive(struct tui_app *app, struct tui_surface *surface)
 {
     draw(app, surface);
-    rest(app);
+    rest(app, surface);
     while (app->wish != TUI_WISH_QUIT) {
         struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
 
@@ -194,7 +201,7 @@ static void drive(struct tui_app *app, struct tui_surface *surface)
             tui_app_sync(app);
         } else {
             draw(app, surface);
-            rest(app);
+            rest(app, surface);
         }
     }
 }

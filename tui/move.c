@@ -360,8 +360,12 @@ static void mark_go(struct tui_app *app, uint32_t key)
 
 static void move_columns(struct tui_app *app, int64_t columns)
 {
-    uint64_t size = app->window.last - app->window.first + 1;
-    uint64_t per = size / (uint64_t)(app->columns > 0 ? app->columns : 1);
+    struct tui_split split = tui_app_split(app);
+    bool is_setup = split.columns && app->at <= split.last;
+    uint64_t first = split.columns && !is_setup ? split.last + 1 : app->window.first;
+    uint64_t size = (is_setup ? split.last : app->window.last) - first + 1;
+    int shown = is_setup ? split.columns : app->columns - split.columns;
+    uint64_t per = size / (uint64_t)(shown > 0 ? shown : 1);
     uint64_t by = (per ? per : 1) * (uint64_t)(columns < 0 ? -columns : columns);
 
     if (columns < 0)

@@ -34,24 +34,35 @@ void tui_precompute_release(struct tui_precompute *precompute)
 
 /* ---- which, and in which order ---- */
 
-/* The `n`-th toggle from row `row` outwards, 0: itself; below before above. */
-static enum vs_toggle nearest(enum vs_toggle row, size_t n)
+/* The `n`-th toggle from that of row `row` outwards, 0: itself; below before above. */
+static enum vs_toggle nearest(size_t row, size_t n)
 {
-    for (int d = 1; n; d++) {
-        if ((int)row + d < VS_TOGGLE_COUNT && --n == 0)
-            return (enum vs_toggle)((int)row + d);
-        if ((int)row - d >= 0 && --n == 0)
-            return (enum vs_toggle)((int)row - d);
+    for (size_t d = 1; n; d++) {
+        if (row + d < VS_TOGGLE_COUNT && --n == 0)
+            return tui_change_row(row + d);
+        if (row >= d && --n == 0)
+            return tui_change_row(row - d);
     }
+    return tui_change_row(row);
+}
+
+static size_t row_of(enum vs_toggle toggle)
+{
+    size_t row = 0;
+
+    while (tui_change_row(row) != toggle)
+        row++;
     return row;
 }
 
 /* Candidate `n`: both values of the chosen row, then the next ones of the others, then those before. *by: 1 or -1. */
-static enum vs_toggle candidate(enum vs_toggle row, size_t n, int *by)
+static enum vs_toggle candidate(enum vs_toggle toggle, size_t n, int *by)
 {
+    size_t row = row_of(toggle);
+
     *by = n != 1 && n <= VS_TOGGLE_COUNT ? 1 : -1;
     if (n < 2)
-        return row;
+        return toggle;
     return nearest(row, n <= VS_TOGGLE_COUNT ? n - 1 : n - VS_TOGGLE_COUNT);
 }
 
@@ -143,10 +154,11 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     struct tui_precompute *precompute = &app->precompute;
     struct making m = {.app = app, .toggle = toggle, .set = set};
     struct vs_error err = VS_ERROR_INIT;
-    enum vs_status st = wif_cache_make(tui_change_cache(app), set, wif_capacity(app->base.trace),
+    enum vs_status st = wif_cache_make(tui_change_results(app), set, wif_capacity(app->base.trace),
                                        on_progress, &m, &err);
 
     precompute->is_made = st != VS_E_STOPPED;
+    precompute->runs += precompute->is_made;
     if (!m.is_awaited)
         return;
     vs_text_clear(&app->message);
@@ -181,14 +193,14 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
     struct tui_precompute *precompute = &app->precompute;
     uint64_t bytes;
     const struct wif_result *answer =
-        wif_cache_find(tui_change_cache(app), set, wif_capacity(app->base.trace), &bytes);
+        wif_cache_find(tui_change_results(app), set, wif_capacity(app->base.trace), &bytes);
 
     if (answer && answer->status)
         return false;
     if (answer && answer->trace) {
         /* the next run is assumed to be as large as the largest so far */
         precompute->largest = bytes > precompute->largest ? bytes : precompute->largest;
-        if (seek(app, answer) || wif_cache_shrink(tui_change_cache(app)))
+        if (seek(app, answer) || wif_cache_shrink(tui_change_results(app)))
             return true;
         precompute->bytes += bytes;
         return false;

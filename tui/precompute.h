@@ -3,7 +3,8 @@
  *
  * For:            prefetch.c, which does background work.
  * Must not know:  terminals, drawing.
- * Invariant:      neither the screen nor any result changes; the runs are kept in the what-if cache (whatif/cache.h).
+ * Invariant:      no result changes, and on the screen only the column of effects in the what-if panel; the runs are
+ *                 kept in the what-if cache (whatif/cache.h).
  *
  * It begins when no input waits, unless the session is lazy; with two traces it begins when the panel is opened or a
  * toggle is changed. Starting from the current set of toggles, each toggle's next and previous value is run: first the
@@ -27,6 +28,7 @@ struct tui_app;
  * next          index of the next candidate: all before it were run or are not possible
  * bytes         memory of their runs; largest: the largest of them before it was compressed
  * is_made       candidate `next` has been run
+ * runs          runs that were completed so far: whoever shows their figures draws again when it has grown
  */
 struct tui_precompute {
     char *from;
@@ -35,6 +37,7 @@ struct tui_precompute {
     uint64_t bytes;
     uint64_t largest;
     bool is_made;
+    uint64_t runs;
 };
 
 void tui_precompute_release(struct tui_precompute *precompute);

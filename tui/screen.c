@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "replay/inspect/block_name.h"
 #include "tui/change.h"
+#include "tui/parts/format.h"
 #include "tui/term/surface_text.h"
 
 /* In a header of fewer cells only the name fits. */
@@ -185,7 +186,8 @@ static void add_here(const struct tui_app *app, struct vs_text *out)
     if (run->top.allocated)
         vs_text_addf(out, " (%.0f %%)",
                      100.0 * (double)live->allocated / (double)run->top.allocated);
-    vs_text_addf(out, "  reserved %s", vs_bytes_text(live->reserved, buf));
+    vs_text_addf(out, "  reserved %s now", tui_short_bytes(live->reserved, buf));
+    vs_text_addf(out, ", most %s", tui_short_bytes(run->reserved_max, buf));
 }
 
 /* Which of the two runs is shown. */

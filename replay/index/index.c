@@ -251,6 +251,11 @@ struct rpl_top rpl_index_top(const struct rpl_index *index)
     return (struct rpl_top){index->facts.allocated_max, index->facts.max_seq};
 }
 
+uint64_t rpl_index_reserved_max(const struct rpl_index *index)
+{
+    return index->facts.reserved_max;
+}
+
 uint64_t rpl_index_oom(const struct rpl_index *index)
 {
     return index->facts.oom_seq;

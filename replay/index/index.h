@@ -110,6 +110,8 @@ struct rpl_top {
     uint64_t event;
 };
 struct rpl_top rpl_index_top(const struct rpl_index *index);
+/* The highest bytes in segments, at any event. */
+uint64_t rpl_index_reserved_max(const struct rpl_index *index);
 /* The first `oom` event; 0: there is none. */
 uint64_t rpl_index_oom(const struct rpl_index *index);
 

@@ -313,12 +313,12 @@ static void a_narrow_pane_shows_the_whole_cost(void **state)
     session_open(&app, path, 60, 48);
     session_type(&app, "gwM:set checkpoint=blocks<enter>");
     session_expect(&app, "% recomputed");
-    session_expect(&app, "\n         reserved 24.0 MiB");
+    session_expect(&app, "\n         most reserved 24.0 MiB");
     session_type(&app, ":set checkpoint=off<enter>");
     tui_app_release(&app);
     session_open(&app, path, 100, 48);
     session_type(&app, "gwM:set checkpoint=blocks<enter>");
-    session_expect(&app, "% recomputed   reserved 24.0 MiB");
+    session_expect(&app, "% recomputed   most reserved 24.0 MiB");
     tui_app_release(&app);
 }
 

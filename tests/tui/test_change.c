@@ -5,12 +5,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "tests/tui/session.h"
 #include "tui/change.h"
+#include "tui/parts/format.h"
 
 static void a_refused_toggle_leaves_the_last_run_in_force(void **state)
 {
@@ -181,9 +183,112 @@ static void the_cost_of_a_what_if_has_the_bytes_that_ops_move(void **state)
 
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 120, 40);
-    session_type(&app, "gw:set optimizer=adam<enter>");
-    session_expect(&app, "bytes moved x");
+    session_type(&app, "gwM:set optimizer=adam<enter>");
+    session_expect(&app, "bytes moved per sample x");
     assert_true(app.change.moved_ratio > 1 && app.change.moved_ratio < 20);
+    tui_app_release(&app);
+}
+
+/* Three times the samples need three times the arithmetic of the forward and backward: per sample nothing changes. */
+static void the_cost_is_per_sample(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("gpt2_small", NULL), 140, 50);
+    session_type(&app, "gwM:set batch=12 amp=bf16 checkpoint=blocks<enter>");
+    session_expect(&app, "arithmetic per sample x1.23, 18.9 % recomputed");
+    session_expect(&app, "most reserved 3.37 GiB");
+    tui_app_release(&app);
+}
+
+static void reserved_now_and_its_most_are_two_figures(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("gpt2_small", NULL), 140, 50);
+    session_type(&app, ":goto step 0<enter>");
+    session_expect(&app, "now, most 3.37G");
+    session_expect_not(&app, "reserved 3.37G now");
+    tui_app_release(&app);
+}
+
+static void enter_opens_the_value_of_a_toggle(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 120, 40);
+    session_type(&app, "gwjj<enter>");
+    session_expect(&app, ":set checkpoint=");
+    /* layer1 has two blocks */
+    session_expect(&app, "now off; off, blocks, segments=1\xE2\x80\xA6"
+                         "2, sqrt");
+    session_type(&app, "bl");
+    session_expect(&app, "segments=1");
+    session_type(&app, "<tab><enter>");
+    session_expect(&app, "what if checkpoint=blocks");
+    tui_app_release(&app);
+    /* a net without parts to count has no such value */
+    session_open(&app, session_trace("lenet", NULL), 120, 40);
+    session_type(&app, "gwjj<enter>");
+    session_expect(&app, "now off; off, blocks, sqrt");
+    tui_app_release(&app);
+}
+
+static void what_matters_comes_first_in_a_small_panel(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_type(&app, "gw");
+    session_expect(&app, "] batch ");
+    session_expect(&app, "] amp ");
+    session_expect(&app, "] checkpoint ");
+    session_expect(&app, "] drop-outputs ");
+    tui_app_release(&app);
+}
+
+/* What stands beside a toggle is what its run shows once it is switched. */
+static void the_effect_of_a_toggle_stands_beside_it(void **state)
+{
+    struct tui_app app;
+    uint64_t before;
+    char wanted[64];
+    char buf[TUI_SHORT_MAX];
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 140, 50);
+    before = app.base.top.allocated;
+    session_type(&app, "gw");
+    session_background(&app, 0, 0);
+    tui_app_sync(&app);
+    session_type(&app, "j");
+    session_expect(&app, "amp              off");
+    session_background(&app, 0, 0);
+    session_type(&app, "<space>");
+    assert_true(app.change.is_run);
+    (void)tui_short_delta((int64_t)(app.change.run.top.allocated - before), buf);
+    session_type(&app, "<C-r>");
+    session_background(&app, 0, 0);
+    snprintf(wanted, sizeof(wanted), "amp              off             %8s", buf);
+    session_expect(&app, wanted);
+    tui_app_release(&app);
+}
+
+static void what_helps_runs_at_once_and_shows_no_exceptions(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 140, 60);
+    session_type(&app, "gWM");
+    session_expect(&app, "keeps every result bit by bit");
+    session_expect_not(&app, "ValueError");
+    session_expect_not(&app, "lenet.py: ");
+    session_expect_not(&app, "grad=no_grad");
     tui_app_release(&app);
 }
 
@@ -197,6 +302,12 @@ int main(void)
         cmocka_unit_test(breakpoints_and_watches_are_kept_for_the_next_session),
         cmocka_unit_test(escape_never_quits),
         cmocka_unit_test(pasted_text_is_not_keys),
+        cmocka_unit_test(the_cost_is_per_sample),
+        cmocka_unit_test(reserved_now_and_its_most_are_two_figures),
+        cmocka_unit_test(enter_opens_the_value_of_a_toggle),
+        cmocka_unit_test(what_matters_comes_first_in_a_small_panel),
+        cmocka_unit_test(the_effect_of_a_toggle_stands_beside_it),
+        cmocka_unit_test(what_helps_runs_at_once_and_shows_no_exceptions),
         cmocka_unit_test(the_cost_of_a_what_if_has_the_bytes_that_ops_move),
     };
 

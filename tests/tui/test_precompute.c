@@ -22,13 +22,40 @@ static uint64_t runs(struct tui_app *app)
     return wif_cache_runs(tui_change_cache(app));
 }
 
+/*
+ * The column of effects shows what has been run so far, and is the only part of the screen that may differ: it is
+ * blanked in the rows of toggles, " [ ] name            value           EFFECT".
+ */
+static void effects_blank(char *screen)
+{
+    enum { FROM = 37, TO = 46 };
+
+    for (char *line = screen; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        char *row = strstr(line, " [");
+        size_t len = strcspn(line, "\n");
+
+        if (!row || row >= line + len || !strchr(" x*", row[2]) || row[3] != ']')
+            continue;
+        for (char *at = row + FROM; at < row + TO && at < line + len; at++)
+            *at = ' ';
+    }
+}
+
 static void assert_same_screen(struct tui_app *a, struct tui_app *b, const char *after)
 {
-    char *x = session_screen(a, true);
-    char *y = session_screen(b, true);
+    char *x = session_screen(a, false);
+    char *y = session_screen(b, false);
 
-    if (strcmp(x, y) != 0)
-        fail_msg("after `%s` the screen is\n%s\nand without what was made ahead\n%s", after, x, y);
+    effects_blank(x);
+    effects_blank(y);
+    for (size_t i = 0; x[i] || y[i]; i++) {
+        if (x[i] == y[i])
+            continue;
+        while (i && x[i - 1] != '\n')
+            i--;
+        fail_msg("after `%s` the screen is\n%.160s\nand without what was made ahead\n%.160s", after,
+                 x + i, y + i);
+    }
     free(x);
     free(y);
 }
@@ -223,7 +250,7 @@ static void the_sweep_view_and_the_toggle_panel_share_their_runs(void **state)
 
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 160, 48);
-    session_type(&app, "gW<space>");
+    session_type(&app, "gW");
     made = runs(&app);
     assert_true(made > 10);
     session_type(&app, "<enter>");

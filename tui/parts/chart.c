@@ -6,12 +6,11 @@
  */
 #include "tui/parts/chart.h"
 
-#include "base/event.h"
-#include "tui/parts/format.h"
-#include "tui/term/theme.h"
+#include <stdio.h>
+#include <string.h>
 
-/* In each band of colour, a letter every so many columns. */
-#define LETTER_EVERY 8
+#include "base/event.h"
+#include "tui/term/theme.h"
 
 static const unsigned char ORDER[VS_CATEGORY_COUNT] = {
     VS_CAT_PARAMETER,  VS_CAT_BUFFER,     VS_CAT_OPTIMIZER, VS_CAT_GRADIENT,
@@ -149,19 +148,6 @@ static void cell_letter(struct tui_canvas *c, int x, int y, const struct stack *
         tui_put(c, x, y, stack->letters[band], band_style(stack, band));
 }
 
-/* Draw a letter in the middle of each band that is high enough, so that bands differ not only by colour. */
-static void letters_add(struct tui_canvas *c, int x, int h, const struct stack *stack)
-{
-    for (int i = 0; i < stack->count; i++) {
-        int low = i ? stack->edges[i - 1] : 0;
-        int row = (low + stack->edges[i]) / 2 / 8;
-        struct tui_style style = {TUI_ON_BAR, stack->roles[i], 0};
-
-        if (row * 8 >= low && row * 8 + 8 <= stack->edges[i])
-            tui_put(c, x, h - 1 - row, stack->letters[i], style);
-    }
-}
-
 static void stack_draw(const struct stack *stack, bool has_letters, struct tui_canvas *c, int x)
 {
     int h = c->at.h;
@@ -173,15 +159,13 @@ static void stack_draw(const struct stack *stack, bool has_letters, struct tui_c
         else
             cell_colour(c, x, y, stack, low);
     }
-    if (!has_letters && x % LETTER_EVERY == LETTER_EVERY / 2)
-        letters_add(c, x, h, stack);
 }
 
-/* Marks the other run's height over a column; nothing where both are equally high. */
-static void ghost_draw(const struct tui_chart *chart, const struct stack *stack,
-                       struct tui_canvas *c, int x)
+/* Marks a height in a column; nothing where that is the column's own. */
+static void line_draw(const struct tui_chart *chart, const struct stack *stack,
+                      struct tui_canvas *c, int x, uint64_t bytes)
 {
-    int y = tui_chart_row(chart->other[x].allocated_max, chart->top, c->at.h);
+    int y = tui_chart_row(bytes, chart->top, c->at.h);
     int low = (c->at.h - 1 - y) * 8;
     struct tui_style style = tui_style(TUI_GHOST);
 
@@ -193,16 +177,78 @@ static void ghost_draw(const struct tui_chart *chart, const struct stack *stack,
     tui_put_glyph(c, x, y, TUI_G_DASHED, style);
 }
 
+/* Whether band `band` fills the cell of row `row` in columns x … x + w - 1. */
+static bool band_fills(const struct tui_chart *chart, int h, int band, int x, int w, int row)
+{
+    struct stack stack;
+
+    if (x < 0 || x + w > chart->count)
+        return false;
+    for (int i = x; i < x + w; i++) {
+        categories_stack(&chart->columns[i], chart->top, h, &stack);
+        if ((band && stack.edges[band - 1] > row * 8) || stack.edges[band] < row * 8 + 8)
+            return false;
+    }
+    return true;
+}
+
+/* Where a band is labelled: the column in which it is highest, and its height there in eighths. */
+struct label {
+    int x;
+    int high;
+};
+
+/*
+ * Write the name of each category once, where its band is highest; only its letter where the name does not fit, and
+ * nothing where the band fills no cell.
+ */
+static void labels_draw(const struct tui_chart *chart, const struct label *labels,
+                        struct tui_canvas *c)
+{
+    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
+        const char *name = vs_category_name((enum vs_category)ORDER[i]);
+        int w = (int)strlen(name);
+        struct tui_style style = {TUI_ON_BAR, (uint8_t)tui_category_role(ORDER[i]), 0};
+        struct stack stack;
+        int x = labels[i].x;
+        int low;
+        int row;
+
+        if (labels[i].high < 8)
+            continue;
+        categories_stack(&chart->columns[x], chart->top, c->at.h, &stack);
+        low = i ? stack.edges[i - 1] : 0;
+        row = (low + stack.edges[i]) / 2 / 8;
+        if (!band_fills(chart, c->at.h, i, x, 1, row))
+            row = (low + 7) / 8;
+        if (band_fills(chart, c->at.h, i, x - w / 2, w, row))
+            tui_text(c, x - w / 2, c->at.h - 1 - row, style, name);
+        else if (band_fills(chart, c->at.h, i, x, 1, row))
+            tui_put(c, x, c->at.h - 1 - row, (unsigned char)tui_category_letter(ORDER[i]), style);
+    }
+}
+
 void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c)
 {
+    struct label labels[VS_CATEGORY_COUNT] = {{0, 0}};
     struct stack stack;
 
     for (int x = 0; x < chart->count && x < c->at.w; x++) {
         categories_stack(&chart->columns[x], chart->top, c->at.h, &stack);
         stack_draw(&stack, chart->has_letters, c, x);
+        for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
+            int high = stack.edges[i] - (i ? stack.edges[i - 1] : 0);
+
+            if (high > labels[i].high)
+                labels[i] = (struct label){x, high};
+        }
+        if (chart->has_low)
+            line_draw(chart, &stack, c, x, chart->columns[x].allocated_min);
         if (chart->other)
-            ghost_draw(chart, &stack, c, x);
+            line_draw(chart, &stack, c, x, chart->other[x].allocated_max);
     }
+    if (!chart->has_letters)
+        labels_draw(chart, labels, c);
 }
 
 void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, bool has_letters,
@@ -216,19 +262,38 @@ void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, boo
     }
 }
 
+/* The distance of ticks that are at least `least` bytes apart: 1, 2, 2.5 or 5 times a power of ten of a binary unit. */
+static double tick_distance(double least, double *unit, char *letter)
+{
+    static const char LETTERS[] = "BKMGTPE";
+    static const double ROUND[] = {1, 2, 2.5, 5, 10, 20, 25, 50, 100, 200, 250, 500};
+    size_t u = 0;
+
+    for (*unit = 1; u + 1 < sizeof(LETTERS) - 1 && least > *unit * 500; u++)
+        *unit *= 1024;
+    /* half and quarter units stand below the first */
+    *letter = LETTERS[u];
+    for (size_t i = 0; i < sizeof(ROUND) / sizeof(ROUND[0]); i++)
+        if (ROUND[i] * *unit >= least && (u || ROUND[i] != 2.5))
+            return ROUND[i] * *unit;
+    return 1000 * *unit;
+}
+
 void tui_chart_axis(struct tui_canvas *c, int w, int h, uint64_t top)
 {
-    int every = h >= 16 ? 4 : h >= 6 ? 3 : 2;
-    char buf[TUI_SHORT_MAX];
+    double unit;
+    char letter;
+    double every = tick_distance((double)top * (h >= 16 ? 4 : h >= 6 ? 3 : 2) / h, &unit, &letter);
+    char buf[32];
 
-    for (int y = 0; y < h; y++) {
-        int up = h - y;
-
+    for (int y = 0; y < h; y++)
         tui_put_glyph(c, w - 1, y, TUI_G_VLINE, tui_style(TUI_LINE));
-        if (up % every != 0)
-            continue;
-        tui_text_right(c, 0, y, w - 1, tui_style(TUI_DIM),
-                       tui_short_bytes((uint64_t)((double)top * up / h), buf));
+    for (double at = every; at < (double)top; at += every) {
+        int y = tui_chart_row((uint64_t)at, top, h);
+
+        snprintf(buf, sizeof(buf), "%.4g%c", at / unit, letter);
+        if (y >= 0 && y < h)
+            tui_text_right(c, 0, y, w - 1, tui_style(TUI_DIM), buf);
     }
 }
 

@@ -18,6 +18,7 @@
 /*
  * columns, other   `count` columns each; other: the run drawn as a line over it, or NULL. Both borrowed.
  * top              bytes at the upper edge
+ * has_low          mark the lowest bytes of each column, too: the columns are an envelope of many steps
  * has_letters      show categories as letters, not only as colours
  */
 struct tui_chart {
@@ -25,6 +26,7 @@ struct tui_chart {
     const struct rpl_column *other;
     int count;
     uint64_t top;
+    bool has_low;
     bool has_letters;
 };
 

@@ -23,13 +23,14 @@ struct tui_part {
     enum tui_role role;
 };
 
-/* A line. block, seq: the block and the event it is about; 0: none. */
+/* A line. block, seq: the block and the event it is about; choice: what its view does on enter; 0: none. */
 struct tui_page_line {
     struct vs_text text;
     struct tui_part parts[TUI_PARTS_MAX];
     int part_count;
     uint64_t block;
     uint64_t seq;
+    size_t choice;
 };
 
 struct tui_page {

@@ -13,6 +13,7 @@
 #include "replay/inspect/block_name.h"
 #include "replay/inspect/block_text.h"
 #include "tui/app.h"
+#include "tui/gains.h"
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
@@ -172,6 +173,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     if (is_focused && s->list.at < s->count && (s->list.at != s->synced_at || !app->block))
         app->block = s->rows[s->list.at].block.id;
     if (s->moves != app->moves || s->is_stale) {
+        (void)tui_gains_get(app);
         rows_make(s, app);
         s->moves = app->moves;
         s->is_stale = false;
@@ -225,7 +227,9 @@ static void draw_end(const struct tui_app *app, const struct row *row,
                      const struct rpl_lifetime *life, struct tui_canvas *c, int x, int y, int w)
 {
     char buf[TUI_SHORT_MAX];
-    bool is_done = tui_block_is_done(tui_app_run(app), &row->block, life, app->at);
+    const struct tui_run *run = tui_app_run(app);
+    bool is_done =
+        tui_block_is_done(run, &row->block, life, app->at) && tui_gain_of(run, &row->block);
 
     tui_text_right(c, x, y, w - 1, tui_style(is_done ? TUI_BAD : TUI_DIM),
                    life->free_seq ? tui_short_count(life->free_seq, buf) : "never");
@@ -234,12 +238,16 @@ static void draw_end(const struct tui_app *app, const struct row *row,
 }
 
 /* What the block is and, where that fits beside it, what allocated it. */
-static void draw_name(const struct tui_run *run, const struct row *row,
+static void draw_name(const struct tui_app *app, const struct row *row,
                       const struct rpl_lifetime *life, struct tui_canvas *c, int y,
                       const struct columns *columns)
 {
+    const struct tui_run *run = tui_app_run(app);
     struct vs_text name = {NULL, 0, 0};
     struct vs_text origin = {NULL, 0, 0};
+    struct vs_text remedy = {NULL, 0, 0};
+    const struct tui_gain *gain =
+        tui_block_is_done(run, &row->block, life, app->at) ? tui_gain_of(run, &row->block) : NULL;
     const int end = NAME_X + columns->name_w - 1;
     int w;
 
@@ -250,7 +258,12 @@ static void draw_name(const struct tui_run *run, const struct row *row,
     w = tui_text_width(vs_text_get(&name));
     /* of the path of a module or parameter the end says most */
     tui_text_tail(c, NAME_X, y, columns->name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&name));
-    if (columns->line_w && !life->name && NAME_X + w + 2 < end) {
+    /* a remedy takes the place of what allocated the block */
+    if (gain && gain->remedy.text) {
+        tui_gain_text(gain, &remedy);
+        tui_text_cut(c, NAME_X + w + 2, y, end - NAME_X - w - 2, tui_style(TUI_GOOD),
+                     vs_text_get(&remedy));
+    } else if (columns->line_w && !life->name && NAME_X + w + 2 < end) {
         rpl_block_origin(run->trace, &row->block, &origin);
         if (strcmp(vs_text_get(&name), vs_text_get(&origin)) != 0)
             tui_text_cut(c, NAME_X + w + 2, y, end - NAME_X - w - 2, tui_style(TUI_DIM),
@@ -258,6 +271,7 @@ static void draw_name(const struct tui_run *run, const struct row *row,
     }
     vs_text_release(&name);
     vs_text_release(&origin);
+    vs_text_release(&remedy);
 }
 
 static void draw_row(const struct tui_app *app, const struct row *row, struct tui_canvas *c, int y)
@@ -274,7 +288,7 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
     tui_text_right(c, 3, y, TUI_SHORT_W, tui_style(TUI_PLAIN),
                    app->unit == TUI_UNIT_BYTES ? tui_short_bytes(row->block.bytes, buf)
                                                : tui_app_bytes(app, row->block.bytes, buf));
-    draw_name(run, row, &life, c, y, &columns);
+    draw_name(app, row, &life, c, y, &columns);
     x += columns.name_w;
     vs_text_clear(&text);
     rpl_shape_text(run->trace, row->block.tensor, &text);
@@ -325,6 +339,16 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
 /* ---- keys ---- */
 
+/* The remedy of the chosen row; NULL: freeing it does not lower the peak. */
+static const struct tui_gain *gain_at(const struct blocks *s, const struct tui_app *app)
+{
+    const struct rpl_block *block = &s->rows[s->list.at].block;
+    const struct tui_run *run = tui_app_run(app);
+    struct rpl_lifetime life = tui_block_life(run, block->id);
+
+    return tui_block_is_done(run, block, &life, app->at) ? tui_gain_of(run, block) : NULL;
+}
+
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct blocks *s = state;
@@ -335,6 +359,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         s->is_turned = !s->is_turned;
     else if (action == TUI_HIDE && s->count)
         app->hidden ^= 1u << s->rows[s->list.at].block.category;
+    else if (action == TUI_ACT && s->count && gain_at(s, app))
+        tui_gain_try(app, gain_at(s, app));
     else if (action == TUI_OPEN || action == TUI_ACT)
         tui_app_view(app, "why");
     else
@@ -368,8 +394,9 @@ const struct tui_view tui_view_blocks = {
     .go = TUI_GO_BLOCKS,
     .help = "Enter: why the block is alive. o sorts by size, age, line or category, O reverses "
             "the order, x hides a category, \\ filters by words. freed @: the event at which it "
-            "is freed; never: not within the trace. ! marks a block without a later use. % jumps "
-            "between its allocation and its free.",
+            "is freed; never: not within the trace. ! marks a block without a later use whose free "
+            "would lower the peak, with what would free it; space tries that. % jumps between its "
+            "allocation and its free.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct blocks),

@@ -19,6 +19,7 @@
 #include "replay/report/report.h"
 #include "replay/report/warnings.h"
 #include "tui/app.h"
+#include "tui/gains.h"
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
@@ -110,6 +111,9 @@ static void add_event_and_bytes(struct pass *pass)
     }
     tui_page_add(pass->page, TUI_PLAIN, "requested %s", vs_bytes_text(live->requested, buf));
     tui_page_more(pass->page, 0, TUI_PLAIN, ", reserved %s", vs_bytes_text(live->reserved, buf));
+    if (pass->run->reserved_max != live->reserved)
+        tui_page_more(pass->page, 0, TUI_PLAIN, " here, most %s",
+                      vs_bytes_text(pass->run->reserved_max, buf));
     if (live->reserved >= live->allocated)
         tui_page_more(pass->page, 0, TUI_PLAIN, ", of that %s free",
                       vs_bytes_text(live->reserved - live->allocated, buf));
@@ -223,41 +227,43 @@ static enum vs_status add_largest(struct pass *pass, struct vs_error *err)
     return st;
 }
 
-static enum vs_status add_kept(struct pass *pass, struct vs_error *err)
+/* What could be freed, the remedy below each, and the peak without all of it. */
+static void add_kept(struct pass *pass, const struct tui_gains *gains)
 {
-    struct rpl_kept_list *kept = vs_calloc(1, sizeof(*kept));
-    enum vs_status st = rpl_alive_kept(pass->cursor, kept, err);
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
     struct vs_text name = {NULL, 0, 0};
 
-    if (st || !kept->count)
-        goto out;
+    if (!gains->count)
+        return;
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
     tui_page_add(pass->page, TUI_STRONG, "Alive without a later use: ");
-    tui_page_more(pass->page, 0, TUI_BAD, "%s", vs_bytes_text(kept->total, a));
+    tui_page_more(pass->page, 0, TUI_BAD, "%s", vs_bytes_text(gains->total, a));
     tui_page_add(pass->page, TUI_PLAIN, "  if freed right after its last use, the peak falls by %s",
-                 vs_bytes_text(kept->gain, b));
-    for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
-        const struct rpl_kept *item = &kept->items[i];
-        struct tui_page_line *line =
-            tui_page_add(pass->page, tui_category_role(item->block.category), "  %c",
-                         tui_category_letter(item->block.category));
+                 vs_bytes_text(gains->gain, b));
+    for (size_t i = 0; i < gains->count && i < KEPT_SHOWN; i++) {
+        const struct tui_gain *gain = &gains->items[i];
+        const struct rpl_block *block = &gain->kept.block;
+        struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
+                                                  "  %c", tui_category_letter(block->category));
 
-        line->block = item->block.id;
+        line->block = block->id;
         line->seq = pass->at;
         vs_text_clear(&name);
-        tui_block_name(pass->cursor, &item->block, &name);
-        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(item->block.bytes, a),
+        tui_block_name(pass->cursor, block, &name);
+        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(block->bytes, a),
                       vs_text_get(&name));
-        if (item->gain)
-            tui_page_more(pass->page, 0, TUI_GOOD, "  peak %s",
-                          vs_bytes_delta_text(-(int64_t)item->gain, b));
+        if (!tui_gain_of(pass->run, block))
+            continue;
+        vs_text_clear(&name);
+        tui_gain_text(gain, &name);
+        line = tui_page_add(pass->page, TUI_GOOD, "%16s%s", "", vs_text_get(&name));
+        if (gain->remedy.text) {
+            line->choice = i + 1;
+            tui_page_more(pass->page, 0, TUI_DIM, "; enter tries it");
+        }
     }
-out:
     vs_text_release(&name);
-    vs_free(kept);
-    return st;
 }
 
 /* Blocks of a step that are still alive a step later: they add up, wherever the peak is. */
@@ -352,8 +358,8 @@ static void page_make(struct peak *s, struct tui_app *app)
         add_categories(&pass);
         st = add_largest(&pass, &err);
     }
-    if (!st && !pass.oom && !rpl_trace_is_imported(run->trace)) /* a snapshot has no read events */
-        st = add_kept(&pass, &err);
+    if (!st && !pass.oom)
+        add_kept(&pass, tui_gains_get(app));
     if (!st)
         st = add_leak(&pass, &err);
     if (!st)
@@ -386,6 +392,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     (void)count;
     if (!line || (action != TUI_OPEN && action != TUI_ACT))
         return false;
+    if (line->choice) {
+        tui_gain_try(app, &tui_gains_get(app)->items[line->choice - 1]);
+        return true;
+    }
     if (line->seq)
         tui_app_go(app, line->seq, true);
     if (line->block) {
@@ -408,7 +418,7 @@ const struct tui_view tui_view_peak = {
     .go = TUI_GO_PEAK,
     .help =
         "What fills the device at the peak, or where memory ran out; independent of the cursor. "
-        "Enter on a tensor: why it is alive there.",
+        "Enter on a tensor: why it is alive there; on a remedy: runs the net with it.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct peak),

@@ -116,6 +116,16 @@ static void fill(struct sweep *s, struct tui_app *app)
     app->moves++;
 }
 
+/* The table fills when the view is shown first; a recording that still grows would make it obsolete. */
+static void opened(void *state, struct tui_app *app)
+{
+    struct sweep *s = state;
+
+    if (!s->shown && !rpl_trace_is_program(app->base.trace) &&
+        (!app->is_following || rpl_trace_is_complete(app->base.trace)))
+        fill(s, app);
+}
+
 /* ---- contents of a row ---- */
 
 /* What a row is compared with: the recorded toggles, run to the end even if memory ran out in the recording. */
@@ -201,8 +211,9 @@ static void draw_try(const struct sweep *s, const struct tui_app *app,
     tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
     tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
                  *t->label ? t->label : "(as recorded)");
-    if (t->failed) {
-        tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), t->reason);
+    if (t->failed || (!delta && t->no_effect)) {
+        tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM),
+                     t->failed ? tui_reason_short(app, t->reason) : t->no_effect);
         return;
     }
     tui_text_right(c, x, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(t->run.peak, buf));
@@ -220,9 +231,10 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
     const struct wif_sweep_row *t = &s->shown->items[s->order[row]];
     char buf[VS_BYTES_TEXT_MAX];
 
-    (void)app;
     vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
-                 t->failed ? t->reason : vs_bytes_text(t->run.peak, buf));
+                 t->failed ? tui_reason_short(app, t->reason) : vs_bytes_text(t->run.peak, buf));
+    if (!t->failed && t->no_effect)
+        vs_text_addf(out, ": %s", t->no_effect);
 }
 
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
@@ -331,8 +343,9 @@ const struct tui_view tui_view_sweep = {
     .letter = 'W',
     .scope = TUI_IN_SWEEP,
     .go = TUI_GO_SWEEP,
-    .help = "Space runs the net with each toggle alone and with the best ones combined; any key "
-            "stops it. What lowers the peak comes first, by what it costs: nothing, time, other "
+    .help = "The net runs with each toggle alone and with the best ones combined; any key stops "
+            "it, space goes on. What lowers the peak comes first, by what it costs: nothing, time, "
+            "other "
             "rounding, other training. Enter shows the run of a row. = keeps losses and gradients "
             "bit by bit; ! does "
             "not fit the device; batch: the largest batch that fits.",
@@ -345,6 +358,7 @@ const struct tui_view tui_view_sweep = {
     .draw = draw,
     .key = key,
     .text = text,
+    .opened = opened,
     .title_more = title_more,
     .release = release,
 };

@@ -6,11 +6,13 @@
  * Invariant:      a column stands for the events that replay/index/timeline.h says it stands for.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/index/timeline.h"
+#include "replay/inspect/step.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/parts/chart.h"
@@ -25,11 +27,17 @@
 #define BRUSH_H 14
 /* The capacity is drawn as a line if it is at most this many quarters of the highest total. */
 #define CAPACITY_QUARTERS 6
+/* Steps narrower than this many columns are shown as an envelope, with numbers at least TICK_COLUMNS apart. */
+#define STEP_COLUMNS 4
+#define TICK_COLUMNS 10
+/* Smallest height of a chart with a row for the mark of the peak. */
+#define MARK_MIN_H 4
 
 /*
  * columns, other, brush   `count` columns each; other_count 0: there is no other run
- * moves, w                app->moves and the width when the columns were built
+ * moves, w, h             app->moves and the size when the columns were built
  * top                     bytes at the upper edge
+ * steps                   training steps that the window shows, or a part of
  * is_by_time              columns cover equal times, otherwise equal numbers of events
  */
 struct timeline {
@@ -40,6 +48,8 @@ struct timeline {
     int other_count;
     uint64_t moves;
     int w;
+    int h;
+    int64_t steps;
     uint64_t top;
     bool is_by_time;
 };
@@ -85,7 +95,8 @@ static uint64_t highest(const struct rpl_column *columns, int count, uint64_t mo
     return most;
 }
 
-static void top_pick(struct timeline *t, const struct tui_app *app)
+/* h: rows of the chart. There is a free one above the highest column, in which the mark of the peak stands. */
+static void top_pick(struct timeline *t, const struct tui_app *app, int h)
 {
     uint64_t most = highest(t->columns, t->count, 1);
 
@@ -93,14 +104,18 @@ static void top_pick(struct timeline *t, const struct tui_app *app)
     /* the scale includes the capacity, unless that is so far above that the chart would be flat */
     if (app->capacity > most && app->capacity / CAPACITY_QUARTERS < most / 4)
         most = app->capacity;
-    t->top = most + most / 32;
+    t->top = h >= MARK_MIN_H ? most + most / (uint64_t)(h - 1) + 1 : most + most / 32;
 }
 
-/* Fill columns with events first … last of a run, equally wide in events or in time. */
+/*
+ * Fill columns with events first … last of a run, equally wide in events or in time; of the set-up's events, where they
+ * are more than their share, in the columns of `split`.
+ */
 static enum vs_status columns_fill(const struct timeline *t, const struct tui_run *run,
-                                   uint64_t first, uint64_t last, struct rpl_column *out,
-                                   struct vs_error *err)
+                                   uint64_t first, uint64_t last, struct tui_split split,
+                                   struct rpl_column *out, struct vs_error *err)
 {
+    size_t setup = (size_t)split.columns;
     struct vs_event from;
     struct vs_event to;
     enum vs_status st = VS_OK;
@@ -114,7 +129,14 @@ static enum vs_status columns_fill(const struct timeline *t, const struct tui_ru
             return rpl_timeline_columns_by_time(run->index, from.time_ns, to.time_ns + 1, out,
                                                 (size_t)t->count, err);
     }
-    return st ? st : rpl_timeline_columns(run->index, first, last, out, (size_t)t->count, err);
+    if (t->is_by_time || first > run->setup_last || last <= run->setup_last)
+        setup = 0;
+    if (!st && setup)
+        st = rpl_timeline_columns(run->index, first, run->setup_last, out, setup, err);
+    if (!st)
+        st = rpl_timeline_columns(run->index, setup ? run->setup_last + 1 : first, last,
+                                  out + setup, (size_t)t->count - setup, err);
+    return st;
 }
 
 /* If the two runs are aligned, a column of the other run covers the counterparts of the column's events. */
@@ -146,14 +168,15 @@ static enum vs_status fill(struct timeline *t, struct tui_app *app, struct vs_er
     const struct tui_run *run = tui_app_run(app);
     const struct tui_run *other = tui_app_other(app);
     const struct rpl_pairs *pairs = tui_diff_pairs(app);
+    const struct tui_split split = tui_app_split(app);
     enum vs_status st;
     uint64_t first;
     uint64_t last;
 
     t->other_count = 0;
-    st = columns_fill(t, run, app->window.first, app->window.last, t->columns, err);
+    st = columns_fill(t, run, app->window.first, app->window.last, split, t->columns, err);
     if (!st)
-        st = columns_fill(t, run, 1, run->events, t->brush, err);
+        st = columns_fill(t, run, 1, run->events, (struct tui_split){0, 0}, t->brush, err);
     if (st || !other || !other->events)
         return st;
     if (pairs && pairs->row_count) {
@@ -164,10 +187,26 @@ static enum vs_status fill(struct timeline *t, struct tui_app *app, struct vs_er
     last = app->window.last >= run->events ? other->events : tui_app_map(app, app->window.last);
     if (last < first)
         return VS_OK;
-    st = columns_fill(t, other, first, last, t->other, err);
+    st = columns_fill(t, other, first, last, split, t->other, err);
     if (!st)
         t->other_count = t->count;
     return st;
+}
+
+/* Training steps of which the window has events; the set-up is none. */
+static int64_t steps_count(const struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct vs_error ignored = VS_ERROR_INIT;
+    uint64_t first = app->window.first > run->setup_last ? app->window.first : run->setup_last + 1;
+    uint64_t from;
+    uint64_t to;
+
+    if (first > app->window.last || !rpl_step_total(run->index, RPL_VERB_STEP) ||
+        rpl_step_number(run->index, RPL_VERB_STEP, first, &from, &ignored) ||
+        rpl_step_number(run->index, RPL_VERB_STEP, app->window.last, &to, &ignored))
+        return 0;
+    return (int64_t)(to - from) + 1;
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
@@ -175,9 +214,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     struct timeline *t = state;
     struct vs_error err = VS_ERROR_INIT;
 
-    (void)h;
     app->columns = w > AXIS_W ? w - AXIS_W : 1;
-    if (t->moves == app->moves && t->w == w)
+    if (t->moves == app->moves && t->w == w && t->h == h)
         return;
     if (t->w != w || !t->columns) {
         t->columns = vs_realloc(t->columns, (size_t)app->columns, sizeof(*t->columns));
@@ -186,15 +224,17 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     }
     t->moves = app->moves;
     t->w = w;
+    t->h = h;
     t->count = app->columns;
     t->other_count = 0;
+    t->steps = steps_count(app);
     if (!tui_app_run(app)->events) {
         t->count = 0;
     } else if (fill(t, app, &err)) {
         t->count = 0;
         tui_app_fail(app, "%s", err.text);
     }
-    top_pick(t, app);
+    top_pick(t, app, bands_of(h).chart_h);
 }
 
 /* The column that has event `seq`; -1: none. */
@@ -249,11 +289,26 @@ static void draw_peak(const struct timeline *t, const struct tui_app *app, struc
     vs_text_release(&text);
 }
 
+/* Whether there are so many steps that their phases have no columns of their own. */
+static bool is_dense(const struct timeline *t)
+{
+    return t->steps * STEP_COLUMNS > t->count;
+}
+
 static void draw_phases(const struct timeline *t, struct tui_canvas *c, int y)
 {
     for (int from = 0, x = 1; x <= t->count; x++) {
         enum vs_phase phase = t->columns[from].phase;
 
+        if (is_dense(t) && t->columns[from].step >= 0) {
+            struct vs_text text = {NULL, 0, 0};
+
+            vs_text_addf(&text, "%" PRId64 " steps; = shows one and its phases", t->steps);
+            tui_text_cut(c, AXIS_W + from + 1, y, t->count - from - 1, tui_style(TUI_DIM),
+                         vs_text_get(&text));
+            vs_text_release(&text);
+            return;
+        }
         if (x < t->count && t->columns[x].phase == phase &&
             t->columns[x].step == t->columns[from].step)
             continue;
@@ -263,8 +318,37 @@ static void draw_phases(const struct timeline *t, struct tui_canvas *c, int y)
     }
 }
 
+/* Numbers of steps at round distances, each where its step begins. */
+static void draw_ticks(const struct timeline *t, struct tui_canvas *c, int y)
+{
+    static const int64_t ROUND[] = {1, 2, 5};
+    int64_t every = 1;
+    int64_t scale = 1;
+
+    for (size_t i = 0; t->steps * TICK_COLUMNS > every * t->count; i++) {
+        every = ROUND[i % 3] * scale;
+        scale *= i % 3 == 2 ? 10 : 1;
+    }
+    for (int x = 1; x < t->count; x++) {
+        int64_t step = t->columns[x].step;
+        char buf[24];
+
+        /* the first multiple of `every` after the step of the column before */
+        if (step < 0 ||
+            (t->columns[x - 1].step >= 0 && step / every == t->columns[x - 1].step / every))
+            continue;
+        snprintf(buf, sizeof(buf), "%" PRId64, step / every * every);
+        tui_put_glyph(c, AXIS_W + x, y, TUI_G_VLINE, tui_style(TUI_LINE));
+        tui_text_cut(c, AXIS_W + x + 1, y, t->count - x - 1, tui_style(TUI_DIM), buf);
+    }
+}
+
 static void draw_steps(const struct timeline *t, struct tui_canvas *c, int y)
 {
+    if (is_dense(t)) {
+        draw_ticks(t, c, y);
+        return;
+    }
     for (int from = 0, x = 1; x <= t->count; x++) {
         int64_t step = t->columns[from].step;
         struct vs_text text = {NULL, 0, 0};
@@ -377,7 +461,7 @@ static void draw_legend(const struct tui_app *app, struct tui_canvas *c, int y)
 static void draw_brush(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
                        int y)
 {
-    struct tui_chart chart = {t->brush, NULL, t->count, 0, false};
+    struct tui_chart chart = {t->brush, NULL, t->count, 0, false, false};
     int from = column_of(t->brush, t->count, app->window.first);
     int to = column_of(t->brush, t->count, app->window.last);
 
@@ -393,8 +477,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 {
     const struct timeline *t = state;
     struct bands bands = bands_of(c->at.h);
-    struct tui_chart chart = {t->columns, t->other_count ? t->other : NULL, t->count, t->top,
-                              tui_app_has_letters(app)};
+    struct tui_chart chart = {t->columns,  t->other_count ? t->other : NULL, t->count, t->top,
+                              is_dense(t), tui_app_has_letters(app)};
     struct tui_canvas part =
         tui_canvas_part(c, (struct tui_rect){AXIS_W, 0, t->count, bands.chart_h});
 

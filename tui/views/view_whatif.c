@@ -13,6 +13,7 @@
 #include "replay/diff/compare.h"
 #include "replay/report/by_value.h"
 #include "replay/report/report.h"
+#include "tui/act.h"
 #include "tui/app.h"
 #include "tui/change.h"
 #include "tui/parts/format.h"
@@ -20,18 +21,33 @@
 #include "tui/views.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
+#include "whatif/whatif.h"
 
 /* Rows of the result below the toggles, if the pane is high enough. */
 #define ANSWER_H 6
 #define NAME_W 17
 #define VALUE_W 16
+#define EFFECT_W 9
 
-/* list: one row for each toggle that can be tried. answer: its result, or else the description of `described` */
+/* Whether the peak with the next value of a toggle is known, or its run fails, and how much it would change. */
+enum known { UNKNOWN, KNOWN, REFUSED };
+struct effect {
+    enum known known;
+    int64_t delta;
+};
+
+/*
+ * list     one row for each toggle that can be tried
+ * answer   its result, or else the description of `described`
+ * effects  by toggle, of the runs that had been made when `runs` of them were
+ */
 struct whatif {
     struct tui_list list;
     struct tui_page answer;
     uint64_t moves;
     size_t described;
+    struct effect effects[VS_TOGGLE_COUNT];
+    uint64_t runs;
     int w;
 };
 
@@ -54,12 +70,12 @@ static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
 /* The toggle of row `row`; VS_TOGGLE_COUNT past the end. */
 static enum vs_toggle toggle_at(const struct tui_app *app, size_t row)
 {
-    int toggle = 0;
+    enum vs_toggle toggle;
 
-    for (; toggle < VS_TOGGLE_COUNT; toggle++)
-        if (can_be_tried(app, (enum vs_toggle)toggle) && row-- == 0)
+    for (size_t i = 0; (toggle = tui_change_row(i)) != VS_TOGGLE_COUNT; i++)
+        if (can_be_tried(app, toggle) && row-- == 0)
             break;
-    return (enum vs_toggle)toggle;
+    return toggle;
 }
 
 static size_t toggle_rows(const struct tui_app *app)
@@ -151,11 +167,22 @@ static void add_part(struct tui_page *page, enum tui_role role, const char *text
     *used += cells;
 }
 
-/* The cost, the change of the reserved bytes, and what ops read and write: on one line where they fit. */
+/* Samples in a step of the what-if over those of the recorded run: costs are compared per sample. */
+static double samples_ratio(const struct tui_app *app)
+{
+    double before = strtod(tui_change_recorded(app, VS_TOGGLE_BATCH), NULL);
+    double after = strtod(tui_change_value(app, VS_TOGGLE_BATCH), NULL);
+
+    return app->change.name || before < 1 || after < 1 ? 1.0 : after / before;
+}
+
+/* The cost per sample, the change of the reserved bytes, and what ops read and write: on one line where they fit. */
 static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
 {
     const struct rpl_compare *compare = &app->change.compare;
     const bool is_net = rpl_trace_source_text(app->base.trace) != NULL;
+    const double samples = samples_ratio(app);
+    const char *each = app->change.name ? "" : " per sample";
     struct vs_text cost = {NULL, 0, 0};
     struct vs_text reserved = {NULL, 0, 0};
     struct vs_text moved = {NULL, 0, 0};
@@ -165,17 +192,17 @@ static void add_rest(struct tui_page *page, const struct tui_app *app, int w)
     size_t used = 8;
 
     if (is_net)
-        vs_text_addf(&cost, "arithmetic x%.3g, %.1f %% recomputed   ", compare->flops_ratio,
-                     100.0 * compare->recompute);
+        vs_text_addf(&cost, "arithmetic%s x%.3g, %.1f %% recomputed   ", each,
+                     compare->flops_ratio / samples, 100.0 * compare->recompute);
     if (!app->change.name && app->change.cost.rerun_ns > 0)
         vs_text_addf(&cost, "on GPU %s more per step%s   ",
                      tui_short_ns((uint64_t)app->change.cost.rerun_ns, ns),
                      app->change.cost.unmeasured > 0 ? ", without ops that were not measured" : "");
-    vs_text_addf(&reserved, "reserved %s \xE2\x86\x92 %s",
+    vs_text_addf(&reserved, "most reserved %s \xE2\x86\x92 %s",
                  vs_bytes_text(compare->before.reserved, a),
                  vs_bytes_text(compare->after.reserved, b));
     if (is_net && app->change.moved_ratio > 0)
-        vs_text_addf(&moved, "   bytes moved x%.3g", app->change.moved_ratio);
+        vs_text_addf(&moved, "   bytes moved%s x%.3g", each, app->change.moved_ratio / samples);
     tui_page_add(page, TUI_DIM, "%-8s", "cost");
     add_part(page, TUI_PLAIN, vs_text_get(&cost), cost.len, &used, w);
     /* the arrow takes three bytes and one cell */
@@ -302,10 +329,56 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         add_toggle(s, app);
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
-            "space switches a toggle, h and l change its value. The net then runs again "
+            "space switches a toggle, enter opens its value. The net then runs again "
             "without data; the result is a complete run, exact to the byte, and D switches "
             "between it and the recorded run.");
     }
+}
+
+/* ---- effects ---- */
+
+/* What the next value of a toggle would do to the peak of the run in force, where its run has been made. */
+static struct effect effect_of(struct tui_app *app, enum vs_toggle toggle)
+{
+    struct effect effect = {UNKNOWN, 0};
+    const struct tui_change *change = &app->change;
+    uint64_t now =
+        change->is_run && !change->name ? change->run.top.allocated : app->base.top.allocated;
+    struct vs_toggles set = {{NULL}};
+    struct vs_error ignored = VS_ERROR_INIT;
+    const struct wif_result *result = NULL;
+    char value[VS_TOGGLE_VALUE_MAX];
+    bool is_recorded = true;
+
+    if (!tui_change_next(app, toggle, 1, value))
+        return effect;
+    vs_toggles_copy(&set, &change->set);
+    if (tui_change_put(app, &set, toggle, value, &ignored))
+        goto out;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        is_recorded &= !vs_toggles_is_set(&set, (enum vs_toggle)i);
+    if (is_recorded && !change->edits.count) {
+        effect = (struct effect){KNOWN, (int64_t)(app->base.top.allocated - now)};
+        goto out;
+    }
+    result = wif_cache_find(tui_change_results(app), &set, wif_capacity(app->base.trace), NULL);
+    if (result && result->status)
+        effect.known = REFUSED;
+    else if (result)
+        effect = (struct effect){KNOWN, (int64_t)(result->run.peak - now)};
+out:
+    vs_toggles_release(&set);
+    return effect;
+}
+
+/* Without precomputation nothing is known ahead, and the column stays empty. */
+static void effects_fill(struct whatif *s, struct tui_app *app)
+{
+    s->runs = app->precompute.runs;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        s->effects[i] = app->is_lazy || !can_be_tried(app, (enum vs_toggle)i)
+                            ? (struct effect){UNKNOWN, 0}
+                            : effect_of(app, (enum vs_toggle)i);
 }
 
 /* ---- the view ---- */
@@ -324,6 +397,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct whatif *s = state;
 
+    if (s->moves != app->moves || s->runs != app->precompute.runs)
+        effects_fill(s, app);
     if (s->moves != app->moves || s->w != w || s->described != s->list.at) {
         s->w = w;
         s->moves = app->moves;
@@ -335,7 +410,21 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->answer.list, s->answer.count, h - list_h(app, h) - 1);
 }
 
-static void draw_row(const struct tui_app *app, enum vs_toggle toggle, struct tui_canvas *c, int y)
+/* By how much space would change the peak. */
+static void draw_effect(const struct effect *effect, struct tui_canvas *c, int x, int y)
+{
+    char buf[TUI_SHORT_MAX];
+    enum tui_role role = effect->delta < 0 ? TUI_GOOD : effect->delta > 0 ? TUI_BAD : TUI_DIM;
+
+    if (effect->known == REFUSED)
+        tui_text_right(c, x, y, EFFECT_W - 1, tui_style(TUI_DIM), "refused");
+    else if (effect->known == KNOWN)
+        tui_text_right(c, x, y, EFFECT_W - 1, tui_style(role),
+                       effect->delta ? tui_short_delta(effect->delta, buf) : "same");
+}
+
+static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_toggle toggle,
+                     struct tui_canvas *c, int y)
 {
     const struct vs_toggle_info *info = vs_toggle_info(toggle);
     bool is_set = vs_toggles_is_set(&app->change.set, toggle);
@@ -350,6 +439,8 @@ static void draw_row(const struct tui_app *app, enum vs_toggle toggle, struct tu
     x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
         1;
     x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
+    draw_effect(&s->effects[toggle], c, x, y);
+    x += EFFECT_W;
     if (is_set)
         x = tui_textf(c, x, y, tui_style(TUI_DIM), "was %s  ", tui_change_recorded(app, toggle));
     tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), info->help);
@@ -368,7 +459,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
         if (row >= s->list.count)
             break;
-        draw_row(app, toggle_at(app, row), c, y);
+        draw_row(s, app, toggle_at(app, row), c, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
     tui_row(c, 0, h, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
@@ -393,6 +484,17 @@ static void turn(struct tui_app *app, enum vs_toggle toggle, int by)
         tui_app_change(app);
 }
 
+/* The prompt opens with `:set NAME=`; what is legal in this net stands below it. */
+static void value_edit(struct tui_app *app, enum vs_toggle toggle)
+{
+    struct vs_text line = {NULL, 0, 0};
+
+    vs_text_addf(&line, "set %s=", vs_toggle_info(toggle)->name);
+    tui_prompt_open(&app->prompt, ':', vs_text_get(&line));
+    tui_value_hint(app);
+    vs_text_release(&line);
+}
+
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct whatif *s = state;
@@ -406,8 +508,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     } else if (action == TUI_LEFT) {
         turn(app, toggle, -1);
     } else if (action == TUI_OPEN) {
-        tui_app_say(app, "%s: %s; it costs: %s", vs_toggle_info(toggle)->name,
-                    vs_toggle_info(toggle)->help, vs_toggle_info(toggle)->cost);
+        value_edit(app, toggle);
     } else {
         return false;
     }
@@ -438,7 +539,7 @@ static void release(void *state)
 }
 
 static const struct tui_hint HINTS[] = {
-    {"space", "switch"},  {"h/l", "value"},     {"C-r", "as recorded"}, {"D", "other run"},
+    {"space", "switch"},  {"enter", "value"},   {"C-r", "as recorded"}, {"D", "other run"},
     {"gd", "difference"}, {"gW", "what helps"}, {NULL, NULL},
 };
 
@@ -448,8 +549,10 @@ const struct tui_view tui_view_whatif = {
     .letter = 'w',
     .scope = TUI_IN_WHATIF,
     .go = TUI_GO_WHATIF,
-    .help = "Space switches the toggle, h and l change its value, <C-r> goes back to the recorded "
-            "toggles, D switches between the two runs. `:set batch=13` sets any value.",
+    .help = "Space switches the toggle, h and l change its value, enter opens it: what is legal in "
+            "this net stands below, <tab> completes. <C-r> goes back to the recorded toggles, D "
+            "switches between the two runs. The column beside the values says by how much space "
+            "would change the peak; it fills while no key is pressed.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct whatif),

@@ -14,6 +14,7 @@
 #include "replay/inspect/block_text.h"
 #include "replay/trace/callstack.h"
 #include "tui/app.h"
+#include "tui/gains.h"
 #include "tui/names.h"
 #include "tui/parts/page.h"
 #include "tui/views.h"
@@ -190,6 +191,25 @@ static void add_life(struct tui_page *page, const struct tui_run *run, const str
     add_stack(page, run, why->block.alloc_seq);
 }
 
+/* How to free it before, if that lowers the peak. */
+static void add_remedy(struct why *s, struct tui_app *app, const struct rpl_why *why)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct rpl_lifetime life = tui_block_life(run, why->id);
+    const struct tui_gain *gain;
+    struct vs_text text = {NULL, 0, 0};
+
+    (void)tui_gains_get(app);
+    gain = tui_gain_of(run, &why->block);
+    if (!gain || !tui_block_is_done(run, &why->block, &life, app->at))
+        return;
+    tui_gain_text(gain, &text);
+    tui_page_add(&s->page, TUI_DIM, "%-10s", "remedy")->choice = 1;
+    tui_page_more(&s->page, 0, TUI_GOOD, "%s", vs_text_get(&text));
+    tui_page_more(&s->page, 0, TUI_DIM, gain->remedy.text ? "; enter tries it" : "");
+    vs_text_release(&text);
+}
+
 static void page_make(struct why *s, struct tui_app *app)
 {
     const struct tui_run *run = tui_app_run(app);
@@ -220,6 +240,7 @@ static void page_make(struct why *s, struct tui_app *app)
         add_size(&s->page, run, &why, s->w - 2);
         add_holders(&s->page, run, &why, s->w - 2);
         add_life(&s->page, run, &why, app->at);
+        add_remedy(s, app, &why);
     }
     vs_text_release(&name);
     rpl_why_release(&why);
@@ -241,13 +262,19 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
 {
     struct why *s = state;
-    uint64_t seq = s->page.count ? s->page.lines[s->page.list.at].seq : 0;
+    const struct tui_page_line *line = s->page.count ? &s->page.lines[s->page.list.at] : NULL;
+    const struct rpl_block *block;
 
     (void)count;
     if (action != TUI_OPEN && action != TUI_ACT)
         return false;
-    if (seq)
-        tui_app_go(app, seq, true);
+    block = line && line->choice
+                ? rpl_live_block(rpl_cursor_live(tui_app_run(app)->cursor), s->page.lines[0].block)
+                : NULL;
+    if (block && tui_gain_of(tui_app_run(app), block))
+        tui_gain_try(app, tui_gain_of(tui_app_run(app), block));
+    else if (line && line->seq)
+        tui_app_go(app, line->seq, true);
     return true;
 }
 
@@ -269,7 +296,8 @@ const struct tui_view tui_view_why = {
     .letter = 'y',
     .scope = TUI_IN_WHY,
     .go = TUI_GO_WHY,
-    .help = "Enter on a row with an event (@) goes to that event; < comes back.",
+    .help = "Enter on a row with an event (@) goes to that event, < comes back; on a remedy it "
+            "runs the net with it.",
     .hints = HINTS,
     .beside = "blocks",
     .state_size = sizeof(struct why),

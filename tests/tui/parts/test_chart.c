@@ -58,7 +58,7 @@ static void a_column_is_as_high_as_its_peak(void **state)
     (void)state;
     tui_surface_init(&surface, W, H, false);
     for (int round = 0; round < 50; round++) {
-        struct tui_chart chart = {columns, NULL, W, TOP, false};
+        struct tui_chart chart = {columns, NULL, W, TOP, false, false};
         struct tui_canvas c = tui_canvas_of(&surface, (struct tui_rect){0, 0, W, H});
 
         columns_fill(columns, &seed);
@@ -84,7 +84,7 @@ static void a_column_is_as_high_as_its_peak(void **state)
 static void letters_distinguish_the_categories(void **state)
 {
     struct rpl_column columns[W];
-    struct tui_chart chart = {columns, NULL, W, TOP, true};
+    struct tui_chart chart = {columns, NULL, W, TOP, false, true};
     struct tui_surface surface;
     struct tui_canvas c;
 
@@ -106,7 +106,7 @@ static void the_second_run_is_drawn_where_it_differs(void **state)
 {
     struct rpl_column columns[W];
     struct rpl_column other[W];
-    struct tui_chart chart = {columns, other, W, TOP, false};
+    struct tui_chart chart = {columns, other, W, TOP, false, false};
     struct tui_surface surface;
     struct tui_canvas c;
 

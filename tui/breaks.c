@@ -1,0 +1,56 @@
+/*
+ * tui/breaks.c - the breakpoints of a session: kept in the recorded trace, and set in the runs of what-ifs, too.
+ *
+ * Must not know:  drawing, what a condition means.
+ * Invariant:      what is stored are the breakpoints of the recorded run, without those for one hit.
+ */
+#include "base/mem.h"
+#include "tui/change.h"
+
+void tui_breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoints *to)
+{
+    for (size_t i = 0; i < rpl_breakpoints_count(from); i++) {
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
+        struct vs_error err = VS_ERROR_INIT;
+        uint32_t number = 0;
+        enum vs_status st = b->is_watch ? rpl_breakpoints_watch(to, b->text, &number, &err)
+                                        : rpl_breakpoints_add(to, b->text, &number, &err);
+
+        /* this is the canonical text of a value that was parsed before, so it cannot fail */
+        VS_ASSERT(st == VS_OK);
+        rpl_breakpoints_get(to, number)->is_on = b->is_on;
+    }
+}
+
+void tui_breaks_load(struct tui_app *app)
+{
+    for (size_t i = 0; i < rpl_marks_break_count(app->marks); i++) {
+        const struct rpl_stored_break *b = rpl_marks_break_at(app->marks, i);
+        struct vs_error ignored = VS_ERROR_INIT;
+        uint32_t number = 0;
+
+        if (b->is_watch ? rpl_breakpoints_watch(app->base.breaks, b->condition, &number, &ignored)
+                        : rpl_breakpoints_add(app->base.breaks, b->condition, &number, &ignored))
+            continue;
+        rpl_breakpoints_get(app->base.breaks, number)->is_on = b->is_on;
+    }
+}
+
+void tui_breaks_store(struct tui_app *app)
+{
+    const struct rpl_breakpoints *from = app->base.breaks;
+    size_t count = rpl_breakpoints_count(from);
+    struct rpl_stored_break *all = vs_calloc(count + 1, sizeof(*all));
+    struct vs_error err = VS_ERROR_INIT;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
+
+        if (!b->is_once)
+            all[kept++] = (struct rpl_stored_break){b->is_watch, b->is_on, b->text};
+    }
+    if (rpl_marks_breaks_set(app->marks, all, kept, &err))
+        tui_app_fail(app, "the breakpoints are for this session only: %s", err.text);
+    vs_free(all);
+}
