@@ -420,6 +420,21 @@ static void a_long_comparison_can_be_stopped_and_restarted(void **state)
     tui_app_release(&app);
 }
 
+/* variables.py keeps each value in a name of its own; variables_rebind.py binds one name again and again. */
+static void a_difference_names_who_holds_the_tensor_in_each_run(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open_pair(&app, session_trace("variables", NULL),
+                      session_trace("variables_rebind", NULL), 80, 30);
+    /* by tensor, the rows with the largest change first */
+    session_type(&app, "Mttt/_convolution in conv1<enter>");
+    session_expect(&app, "A: local `x1` keeps it to line 25; "
+                         "B: `x` is bound again on line 18");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +448,7 @@ int main(void)
         cmocka_unit_test(a_what_if_differs_as_two_recordings_do),
         cmocka_unit_test(comparing_a_trace_with_itself_shows_no_difference),
         cmocka_unit_test(a_long_comparison_can_be_stopped_and_restarted),
+        cmocka_unit_test(a_difference_names_who_holds_the_tensor_in_each_run),
     };
     int failed = cmocka_run_group_tests_name("tui/diff", tests, NULL, NULL);
 

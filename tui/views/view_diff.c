@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/inspect/held_until.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/diff_rows.h"
@@ -26,6 +27,8 @@
 #define MADE_MIN_H 14
 #define PHASE_MIN_H 17
 #define CHART_MAX_H 12
+/* Rows below the list, in a pane that is high enough: the chosen row in full, and what holds the tensor. */
+#define DETAIL_H 2
 /* Minimum width for the column `why`. */
 #define WHY_MIN_W 60
 #define NAME_MAX_W 44
@@ -44,6 +47,7 @@ struct opened {
 
 /*
  * serial, made_*   the comparison and settings for which the rows were built
+ * held             of the chosen row held_row, a tensor: what holds it in A and in B, or released it
  */
 struct diff {
     struct tui_list list;
@@ -60,6 +64,8 @@ struct diff {
     bool is_stale;
     int w;
     struct vs_text failure;
+    struct vs_text held;
+    size_t held_row;
 };
 
 /* ---- asking for the rows ---- */
@@ -156,13 +162,39 @@ static struct bands bands_of(int h)
     }
     bands.head = y++;
     bands.rows = y;
-    bands.rows_h = h - y - (h >= MADE_MIN_H);
+    bands.rows_h = h - y - (h >= MADE_MIN_H ? DETAIL_H : 0);
     return bands;
+}
+
+/* "A: local `x1` keeps it to line 25; B: `x` is bound again on line 18" */
+static void held_fill(struct diff *s, const struct tui_app *app)
+{
+    const struct rpl_diff_row *row;
+    struct vs_error ignored = VS_ERROR_INIT;
+
+    vs_text_clear(&s->held);
+    s->held_row = s->list.at;
+    if (s->rows.by != RPL_DIFF_TENSOR || s->list.at >= s->rows.part.row_count ||
+        (s->scope != AT_PEAK && s->scope != AT_CURSOR))
+        return;
+    row = &s->rows.part.rows[s->list.at];
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const struct rpl_alloc *alloc = is_b ? row->alloc_b : row->alloc_a;
+        size_t len = s->held.len;
+
+        if (!alloc)
+            continue;
+        vs_text_addf(&s->held, "%s%c: ", len ? "; " : "", is_b ? 'B' : 'A');
+        if (rpl_held_until_text(is_b ? app->change.run.index : app->base.index, alloc->block,
+                                s->at[is_b].event, &s->held, &ignored))
+            return;
+    }
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct diff *s = state;
+    bool is_new = s->is_stale || s->moves != app->moves;
     struct tui_diff *made = tui_diff_get(app);
     struct bands bands = bands_of(h);
 
@@ -190,6 +222,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     s->is_b = app->change.is_shown;
     s->is_stale = false;
     tui_list_fit(&s->list, tui_diff_rows_count(&s->rows), bands.rows_h);
+    if (is_new || s->held_row != s->list.at)
+        held_fill(s, app);
 }
 
 /* ---- drawing the head ---- */
@@ -398,7 +432,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     if (bands.rows + bands.rows_h == c->at.h || !s->list.count)
         return;
     tui_diff_row_text(&s->rows, s->list.at, false, &all);
-    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&all));
+    tui_text_cut(c, 1, c->at.h - DETAIL_H, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&all));
+    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_PLAIN), vs_text_get(&s->held));
     vs_text_release(&all);
 }
 
@@ -530,6 +565,7 @@ static void release(void *state)
     tui_diff_rows_release(&s->rows);
     tui_overlap_release(&s->overlap);
     vs_text_release(&s->failure);
+    vs_text_release(&s->held);
 }
 
 static const struct tui_hint HINTS[] = {
