@@ -1,5 +1,5 @@
 /*
- * tests/tui/term/test_palette.c - the colours of the categories can be told apart, with normal sight and with each kind
+ * tests/tui/term/test_palette.c - the colours of the categories can be distinguished, with normal sight and each kind
  * of colour blindness, and stand out from the ground, in every theme.
  *
  * Distances are Euclidean in OKLab (Ottosson, 2020), where 0.02 is about what is just noticed. Colour blindness is
@@ -121,7 +121,7 @@ static int phase_of(enum tui_theme theme, int phase)
     return tui_theme_attributes(theme, 256, tui_style(tui_phase_role(phase))).behind;
 }
 
-static void any_two_categories_can_be_told_apart(void **state)
+static void any_two_categories_can_be_distinguished(void **state)
 {
     (void)state;
     for (int theme = TUI_THEME_DARK; theme <= TUI_THEME_LIGHT; theme++)
@@ -204,7 +204,7 @@ static void no_phase_has_the_colour_of_a_category(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_two_categories_can_be_told_apart),
+        cmocka_unit_test(any_two_categories_can_be_distinguished),
         cmocka_unit_test(neighbours_in_a_stack_differ_more),
         cmocka_unit_test(every_category_stands_out_from_the_ground),
         cmocka_unit_test(no_phase_has_the_colour_of_a_category),
