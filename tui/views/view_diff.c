@@ -14,10 +14,10 @@
 #include "replay/inspect/held_until.h"
 #include "tui/app.h"
 #include "tui/diff.h"
-#include "tui/diff_rows.h"
 #include "tui/overlap.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
+#include "tui/views/diff_rows.h"
 
 /*
  * Minimum heights of the view for the chart, for a line on the settings of both runs and a line with the full text of

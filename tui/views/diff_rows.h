@@ -1,12 +1,12 @@
 /*
- * tui/diff_rows.h - the text of the rows of a difference: what a row stands for, and what caused its change.
+ * tui/views/diff_rows.h - the text of the rows of a difference: what a row stands for, and what caused its change.
  *
  * For:            the diff view.
  * Must not know:  cells, the layout of rows.
  * Invariant:      the wording is that of `vramscope diff`.
  */
-#ifndef TUI_DIFF_ROWS_H
-#define TUI_DIFF_ROWS_H
+#ifndef TUI_VIEWS_DIFF_ROWS_H
+#define TUI_VIEWS_DIFF_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

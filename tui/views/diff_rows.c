@@ -1,10 +1,10 @@
 /*
- * tui/diff_rows.c - see diff_rows.h.
+ * tui/views/diff_rows.c - see diff_rows.h.
  *
  * Must not know:  cells, the layout of rows.
  * Invariant:      bytes come from replay/diff/diff.h and are at most added up here.
  */
-#include "tui/diff_rows.h"
+#include "tui/views/diff_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
