@@ -20,6 +20,12 @@ void tui_gains_free(struct tui_gains *gains)
     vs_free(gains);
 }
 
+/* Whether freeing it early lowers the peak by more than a negligible part. */
+static bool is_marked(const struct tui_run *run, const struct rpl_kept *kept)
+{
+    return kept->gain && kept->gain >= run->top.allocated / SHARE_MIN;
+}
+
 /* The remedies of all items that lower the peak. The cursor is at the peak. */
 static enum vs_status remedies_fill(struct tui_gains *gains, const struct tui_app *app,
                                     struct rpl_cursor *cursor, struct vs_error *err)
@@ -31,7 +37,8 @@ static enum vs_status remedies_fill(struct tui_gains *gains, const struct tui_ap
     for (size_t i = 0; i < gains->count && !st; i++) {
         struct tui_gain *gain = &gains->items[i];
 
-        if (!gain->kept.gain)
+        /* the net is parsed for each: not for what is not marked anyway */
+        if (!is_marked(run, &gain->kept))
             continue;
         why.id = gain->kept.block.id;
         st = rpl_alive_why(cursor, &why, err);
@@ -83,8 +90,7 @@ const struct tui_gain *tui_gain_of(const struct tui_run *run, const struct rpl_b
     for (size_t i = 0; gains && i < gains->count; i++) {
         const struct rpl_kept *kept = &gains->items[i].kept;
 
-        if (kept->gain && kept->gain >= run->top.allocated / SHARE_MIN &&
-            kept->block.alloc_location == block->alloc_location &&
+        if (is_marked(run, kept) && kept->block.alloc_location == block->alloc_location &&
             kept->block.requested == block->requested)
             return &gains->items[i];
     }
