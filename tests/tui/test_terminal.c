@@ -507,6 +507,7 @@ static void tmux_expect(size_t server, const char *what, const char *wanted)
     fail_msg("%s: the terminal shows\n%s\nand not\n%s", what, screen, wanted);
 }
 
+/* Without precomputed runs, as --dump: their effects would stand beside the toggles. */
 static void a_terminal_shows_what_dump_prints(void **state)
 {
     static const char *const TERMS[] = {"tmux-256color", "screen", "xterm-256color", "linux",
@@ -531,7 +532,8 @@ static void a_terminal_shows_what_dump_prints(void **state)
             if (p.status != 0)
                 fail_msg("%s", p.err);
             free(tmux(server,
-                      "new-session -d -s t -x 80 -y 24 'env TERM=%s LC_ALL=C.UTF-8 %s tui %s'",
+                      "new-session -d -s t -x 80 -y 24 'env TERM=%s LC_ALL=C.UTF-8 %s tui "
+                      "--no-precompute %s'",
                       TERMS[i], program(), trace));
             free(tmux(server, "send-keys -t t -l '%s'", KEYS[k]));
             snprintf(what, sizeof(what), "TERM=%s, keys `%s`", TERMS[i], KEYS[k]);
