@@ -298,3 +298,28 @@ void corpus_check(const char *command, int ranks)
     }
     program_release(&p);
 }
+
+/* ---- a net file of the same model ---- */
+
+void corpus_net_check(const char *name, const char *amp)
+{
+    char command[CORPUS_COMMAND_MAX];
+    struct program p;
+
+    snprintf(command, sizeof(command), "as_net %s %s%s%s", name, program_path("net.py"),
+             amp ? " " : "", amp ? amp : "");
+    p = corpus_record(command, 0, CORPUS_GPU);
+    corpus_peaks_check(&p, program_path("trace.db"), 0);
+    program_release(&p);
+    p = program_run("export", program_path("trace.db"), "--format", "snapshot", "-f", "-o",
+                    program_path("snapshot"), NULL);
+    if (p.status != 0)
+        fail_msg("%s: export: %s", name, p.err);
+    program_release(&p);
+    p = program_run("match", program_path("net.py"), program_path("snapshot"), "--target",
+                    CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off",
+                    "--any-free-order", NULL);
+    if (p.status != 0)
+        fail_msg("%s: the net file and the program differ: %s%s", name, p.out, p.err);
+    program_release(&p);
+}

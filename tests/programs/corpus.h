@@ -50,4 +50,12 @@ void corpus_events_compare(const char *command, const char *first, const char *s
  */
 void corpus_check(const char *command, int ranks);
 
+/*
+ * Record `as_net NAME FILE [AMP]`, and compare the net file that it writes with the recording: all events of the
+ * allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too.
+ *
+ * amp  NULL, "fp16" or "bf16"
+ */
+void corpus_net_check(const char *name, const char *amp);
+
 #endif

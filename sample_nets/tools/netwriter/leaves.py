@@ -9,7 +9,9 @@ from . import known
 from .text import Optional, literal
 
 CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
-_TRACED = (nn.TransformerEncoderLayer,)  # recorded like the model's own: what it does depends on its arguments
+# Recorded like the model's own: what they do depends on their arguments, and they are made of other modules.
+_TRACED = (nn.TransformerEncoderLayer, nn.TransformerEncoder, nn.TransformerDecoderLayer, nn.TransformerDecoder,
+           nn.Transformer)
 _LEFT_OUT = ("device", "dtype", "_weight", "_freeze")
 
 
