@@ -271,17 +271,29 @@ void eng_f_upsample_smooth(struct eng_op_call *c)
     eng_c_give(c, out);
 }
 
-/* gx is row-major, whatever the layout of x. */
+/* gx has g's layout if bilinear, and is row-major if bicubic. */
 void eng_b_upsample_smooth(struct eng_bw *b)
 {
     const struct eng_edge *edge = eng_b_edge(b, ARG_upsample_bicubic2d_input, 0);
+    struct eng_op_call c = {.e = b->e, .id = b->node->op};
     enum vs_dtype dtype = (enum vs_dtype)b->g[0]->dtype;
-    struct eng_tensor *gx = eng_empty(b->e, edge->sizes, 4, dtype, b->g[0]->storage->on_host);
+    struct eng_tensor *gx = c.id == ENG_OP_upsample_bilinear2d_aa
+                                ? eng_c_empty_suggested(&c, b->g[0], edge->sizes, dtype)
+                                : eng_empty(b->e, edge->sizes, 4, dtype, b->g[0]->storage->on_host);
     struct eng_tensor *g = eng_contiguous(b->e, b->g[0]);
     struct options o = options_of(b->node->op, b->a);
 
-    if (gx && g && b->e->kernels && eng_numel(gx))
-        resample(b->e, gx, g, &o, false);
+    if (gx && g && b->e->kernels && eng_numel(gx)) {
+        struct eng_tensor *dense = eng_empty(b->e, edge->sizes, 4, dtype, true);
+
+        if (dense) { /* the products write row-major */
+            struct eng_view from = eng_v(dense), to = eng_v(gx);
+
+            resample(b->e, dense, g, &o, false);
+            b->e->kernels->copy(&from, &to);
+        }
+        eng_unref(dense);
+    }
     eng_unref(g);
     eng_b_give(b, ARG_upsample_bicubic2d_input, gx);
 }

@@ -168,7 +168,7 @@ static struct eng_tensor *heads_repeated(struct eng_op_call *c, const struct eng
         return eng_ref(t);
     {
         struct eng_arg args[] = {eng_at(t), eng_ai(q->sizes[q->ndim - 3] / t->sizes[t->ndim - 3]),
-                                 eng_ai(-3)};
+                                 eng_ai(-3), eng_anone()};
 
         return eng_call1(c->e, ENG_OP_repeat_interleave, args);
     }

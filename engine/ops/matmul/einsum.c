@@ -2,8 +2,9 @@
  * engine/ops/matmul/einsum.c - torch.einsum: permutes, one bmm a pair, a view back.
  *
  * Must not know:  models.
- * Invariant:      operands are contracted from left to right; each pair is one bmm with the first operand on the left
- *                 (or a mul where nothing is summed), as PyTorch's einsum does it without an optimised path.
+ * Invariant:      operands are contracted from left to right; each pair is one bmm (or a mul where nothing is summed)
+ *                 with the first operand on the left, unless all dims of the second alone come first in the result, as
+ *                 PyTorch's einsum does it without an optimised path.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -304,6 +305,8 @@ static struct eng_tensor *contract(struct eng *e, struct eng_tensor *left, struc
         else
             ro[n_ro++] = d;
     }
+    if (n_lo && n_ro && ro[n_ro - 1] < lo[0])
+        return contract(e, right, left, sum);
     batch = product_of(left, lro, n_lro);
     rows = product_of(left, lo, n_lo);
     cols = product_of(right, ro, n_ro);
