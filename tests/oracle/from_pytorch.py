@@ -308,7 +308,7 @@ def measure(name, given):
     import case as oracle
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as f:
         f.write("import from_pytorch\nmodel, batch, loss = from_pytorch.original(%r)\ndefaults = dict(batch=%d)\n"
-                % (name, case_of(name).batch))
+                % (name, oracle.in_child(lambda: {"batch": case_of(name).batch})["batch"]))
     try:
         return oracle.memory(f.name, given)
     finally:

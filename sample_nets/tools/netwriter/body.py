@@ -256,7 +256,7 @@ class Body:
             self._say(text, node)
         elif node.meta.get("layout"):
             drops = self._several(node, text, drops)
-        elif not self.uses.get(node) and drops and node in drops:
+        elif not self.uses.get(node) and drops and drops[0] is node:
             self._say(text, node)
         else:
             self._assign(node, text, drops)

@@ -21,7 +21,7 @@ from .sizes import Size
 from .values import layout, off_device, own_objects, real, requires_grad
 
 MOST_VALUES = 1 << 20
-_READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist", "__contains__")
+_READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist")
 _RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "rand_like", "randn_like", "empty",
            "empty_like", "new_empty")
 _CHECKPOINT = ("_checkpoint_impl", "_checkpoint_without_reentrant_generator",
@@ -164,7 +164,9 @@ class Recorder:
         if answer is not NotImplemented:
             return answer
         if kind == "Tensor" and name in _READS:
-            return self._read(name, *args)
+            return self._read(name, args[0])
+        if kind == "Tensor" and name == "__contains__":
+            return self._read("item", self.call(torch.Tensor.any, (self.call(torch.Tensor.eq, args, {}),), {}))
         try:
             result = self._compute(function, args, kwargs)
         except Unsupported:
@@ -199,7 +201,7 @@ class Recorder:
         with contextlib.suppress(Exception), torch.device("cpu"):
             result.net_real = function(*real(tuple(args)), **real(dict(kwargs)))
 
-    def _read(self, name, t, *rest):
+    def _read(self, name, t):
         """What bool(t), t.item() and the like give: the example's value, or under the stand-in, zero."""
         if self.zeros:
             value = torch.zeros(t.size(), dtype=t.dtype, device="cpu")
@@ -210,7 +212,7 @@ class Recorder:
                                    "numbers; a net file is the same whatever the values are" % name)
         where = frames.where(frames.caller())
         self.reads.add("%s:%d" % (where[0].rpartition("/")[2], where[1]) if where else "?")
-        return getattr(value, name)(*real(rest))
+        return getattr(value, name)()
 
     def _no_values(self, kind, name, error):
         text = str(error).strip().split("\n")[0]
