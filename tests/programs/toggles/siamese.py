@@ -38,10 +38,12 @@ class Pairs(torch.utils.data.Dataset):
 net = Net()
 net = hand.model(net, net.first).cuda()
 optimizer = hand.optimizer(torch.optim.RMSprop, net.parameters(), lr=1e-3)
-for a, b, target in torch.utils.data.DataLoader(Pairs(), batch_size=hand.batch(32)):
+for i, (a, b, target) in enumerate(torch.utils.data.DataLoader(Pairs(), batch_size=hand.batch(32))):
     a, b, target = a.cuda(), b.cuda(), target.cuda()
     with hand.autocast():
         distance = nn.functional.cosine_embedding_loss(net(a), net(b), target)
-    net.zero_grad(**hand.zero)
+    if i % hand.parts == 0:
+        net.zero_grad(**hand.zero)
     hand.scale(distance).backward()
-    hand.step(optimizer)
+    if (i + 1) % hand.parts == 0:
+        hand.step(optimizer)
