@@ -371,6 +371,7 @@ static void collectives_are_counted_by_name(void **state)
     assert_int_equal(sent[1] - sent[0], 1);
     simulated_open()->collectives(text, sizeof(text));
     assert_true(strlen(text) < sizeof(text));
+    assert_int_equal(SIMULATED(int (*)(comm *), "ncclCommDestroy")(c), 0);
 }
 
 int main(void)
