@@ -31,22 +31,25 @@ static enum vs_status remedies_fill(struct tui_gains *gains, const struct tui_ap
                                     struct rpl_cursor *cursor, struct vs_error *err)
 {
     const struct tui_run *run = tui_app_run(app);
+    const struct rpl_trace *base = app->base.trace;
+    struct vs_arena *arena = vs_arena_new();
+    struct wif_release release;
     struct rpl_why why = {.id = 0};
     enum vs_status st = VS_OK;
 
+    wif_release_init(&release, base, run->trace, tui_change_edits(app), arena);
     for (size_t i = 0; i < gains->count && !st; i++) {
         struct tui_gain *gain = &gains->items[i];
 
-        /* the net is parsed for each: not for what is not marked anyway */
         if (!is_marked(run, &gain->kept))
             continue;
         why.id = gain->kept.block.id;
         st = rpl_alive_why(cursor, &why, err);
-        if (!st && !wif_remedy_find(&gain->remedy, app->base.trace, run->trace,
-                                    tui_change_edits(app), &why))
+        if (!st && !wif_remedy_find(&gain->remedy, &release, base, &why))
             gain->remedy.text = NULL;
     }
     rpl_why_release(&why);
+    vs_arena_free(arena);
     return st;
 }
 
@@ -81,6 +84,15 @@ const struct tui_gains *tui_gains_get(struct tui_app *app)
     if (run->top.event && !rpl_trace_is_imported(run->trace))
         (void)fill(run->gains, app, &run->gains->failure);
     return run->gains;
+}
+
+bool tui_gains_update(struct tui_app *app)
+{
+    if (tui_app_run(app)->gains)
+        return false;
+    (void)tui_gains_get(app);
+    app->moves++;
+    return true;
 }
 
 const struct tui_gain *tui_gain_of(const struct tui_run *run, const struct rpl_block *block)

@@ -39,10 +39,13 @@ struct tui_gains {
 };
 
 /*
- * The gains of the shown run, computed when they are first asked for. Borrowed until the run changes. Of an imported
- * trace, which has no reads, there are none.
+ * The gains of the shown run, computed when they are first asked for, by a view that needs them or while no key is
+ * typed: after a key that shows another run the marks follow the figures. Borrowed until the run changes. Of an
+ * imported trace, which has no reads, there are none.
  */
 const struct tui_gains *tui_gains_get(struct tui_app *app);
+/* Compute the gains of the shown run, for the views that show them where they are known. False: they were known. */
+bool tui_gains_update(struct tui_app *app);
 void tui_gains_free(struct tui_gains *gains);
 
 /*

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tui/gains.h"
 #include "tui/screen.h"
 #include "tui/term/surface_curses.h"
 #include "tui/term/surface_text.h"
@@ -42,6 +43,7 @@ void tui_dump(struct tui_app *app, bool with_styles, struct vs_text *out)
     struct tui_surface surface;
 
     tui_surface_init(&surface, app->w, app->h, app->is_ascii);
+    (void)tui_gains_update(app); /* as it looks to a user who has stopped typing */
     tui_app_sync(app);
     tui_screen_draw(app, &surface);
     tui_surface_text(&surface, (struct tui_rect){0, 0, app->w, app->h}, out);
@@ -167,12 +169,17 @@ static void pump(void *user, struct tui_app *app)
 static void rest(struct tui_app *app, struct tui_surface *surface)
 {
     uint64_t runs = app->precompute.runs;
+    const struct tui_gains *gains = tui_app_run(app)->gains;
 
     while (!tui_term_is_pending() && tui_app_background(app)) {
-        /* the panel shows what each toggle would do as soon as it is known */
-        if (app->precompute.runs == runs || !tui_app_shows(app, "whatif"))
+        /* what each toggle would do, and the marks of blocks, are shown as soon as they are known */
+        bool is_effect = app->precompute.runs != runs && tui_app_shows(app, "whatif");
+        bool is_mark = tui_app_run(app)->gains != gains;
+
+        if (!is_effect && !is_mark)
             continue;
         runs = app->precompute.runs;
+        gains = tui_app_run(app)->gains;
         draw(app, surface);
     }
 }

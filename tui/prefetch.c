@@ -2,12 +2,14 @@
  * tui/prefetch.c - reads what the next key may need while no input is waiting.
  *
  * Must not know:  terminals, views.
- * Invariant:      the screen does not change; a call reads at most one chunk of events, or works on one what-if run
- *                 until a key is typed.
+ * Invariant:      on the screen only the marks of blocks and the effects of toggles change; a call reads at most one
+ *                 chunk of events, seeks what would lower the peak of the run, or works on one what-if run until a key
+ *                 is typed.
  */
 #include "replay/breakpoints/breakpoints.h"
 #include "replay/inspect/step.h"
 #include "tui/app.h"
+#include "tui/gains.h"
 
 /* The chosen event, its neighbours, steps, ends, peak, columns, and where a break may be hit. */
 #define LOCATIONS_MAX 16
@@ -59,6 +61,8 @@ bool tui_app_background(struct tui_app *app)
 
     if (!app->at)
         return false;
+    if (tui_gains_update(app))
+        return true;
     add(&p, app->at, 0, true);
     add_both(&p, app->at, RPL_CHUNK_EVENTS);
     add_steps(&p, run->index, app->at);

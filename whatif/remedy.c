@@ -55,6 +55,20 @@ static bool release_line(const struct wif_release *r, const struct rpl_holder *h
     return found;
 }
 
+void wif_release_init(struct wif_release *out, const struct rpl_trace *base,
+                      const struct rpl_trace *run, const struct wif_edits *by,
+                      struct vs_arena *arena)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct lang_module *module = NULL;
+    const char *text = rpl_trace_source_text(base);
+
+    if (text &&
+        lang_parse(rpl_trace_source_name(base), text, strlen(text), arena, &module, &ignored))
+        module = NULL;
+    *out = (struct wif_release){module, text, run, by};
+}
+
 bool wif_release_lines(const struct wif_release *release, const struct rpl_why *why, bool outermost,
                        struct wif_edits *out)
 {
@@ -89,31 +103,18 @@ static bool is_output(const struct rpl_trace *run, const struct rpl_why *why)
 }
 
 /* The lines that release it. False: there are none. */
-static bool lines_find(struct wif_remedy *out, const struct rpl_trace *base,
-                       const struct rpl_trace *run, const struct wif_edits *by,
+static bool lines_find(struct wif_remedy *out, const struct wif_release *release,
                        const struct rpl_why *why)
 {
-    struct wif_release release = {.text = rpl_trace_source_text(base), .run = run, .by = by};
-    struct vs_arena *arena = vs_arena_new();
-    struct vs_error ignored = VS_ERROR_INIT;
-    struct lang_module *module = NULL;
-    bool found = false;
+    bool found = release->module && wif_release_lines(release, why, false, &out->edits);
 
-    if (lang_parse(rpl_trace_source_name(base), release.text, strlen(release.text), arena, &module,
-                   &ignored))
-        goto out;
-    release.module = module;
-    found = wif_release_lines(&release, why, false, &out->edits);
-    if (!wif_release_lines(&release, why, true, &out->outer))
+    if (!found || !wif_release_lines(release, why, true, &out->outer))
         wif_edits_release(&out->outer);
-out:
-    vs_arena_free(arena);
     return found;
 }
 
-bool wif_remedy_find(struct wif_remedy *out, const struct rpl_trace *base,
-                     const struct rpl_trace *run, const struct wif_edits *by,
-                     const struct rpl_why *why)
+bool wif_remedy_find(struct wif_remedy *out, const struct wif_release *release,
+                     const struct rpl_trace *base, const struct rpl_why *why)
 {
     struct vs_error ignored = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
@@ -121,12 +122,13 @@ bool wif_remedy_find(struct wif_remedy *out, const struct rpl_trace *base,
     memset(out, 0, sizeof(*out));
     if (!rpl_trace_source_text(base) || !why->is_alive)
         return false;
-    if (is_output(run, why) && strcmp(wif_recorded(base, VS_TOGGLE_DROP_OUTPUTS), "early") != 0 &&
+    if (is_output(release->run, why) &&
+        strcmp(wif_recorded(base, VS_TOGGLE_DROP_OUTPUTS), "early") != 0 &&
         !vs_toggles_set(&out->set, VS_TOGGLE_DROP_OUTPUTS, "early", &ignored)) {
         out->text = vs_strdup("`del output` before backward");
         return true;
     }
-    if (!lines_find(out, base, run, by, why)) {
+    if (!lines_find(out, release, why)) {
         wif_remedy_release(out);
         return false;
     }

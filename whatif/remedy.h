@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/attr.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "base/toggle.h"
 #include "lang/syntax/ast.h"
@@ -29,6 +30,13 @@ struct wif_release {
     const struct wif_edits *by;
 };
 
+/*
+ * The net that `base` recorded, parsed into `arena`, which must outlive *out as the others must; module NULL: there is
+ * none, or it cannot be parsed.
+ */
+void wif_release_init(struct wif_release *out, const struct rpl_trace *base,
+                      const struct rpl_trace *run, const struct wif_edits *by,
+                      struct vs_arena *arena);
 /*
  * Add to `out` a `del` for each local variable that holds the block of `why`, after the statement that reads it last;
  * outermost: after the outermost statement around that one. False: something else than local variables of the net
@@ -51,12 +59,11 @@ struct wif_remedy {
 };
 
 /*
- * The remedy for the block of `why` in `run`, a run of the net of `base` with the lines `by`. False: none is known.
- * Parses the net. The caller releases *out, which is zeroed first.
+ * The remedy for the block of `why` in release->run, a run of the net that `base` recorded. False: none is known.
+ * The caller releases *out, which is zeroed first.
  */
-VS_MUST_USE bool wif_remedy_find(struct wif_remedy *out, const struct rpl_trace *base,
-                                 const struct rpl_trace *run, const struct wif_edits *by,
-                                 const struct rpl_why *why);
+VS_MUST_USE bool wif_remedy_find(struct wif_remedy *out, const struct wif_release *release,
+                                 const struct rpl_trace *base, const struct rpl_why *why);
 void wif_remedy_release(struct wif_remedy *remedy);
 
 /* "`del x1` after line 20, `y = …` instead of line 5": append what the edits are. */

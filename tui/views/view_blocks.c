@@ -173,7 +173,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     if (is_focused && s->list.at < s->count && (s->list.at != s->synced_at || !app->block))
         app->block = s->rows[s->list.at].block.id;
     if (s->moves != app->moves || s->is_stale) {
-        (void)tui_gains_get(app);
         rows_make(s, app);
         s->moves = app->moves;
         s->is_stale = false;
@@ -340,12 +339,13 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 /* ---- keys ---- */
 
 /* The remedy of the chosen row; NULL: freeing it does not lower the peak. */
-static const struct tui_gain *gain_at(const struct blocks *s, const struct tui_app *app)
+static const struct tui_gain *gain_at(const struct blocks *s, struct tui_app *app)
 {
     const struct rpl_block *block = &s->rows[s->list.at].block;
     const struct tui_run *run = tui_app_run(app);
     struct rpl_lifetime life = tui_block_life(run, block->id);
 
+    (void)tui_gains_get(app);
     return tui_block_is_done(run, block, &life, app->at) ? tui_gain_of(run, block) : NULL;
 }
 

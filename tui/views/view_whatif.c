@@ -82,8 +82,8 @@ static size_t toggle_rows(const struct tui_app *app)
 {
     size_t rows = 0;
 
-    while (toggle_at(app, rows) != VS_TOGGLE_COUNT)
-        rows++;
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        rows += can_be_tried(app, (enum vs_toggle)i);
     return rows;
 }
 

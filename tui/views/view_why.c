@@ -192,14 +192,13 @@ static void add_life(struct tui_page *page, const struct tui_run *run, const str
 }
 
 /* How to free it before, if that lowers the peak. */
-static void add_remedy(struct why *s, struct tui_app *app, const struct rpl_why *why)
+static void add_remedy(struct why *s, const struct tui_app *app, const struct rpl_why *why)
 {
     const struct tui_run *run = tui_app_run(app);
     struct rpl_lifetime life = tui_block_life(run, why->id);
     const struct tui_gain *gain;
     struct vs_text text = {NULL, 0, 0};
 
-    (void)tui_gains_get(app);
     gain = tui_gain_of(run, &why->block);
     if (!gain || !tui_block_is_done(run, &why->block, &life, app->at))
         return;
@@ -210,7 +209,7 @@ static void add_remedy(struct why *s, struct tui_app *app, const struct rpl_why 
     vs_text_release(&text);
 }
 
-static void page_make(struct why *s, struct tui_app *app)
+static void page_make(struct why *s, const struct tui_app *app)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct rpl_block *largest = tui_block_largest(run);
