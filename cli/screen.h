@@ -14,12 +14,16 @@
 #include "cli/args.h"
 #include "tui/app.h"
 
-/* w, h: of the screen that is printed. keys: to type first. The others are as the options say. */
+/*
+ * w, h: of the screen that is printed. keys: to type first. has_theme: an option or NO_COLOR gives the theme. The
+ * others are as the options say.
+ */
 struct cli_screen {
     int w;
     int h;
     const char *keys;
     enum tui_theme theme;
+    bool has_theme;
     bool is_dump;
     bool has_styles;
     bool has_letters;
@@ -32,8 +36,9 @@ VS_MUST_USE enum vs_status cli_screen_read(const struct cli_args *args, struct c
                                            struct vs_error *err);
 
 /*
- * Show the app, which is open, until it is left, or print its screen. `first` is typed before the keys of the options.
- * Returns the exit status of the command.
+ * Show the app, which is open, until it is left, or print its screen, with the keys and options of the user's file
+ * (tui/parts/config.h). `first` is typed before the keys of the options. On a terminal, options that keys changed are
+ * written to that file at the end. Returns the exit status of the command.
  */
 int cli_screen_run(const struct cli_screen *screen, struct tui_app *app, const char *first);
 

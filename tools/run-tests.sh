@@ -4,11 +4,12 @@
 # tests that were skipped with their reasons and the sums over all of them, in words and as cmocka's closing lines. Exit
 # status 1 if anything failed.
 #
-# Each program has a folder of its own for TMPDIR and HOME, and TEST_TIMEOUT seconds (1200). The order is random within
-# the long programs, which go first, and within the others: it is that of SHUFFLE, a number, which is printed. The same
-# number gives the same order again. Skipped tests are added to SKIPPED_LIST too, where that names a file. What the
-# programs said is in TEST_LOGS, or OUT/test-logs.
+# Each program has a folder of its own for TMPDIR and HOME (XDG_CONFIG_HOME is unset) and TEST_TIMEOUT seconds (1200).
+# The order is random within the long programs, which go first, and within the others: it is that of SHUFFLE, a
+# number, which is printed. The same number gives the same order again. Skipped tests are added to SKIPPED_LIST too,
+# where that names a file. What the programs said is in TEST_LOGS, or OUT/test-logs.
 set -u
+unset XDG_CONFIG_HOME
 
 count() { # count WORD LOG: the sum over the lines "[  WORD  ] N test(s)": a program may run several groups
     sed -n "s/^\[  $1 *\] \([0-9]*\) test(s).*/\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'

@@ -166,13 +166,17 @@ static bool act_display(struct tui_app *app, enum tui_action action)
         app->unit = (enum tui_unit)((app->unit + 1) % TUI_UNIT_COUNT);
         if (app->unit == TUI_UNIT_DEVICE && !app->capacity)
             app->unit = TUI_UNIT_BYTES;
+        app->changed |= 1u << TUI_OPTION_UNIT;
     } else if (action == TUI_GLYPHS) {
         app->is_letters = !app->is_letters;
+        app->changed |= 1u << TUI_OPTION_GLYPHS;
     } else if (action == TUI_THEME_NEXT) {
         app->theme = (enum tui_theme)((app->theme + 1) % TUI_THEME_COUNT);
+        app->changed |= 1u << TUI_OPTION_THEME;
         tui_app_say(app, "theme %s", tui_theme_name(app->theme));
     } else if (action == TUI_MOUSE_TURN) {
         app->has_mouse = !app->has_mouse;
+        app->changed |= 1u << TUI_OPTION_MOUSE;
         app->wish = TUI_WISH_MOUSE;
         tui_app_say(app, app->has_mouse
                              ? "the mouse moves in the views; <f2> or gz lets it select text"
@@ -429,7 +433,8 @@ static void input_take(struct tui_app *app, const struct tui_input *input)
         mouse(app, input);
         return;
     }
-    typed = tui_keys_type(&app->pending, input->key, tui_app_focused(app)->scope, &command);
+    typed = tui_keys_type(&app->config.keys, &app->pending, input->key, tui_app_focused(app)->scope,
+                          &command);
     if (typed == TUI_TYPED_ACTION)
         tui_app_act(app, &command);
     if (typed == TUI_TYPED_ACTION && input->key == TUI_KEY_ESC && app->wish == TUI_WISH_QUIT) {

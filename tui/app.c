@@ -156,6 +156,7 @@ void tui_app_release(struct tui_app *app)
     vs_free(app->search);
     tui_prompt_release(&app->prompt);
     tui_sql_free(app->sql);
+    tui_config_release(&app->config);
     vs_text_release(&app->message);
     vs_text_release(&app->copied);
     memset(app, 0, sizeof(*app));

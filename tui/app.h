@@ -21,6 +21,7 @@
 #include "replay/index/index.h"
 #include "replay/trace/marks.h"
 #include "replay/trace/trace.h"
+#include "tui/parts/config.h"
 #include "tui/parts/keys.h"
 #include "tui/parts/layout.h"
 #include "tui/precompute.h"
@@ -157,6 +158,8 @@ struct tui_moved {
  * sql          the latest `:sql` and its rows (tui/sql.h); NULL until the first
  * message      text of the status line until the next key; is_bad: it reports a failure
  * wish, copied what the loop has to do; pump: draws during long work, NULL without a terminal
+ * config       the user's file: keys, and errors in it, which the help view lists
+ * changed      options that keys have changed, one bit of enum tui_option each: they are remembered
  * typed        peeks at the next input; false: there is none. NULL without a terminal
  * may_rerun    the recorded program may be run again; rerun_said: the user was shown its command
  * precompute   speculative what-if runs; is_lazy: there are none
@@ -203,6 +206,8 @@ struct tui_app {
     bool is_lazy;
     bool may_rerun;
     bool rerun_said;
+    struct tui_config config;
+    unsigned changed;
     struct tui_pending pending;
     struct tui_prompt prompt;
     struct tui_sql *sql;

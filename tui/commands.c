@@ -333,6 +333,8 @@ static void do_theme(struct tui_app *app, const char *words)
 
     if (tui_theme_find(words, &app->theme, &err))
         tui_app_fail(app, "%s", err.text);
+    else
+        app->changed |= 1u << TUI_OPTION_THEME;
 }
 
 static void do_view(struct tui_app *app, const char *words)

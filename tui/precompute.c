@@ -122,7 +122,8 @@ static bool requests(const struct making *m, const struct tui_input *input)
 
     if (app->prompt.kind || tui_app_focused(app) != &tui_view_whatif ||
         m->toggle != app->change.toggle ||
-        tui_keys_type(&pending, input->key, TUI_IN_WHATIF, &command) != TUI_TYPED_ACTION)
+        tui_keys_type(&app->config.keys, &pending, input->key, TUI_IN_WHATIF, &command) !=
+            TUI_TYPED_ACTION)
         return false;
     if (command.action == TUI_ACT || command.action == TUI_RIGHT)
         is_it = set_after(app, m->toggle, 1, &set) && is_equal(&set, m->set);

@@ -337,22 +337,32 @@ static void draw_status(const struct tui_app *app, struct tui_canvas *c)
 }
 
 /* Returns where the next one begins: past the edge where this one did not fit. */
-static int draw_hint(struct tui_canvas *c, int x, const struct tui_hint *hint)
+static int draw_hint(const struct tui_app *app, struct tui_canvas *c, int x,
+                     const struct tui_hint *hint)
 {
-    int keys_w = tui_text_width(hint->keys);
-    int w = keys_w + tui_text_width(hint->word) + 3;
+    struct vs_text keys = {NULL, 0, 0};
+    int keys_w;
+    int w;
 
-    if (x + w > c->at.w)
-        return c->at.w;
-    tui_text(c, x, 0, tui_style(TUI_BAR_KEY), hint->keys);
-    tui_text(c, x + keys_w + 1, 0, tui_style(TUI_BAR), hint->word);
-    return x + w;
+    tui_keymap_hint(&app->config.keys, tui_app_focused(app)->scope, hint->keys, &keys);
+    keys_w = tui_text_width(vs_text_get(&keys));
+    w = keys_w + tui_text_width(hint->word) + 3;
+    if (x + w <= c->at.w) {
+        tui_text(c, x, 0, tui_style(TUI_BAR_KEY), vs_text_get(&keys));
+        tui_text(c, x + keys_w + 1, 0, tui_style(TUI_BAR), hint->word);
+        x += w;
+    } else {
+        x = c->at.w;
+    }
+    vs_text_release(&keys);
+    return x;
 }
 
-static int draw_hints(struct tui_canvas *c, int x, const struct tui_hint *hints)
+static int draw_hints(const struct tui_app *app, struct tui_canvas *c, int x,
+                      const struct tui_hint *hints)
 {
-    for (; hints && hints->keys; hints++)
-        x = draw_hint(c, x, hints);
+    for (; hints && hints->keys && x < c->at.w; hints++)
+        x = draw_hint(app, c, x, hints);
     return x;
 }
 
@@ -367,13 +377,13 @@ static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
         tui_text_cut(c, 1, 0, c->at.w - 2, tui_style(TUI_BAR), vs_text_get(&app->message));
         return;
     }
-    x = draw_hint(c, x, &HELP);
-    x = draw_hints(c, x, tui_app_focused(app)->hints);
+    x = draw_hint(app, c, x, &HELP);
+    x = draw_hints(app, c, x, tui_app_focused(app)->hints);
     if (rpl_trace_source_text(app->base.trace)) {
-        x = draw_hints(c, x, tui_app_focused(app)->net_hints);
-        x = draw_hint(c, x, &OP);
+        x = draw_hints(app, c, x, tui_app_focused(app)->net_hints);
+        x = draw_hint(app, c, x, &OP);
     }
-    draw_hints(c, x, HINTS);
+    draw_hints(app, c, x, HINTS);
 }
 
 /* ---- how a sequence that was begun goes on ---- */
@@ -409,7 +419,7 @@ static size_t ways_on(const struct tui_app *app, struct tui_canvas *c)
         const struct tui_action_info *info = tui_action_info(action);
         struct vs_text keys = {NULL, 0, 0};
 
-        if (tui_keys_way_on(&app->pending, action, scope, &keys)) {
+        if (tui_keys_way_on(&app->config.keys, &app->pending, action, scope, &keys)) {
             if (c)
                 draw_way_on(c, count, vs_text_get(&keys), *info->name ? info->name : info->help,
                             *info->name != 0 || is_mark(&app->pending));

@@ -17,7 +17,7 @@ static enum tui_typed type(const char *text, unsigned scope, struct tui_command 
 
     memset(&pending, 0, sizeof(pending));
     while (*text)
-        typed = tui_keys_type(&pending, tui_key_parse(&text), scope, out);
+        typed = tui_keys_type(NULL, &pending, tui_key_parse(&text), scope, out);
     return typed;
 }
 
@@ -34,7 +34,7 @@ static void every_action_is_reached_by_each_of_its_keys(void **state)
             scope = TUI_IN_TIMELINE;
         for (size_t n = 0;; n++) {
             struct vs_text keys = {NULL, 0, 0};
-            bool is_there = tui_action_keys(action, n, &keys);
+            bool is_there = tui_action_keys(NULL, action, n, &keys);
 
             if (is_there) {
                 if (type(vs_text_get(&keys), scope, &command) != TUI_TYPED_ACTION)

@@ -179,7 +179,7 @@ static void keys_rows(struct vs_text *out)
         struct vs_text keys = {NULL, 0, 0};
 
         vs_text_add(out, "|");
-        for (size_t n = 0; tui_action_keys((enum tui_action)i, n, &keys); n++) {
+        for (size_t n = 0; tui_action_keys(NULL, (enum tui_action)i, n, &keys); n++) {
             vs_text_addf(out, " `%s`", vs_text_get(&keys));
             vs_text_clear(&keys);
         }

@@ -59,6 +59,7 @@ static void tty_open(struct tty *tty, const char *term, const char *trace)
         else
             unsetenv("TERM");
         setenv("LC_ALL", "C.UTF-8", 1);
+        setenv("XDG_CONFIG_HOME", program_folder(), 1);
         execl(program(), "vramscope", "tui", trace, (char *)NULL);
         _exit(127);
     }
@@ -191,6 +192,34 @@ static void quitting_restores_the_terminal(void **state)
         expect_restored(&tty, &after);
         vs_text_release(&tty.out);
     }
+}
+
+/* T changes the theme; the next session begins with it. */
+static void what_is_changed_is_remembered(void **state)
+{
+    struct termios after;
+    struct tty tty;
+    char path[200];
+    char line[200];
+    FILE *file;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/vramscope/config", program_folder());
+    for (int round = 0; round < 2; round++) {
+        tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+        tty_wait(&tty, 0, "help");
+        assert_true(write(tty.master, "T", 1) == 1);
+        tty_wait(&tty, 0, round ? "theme mono" : "theme light");
+        assert_true(write(tty.master, "Q", 1) == 1);
+        assert_int_equal(tty_close(&tty, &after), 0);
+        vs_text_release(&tty.out);
+        file = fopen(path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof(line), file));
+        fclose(file);
+        assert_string_equal(line, round ? "theme mono\n" : "theme light\n");
+    }
+    assert_int_equal(unlink(path), 0);
 }
 
 static void an_unusable_terminal_is_refused(void **state)
@@ -549,6 +578,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_terminal_is_restored_however_the_program_ends),
         cmocka_unit_test(quitting_restores_the_terminal),
+        cmocka_unit_test(what_is_changed_is_remembered),
         cmocka_unit_test(an_unusable_terminal_is_refused),
         cmocka_unit_test(without_a_terminal_tui_fails_with_a_message),
         cmocka_unit_test(a_resize_is_followed),

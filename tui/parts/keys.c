@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define KEY_ANY UINT32_MAX
-
 static const struct tui_action_info ACTIONS[] = {
 /* clang-format off */
 #define TUI_KEY(id, scope, keys, name, help) [id] = {scope, keys, name, help},
@@ -35,8 +33,12 @@ bool tui_action_find(const char *name, enum tui_action *out)
     return false;
 }
 
-/* The next sequence of a row's keys: its length; 0 at the end. *text is moved past it. */
-static int sequence_next(const char **text, uint32_t keys[TUI_SEQUENCE_MAX])
+const char *tui_keys_of(const struct tui_keymap *map, enum tui_action action)
+{
+    return map && map->keys[action] ? map->keys[action] : ACTIONS[action].keys;
+}
+
+int tui_sequence_next(const char **text, uint32_t keys[TUI_SEQUENCE_MAX])
 {
     int len = 0;
 
@@ -44,7 +46,7 @@ static int sequence_next(const char **text, uint32_t keys[TUI_SEQUENCE_MAX])
         (*text)++;
     while (**text && **text != ' ' && len < TUI_SEQUENCE_MAX) {
         if (strncmp(*text, "<any>", 5) == 0) {
-            keys[len++] = KEY_ANY;
+            keys[len++] = TUI_KEY_ANY;
             *text += 5;
         } else {
             keys[len++] = tui_key_parse(text);
@@ -59,20 +61,21 @@ static bool begins(const struct tui_pending *pending, const uint32_t *keys, int 
     if (pending->len > len)
         return false;
     for (int i = 0; i < pending->len; i++)
-        if (keys[i] != KEY_ANY && keys[i] != pending->keys[i])
+        if (keys[i] != TUI_KEY_ANY && keys[i] != pending->keys[i])
             return false;
     return true;
 }
 
 /* How well an action's keys match: exactly, as a beginning, not at all. */
-static enum tui_typed match(const struct tui_pending *pending, enum tui_action action)
+static enum tui_typed match(const struct tui_keymap *map, const struct tui_pending *pending,
+                            enum tui_action action)
 {
-    const char *text = ACTIONS[action].keys;
+    const char *text = tui_keys_of(map, action);
     enum tui_typed best = TUI_TYPED_NOTHING;
     uint32_t keys[TUI_SEQUENCE_MAX];
     int len;
 
-    while ((len = sequence_next(&text, keys)) != 0) {
+    while ((len = tui_sequence_next(&text, keys)) != 0) {
         if (!begins(pending, keys, len))
             continue;
         if (len == pending->len)
@@ -93,8 +96,8 @@ static bool takes_digit(struct tui_pending *pending, uint32_t key)
 }
 
 /* The action that is typed in full, of the narrowest scope; TUI_ACTION_COUNT: none. *is_part: some row goes on. */
-static enum tui_action action_typed(const struct tui_pending *pending, unsigned scope,
-                                    bool *is_part)
+static enum tui_action action_typed(const struct tui_keymap *map, const struct tui_pending *pending,
+                                    unsigned scope, bool *is_part)
 {
     enum tui_action found = TUI_ACTION_COUNT;
 
@@ -102,7 +105,7 @@ static enum tui_action action_typed(const struct tui_pending *pending, unsigned 
     for (int i = 0; i < TUI_ACTION_COUNT; i++) {
         enum tui_action action = (enum tui_action)i;
         enum tui_typed typed =
-            ACTIONS[i].scope & scope ? match(pending, action) : TUI_TYPED_NOTHING;
+            ACTIONS[i].scope & scope ? match(map, pending, action) : TUI_TYPED_NOTHING;
 
         *is_part |= typed == TUI_TYPED_PART;
         if (typed == TUI_TYPED_ACTION &&
@@ -112,8 +115,8 @@ static enum tui_action action_typed(const struct tui_pending *pending, unsigned 
     return found;
 }
 
-enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned scope,
-                             struct tui_command *out)
+enum tui_typed tui_keys_type(const struct tui_keymap *map, struct tui_pending *pending,
+                             uint32_t key, unsigned scope, struct tui_command *out)
 {
     enum tui_action action;
     bool is_part;
@@ -126,7 +129,7 @@ enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned
     if (takes_digit(pending, key))
         return TUI_TYPED_PART;
     pending->keys[pending->len++] = key;
-    action = action_typed(pending, scope, &is_part);
+    action = action_typed(map, pending, scope, &is_part);
     if (action != TUI_ACTION_COUNT) {
         *out = (struct tui_command){action, pending->count ? pending->count : 1,
                                     pending->count != 0, key};
@@ -142,7 +145,7 @@ enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned
 /* Append one key in the notation of the help. */
 static void key_text(uint32_t key, struct vs_text *out)
 {
-    if (key == KEY_ANY)
+    if (key == TUI_KEY_ANY)
         vs_text_add(out, "x");
     else if (key == '<')
         vs_text_add(out, "<");
@@ -150,16 +153,16 @@ static void key_text(uint32_t key, struct vs_text *out)
         tui_key_name(key, out);
 }
 
-bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action, unsigned scope,
-                     struct vs_text *out)
+bool tui_keys_way_on(const struct tui_keymap *map, const struct tui_pending *pending,
+                     enum tui_action action, unsigned scope, struct vs_text *out)
 {
-    const char *text = ACTIONS[action].keys;
+    const char *text = tui_keys_of(map, action);
     uint32_t keys[TUI_SEQUENCE_MAX];
     int len;
 
     if (!(ACTIONS[action].scope & scope))
         return false;
-    while ((len = sequence_next(&text, keys)) != 0) {
+    while ((len = tui_sequence_next(&text, keys)) != 0) {
         if (len <= pending->len || !begins(pending, keys, len))
             continue;
         for (int i = pending->len; i < len; i++)
@@ -177,14 +180,15 @@ void tui_pending_text(const struct tui_pending *pending, struct vs_text *out)
         tui_key_name(pending->keys[i], out);
 }
 
-bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out)
+bool tui_action_keys(const struct tui_keymap *map, enum tui_action action, size_t i,
+                     struct vs_text *out)
 {
-    const char *text = ACTIONS[action].keys;
+    const char *text = tui_keys_of(map, action);
     uint32_t keys[TUI_SEQUENCE_MAX];
     int len = 0;
 
     for (size_t n = 0; n <= i; n++)
-        if ((len = sequence_next(&text, keys)) == 0)
+        if ((len = tui_sequence_next(&text, keys)) == 0)
             return false;
     for (int k = 0; k < len; k++)
         key_text(keys[k], out);

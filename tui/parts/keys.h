@@ -59,6 +59,28 @@ const struct tui_action_info *tui_action_info(enum tui_action action);
 /* Find the action called `name`; false if there is none. */
 VS_MUST_USE bool tui_action_find(const char *name, enum tui_action *out);
 
+/*
+ * Keys that replace those of the table. Zero-initialise; tui_keymap_release empties it. Where a function takes one,
+ * NULL stands for the table.
+ *
+ * keys   sequences of an action, in the table's notation; NULL: those of the table
+ * lines  line of the user's file that bound them; 0: none did
+ */
+struct tui_keymap {
+    char *keys[TUI_ACTION_COUNT];
+    unsigned lines[TUI_ACTION_COUNT];
+};
+
+/* The sequences of an action, borrowed from the table or from `map`. */
+const char *tui_keys_of(const struct tui_keymap *map, enum tui_action action);
+/*
+ * Read the next sequence of *text into `keys` and move *text past it: its length, 0 at the end. A sequence longer than
+ * TUI_SEQUENCE_MAX is read in pieces. TUI_KEY_ANY stands for <any>.
+ */
+#define TUI_SEQUENCE_MAX 4
+#define TUI_KEY_ANY UINT32_MAX
+int tui_sequence_next(const char **text, uint32_t keys[TUI_SEQUENCE_MAX]);
+
 /* A complete command. count: 1 if none was typed. arg: the key typed for <any>. */
 struct tui_command {
     enum tui_action action;
@@ -68,7 +90,6 @@ struct tui_command {
 };
 
 /* The keys of an incomplete sequence, and the count typed before them. Zero-initialise. */
-#define TUI_SEQUENCE_MAX 4
 struct tui_pending {
     uint32_t keys[TUI_SEQUENCE_MAX];
     int len;
@@ -82,14 +103,15 @@ enum tui_typed {
 };
 #define TUI_COUNT_MAX 9999999
 /* Process one more key in the view(s) of `scope`. *out is set if the result is TUI_TYPED_ACTION. */
-enum tui_typed tui_keys_type(struct tui_pending *pending, uint32_t key, unsigned scope,
-                             struct tui_command *out);
+enum tui_typed tui_keys_type(const struct tui_keymap *map, struct tui_pending *pending,
+                             uint32_t key, unsigned scope, struct tui_command *out);
 /* Append the keys that complete `action` after those already typed, in the view(s) of `scope` ("t" after "g"). False:
  * no sequence of the action begins with the typed keys. */
-VS_MUST_USE bool tui_keys_way_on(const struct tui_pending *pending, enum tui_action action,
-                                 unsigned scope, struct vs_text *out);
+VS_MUST_USE bool tui_keys_way_on(const struct tui_keymap *map, const struct tui_pending *pending,
+                                 enum tui_action action, unsigned scope, struct vs_text *out);
 /* Append the keys typed so far ("12g"), for the status line. */
 void tui_pending_text(const struct tui_pending *pending, struct vs_text *out);
 /* Append key sequence number `i` of an action in readable form ("gg", "<pgdn>"); false past the end. */
-VS_MUST_USE bool tui_action_keys(enum tui_action action, size_t i, struct vs_text *out);
+VS_MUST_USE bool tui_action_keys(const struct tui_keymap *map, enum tui_action action, size_t i,
+                                 struct vs_text *out);
 #endif

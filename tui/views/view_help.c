@@ -21,26 +21,48 @@ struct help {
     int w;
 };
 
-static void add_row(struct tui_page *page, enum tui_action action)
+/* All sequences of an action, separated by blanks. */
+static void keys_text(const struct tui_keymap *map, enum tui_action action, struct vs_text *out)
+{
+    struct vs_text one = {NULL, 0, 0};
+
+    for (size_t i = 0; tui_action_keys(map, action, i, &one); i++) {
+        vs_text_addf(out, "%s%s", i ? " " : "", vs_text_get(&one));
+        vs_text_clear(&one);
+    }
+    vs_text_release(&one);
+}
+
+static void add_row(struct tui_page *page, const struct tui_keymap *map, enum tui_action action)
 {
     const struct tui_action_info *info = tui_action_info(action);
     struct vs_text keys = {NULL, 0, 0};
 
-    for (size_t i = 0;; i++) {
-        size_t len = keys.len;
-
-        if (i)
-            vs_text_add_char(&keys, ' ');
-        if (!tui_action_keys(action, i, &keys)) {
-            keys.len = len;
-            keys.data[len] = 0;
-            break;
-        }
-    }
+    keys_text(map, action, &keys);
     tui_page_add(page, TUI_KEY_NAME, "%s", vs_text_get(&keys));
     tui_page_more(page, KEYS_W, TUI_DIM, *info->name ? ":%s" : "%s", info->name);
     tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
+    if (map->keys[action]) {
+        vs_text_clear(&keys);
+        keys_text(NULL, action, &keys);
+        tui_page_more(page, 0, TUI_DIM, " (without the file: %s)", vs_text_get(&keys));
+    }
     vs_text_release(&keys);
+}
+
+/* What is wrong in the user's file. */
+static void add_errors(struct tui_page *page, const struct tui_config *config)
+{
+    const char *line = vs_text_get(&config->errors);
+
+    while (*line) {
+        size_t len = strcspn(line, "\n");
+
+        tui_page_add(page, TUI_BAD, "%.*s", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+    if (config->error_count)
+        tui_page_add(page, TUI_PLAIN, "%s", "");
 }
 
 static void add_command(struct tui_page *page, const struct tui_command_info *info)
@@ -63,11 +85,12 @@ static void add_views(struct tui_page *page, int w)
     vs_text_release(&text);
 }
 
-static void page_make(struct tui_page *page, int of, int w)
+static void page_make(struct tui_page *page, const struct tui_config *config, int of, int w)
 {
     const struct tui_view *view = tui_view_at((size_t)of);
 
     tui_page_clear(page);
+    add_errors(page, config);
     if (view->help) {
         tui_page_add(page, TUI_TITLE_FOCUS, "%s", view->name);
         tui_page_wrap(page, w - 2, 0, TUI_PLAIN, view->help);
@@ -78,7 +101,7 @@ static void page_make(struct tui_page *page, int of, int w)
     add_views(page, w);
     tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
     for (int i = 0; i < TUI_ACTION_COUNT; i++)
-        add_row(page, (enum tui_action)i);
+        add_row(page, &config->keys, (enum tui_action)i);
     tui_page_add(page, TUI_STRONG, "Commands with words: <tab> completes");
     for (size_t i = 0; tui_command_info(i); i++)
         add_command(page, tui_command_info(i));
@@ -91,7 +114,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     if (!s->page.count || s->of != app->previous || s->w != w) {
         s->of = app->previous;
         s->w = w;
-        page_make(&s->page, s->of, w);
+        page_make(&s->page, &app->config, s->of, w);
     }
     tui_list_fit(&s->page.list, s->page.count, h);
 }
