@@ -157,6 +157,20 @@ static enum vs_status choose(struct sto_devices *d, const struct sto_db *db,
     return st;
 }
 
+/* A trace of one device has no table of them: its number, 0 where the trace does not say it, may be given as well. */
+static enum vs_status single_check(const struct sto_db *db, int64_t wanted, struct vs_error *err)
+{
+    sqlite3_int64 number = 0;
+    enum vs_status st = sto_db_number(
+        db, "SELECT coalesce((SELECT value + 0 FROM meta WHERE key = 'device_number'), 0)", &number,
+        err);
+
+    if (!st && number != wanted)
+        st = vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no device %lld; its device is %lld",
+                     db->path, (long long)wanted, (long long)number);
+    return st;
+}
+
 enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
                                 struct sto_chunks *chunks, int64_t wanted, struct vs_error *err)
 {
@@ -169,6 +183,8 @@ enum vs_status sto_devices_load(struct sto_devices *d, const struct sto_db *db,
         st = rows_read(d, db, sto_chunks_event_count(chunks), err);
     if (!st && wanted < 0)
         st = choose(d, db, chunks, err);
+    if (!st && wanted >= 0 && !d->count)
+        return single_check(db, wanted, err);
     if (st)
         return st;
     for (size_t i = 0; wanted >= 0 && i < d->count; i++)

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/text.h"
 #include "replay/diff/lcs.h"
 #include "replay/index/lifetimes.h"
 
@@ -88,6 +89,27 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return vs_hash_mix(hash, vs_hash_bytes(text, strlen(text)));
 }
 
+/*
+ * The same for a path of modules without the numbers of lines: where a trace has no net, a part of the path may be the
+ * file of a module with the line that calls it ("model:40.block:47").
+ */
+static uint64_t mix_path(uint64_t hash, const char *path)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    while (*path) {
+        size_t digits = *path == ':' ? strspn(path + 1, "0123456789") : 0;
+
+        if (digits && (path[digits + 1] == '.' || !path[digits + 1]))
+            path += digits + 1;
+        else
+            vs_text_add_char(&text, *path++);
+    }
+    hash = mix_text(hash, vs_text_get(&text));
+    vs_text_release(&text);
+    return hash;
+}
+
 /* The hash of a location, and the hash without the line if the other file does not have that line. */
 struct location_key {
     uint64_t key;
@@ -95,10 +117,12 @@ struct location_key {
 };
 
 /*
- * The keys of all locations, by id. is_b: lines are numbered as in the other file if it has them. The caller frees the
- * array.
+ * The keys of all locations, by id. is_b: lines are numbered as in the other file if it has them. has_files: at least
+ * one of the traces has its source; otherwise an inserted line looks like any other one, so the numbers of lines
+ * are left out. The caller frees the array.
  */
-static struct location_key *location_keys(const struct rpl_align_side *side, bool is_b)
+static struct location_key *location_keys(const struct rpl_align_side *side, bool is_b,
+                                          bool has_files)
 {
     uint32_t count = rpl_trace_location_count(side->trace);
     struct location_key *keys = vs_calloc((size_t)count + 1, sizeof(*keys));
@@ -111,10 +135,13 @@ static struct location_key *location_keys(const struct rpl_align_side *side, boo
 
         if (is_b)
             line = mate || !line ? mate : line | UINT64_C(1) << 32;
-        hash = mix_text(hash, rpl_trace_string(side->trace, location->module));
+        if (has_files)
+            hash = mix_text(hash, rpl_trace_string(side->trace, location->module));
+        else
+            hash = mix_path(hash, rpl_trace_string(side->trace, location->module));
         hash = mix_text(hash, rpl_trace_string(side->trace, location->func));
         hash = mix_text(hash, rpl_trace_string(side->trace, location->op));
-        keys[i].key = vs_hash_mix(hash, line);
+        keys[i].key = has_files ? vs_hash_mix(hash, line) : hash;
         keys[i].edited = location->line && !mate ? hash : 0;
     }
     return keys;
@@ -219,7 +246,7 @@ static enum vs_status allocs_read(struct rpl_align_side *side, bool is_b, bool i
     const struct vs_event *event;
     enum vs_status st = VS_OK;
 
-    r.locations = location_keys(side, is_b);
+    r.locations = location_keys(side, is_b, !is_sized);
     rpl_scan_init(scan, side->trace, 1, rpl_trace_event_count(side->trace));
     while (!st && (event = rpl_scan_next(scan, err)) != NULL) {
         if (event->kind == VS_EV_ALLOC)

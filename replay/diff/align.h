@@ -4,15 +4,16 @@
  *
  * For:            replay/diff/diff.c, replay/diff/pairs.c.
  * Must not know:  peaks, how anything is shown.
- * Invariant:      an allocation has at most one counterpart, of the same step, phase, module, function, line and op;
- *                 and is that one's counterpart.
+ * Invariant:      an allocation has at most one counterpart, and is that one's counterpart: of the same step, phase,
+ *                 module, function and op, and between nets of the same line.
  *
  * First the lines of the two files are paired by their text, so an inserted line moves nothing. Then the allocations
- * of each step are paired in order (replay/diff/lcs.h); between traces without a net the requested bytes must agree as
- * well. Those left over are paired in order again: allocations of lines that the other file does not have by
- * everything but the line, so an edited line is still the same one; those without a net by everything but the bytes.
- * Those still left over are paired by their occurrence among the allocations of the same location: they have moved in
- * time.
+ * of each step are paired in order (replay/diff/lcs.h). Between traces without a net the requested bytes must agree as
+ * well, and the numbers of lines need not, neither the line itself nor those in paths of modules: without the files it
+ * is not known which line is which. Those left over are paired in order again: allocations of lines that the other
+ * file does not have by everything but the line, so an edited line is still the same one; those without a net by
+ * everything but the bytes. Those still left over are paired by their occurrence among the allocations of the same
+ * location: they have moved in time.
  */
 #ifndef RPL_ALIGN_H
 #define RPL_ALIGN_H
@@ -31,7 +32,7 @@
  *
  * seq       its event; block, bytes, requested, tensor, location as in the event; category: the first one
  * step      -1: the set-up
- * key       hash of phase, module, function, line, op, name of a parameter, and whether it is recomputed
+ * key       hash of phase, module, function, line (between nets), op, name of a parameter, and whether it is recomputed
  * free_seq, free_location   event and location of its free; 0: not freed within the trace
  * edited    the same hash without the line, if the other file does not have the line; or without the bytes, if these
  *           are part of key; otherwise 0

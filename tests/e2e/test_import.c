@@ -233,6 +233,7 @@ static void imported_requests_can_be_replayed_with_other_settings(void **state)
 static void a_device_can_be_chosen(void **state)
 {
     const char *trace = program_path("device.db");
+    char numbered[256];
 
     (void)state;
     check(program_run("import", TWO_DEVICES, "-o", trace, "--device", "7", NULL), 1, "",
@@ -240,6 +241,12 @@ static void a_device_can_be_chosen(void **state)
     check(program_run("import", TWO_DEVICES, "-o", trace, "--device", "first", NULL), 2, "",
           "give a number from 0 on");
     check(program_run("import", TWO_DEVICES, "-o", trace, "--json", NULL), 0, "\"device\": 0", "");
+    /* a trace of one device opens by its number, too */
+    snprintf(numbered, sizeof(numbered), "%s@0", trace);
+    check(program_run("tui", numbered, "--dump", NULL), 0, "@0", "");
+    snprintf(numbered, sizeof(numbered), "%s@1", trace);
+    check(program_run("tui", numbered, "--dump", NULL), 1, "",
+          "the trace has no device 1; its device is 0");
 }
 
 static void an_existing_trace_is_only_replaced_by_a_complete_one(void **state)

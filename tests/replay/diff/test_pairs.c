@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -431,6 +432,44 @@ static void imported_traces_are_paired_although_the_sizes_differ(void **state)
     pair_release(&pair);
 }
 
+/* A step of two layers of the same shapes, in a file to which `inserted` lines were added above. */
+static struct rpl_trace *shifted(uint32_t inserted)
+{
+    struct make m;
+    char modules[3][32];
+
+    make_init(&m);
+    make_step(&m, 0);
+    make_phase(&m, VS_PHASE_FORWARD);
+    for (uint32_t i = 0; i < 3; i++)
+        snprintf(modules[i], sizeof(modules[i]), "model:%u.block:%u.%u", 40 + inserted,
+                 47 + inserted, i);
+    for (uint32_t i = 0; i < 6; i++) {
+        m.module = modules[i / 2];
+        m.line = 50 + inserted + i % 2;
+        make_alloc(&m, 1024, VS_CAT_ACTIVATION);
+    }
+    return m.trace;
+}
+
+/* Without the files it is not known that line 43 of one is line 40 of the other. Layers have numbers. */
+static void imported_traces_are_paired_although_the_lines_differ(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, shifted(0), shifted(3));
+    assert_int_equal(pair.diff.paired, 6);
+    assert_int_equal(pair.diff.moved, 0);
+    assert_int_equal(pair.pairs->row_count, 6);
+    for (size_t i = 0; i < pair.pairs->row_count; i++) {
+        assert_int_equal(pair.pairs->rows[i].kind, RPL_PAIR_SAME);
+        assert_int_equal(pair.pairs->rows[i].alloc_a, i + 1);
+        assert_int_equal(pair.pairs->rows[i].alloc_b, i + 1);
+    }
+    pair_release(&pair);
+}
+
 static bool stop_at_once(void *user, uint64_t done, uint64_t total)
 {
     uint64_t *calls = user;
@@ -474,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_finer_grouping_of_a_row_adds_up_to_the_row),
         cmocka_unit_test(allocations_of_one_step_are_paired_when_peaks_are_in_different_steps),
         cmocka_unit_test(imported_traces_are_paired_although_the_sizes_differ),
+        cmocka_unit_test(imported_traces_are_paired_although_the_lines_differ),
         cmocka_unit_test(a_long_alignment_can_be_stopped),
     };
 
