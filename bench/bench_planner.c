@@ -40,7 +40,9 @@ static struct pln_stage stage(size_t i, int64_t kept, uint64_t crossing)
                               .dropped_peak = (crossing << 20) + some,
                               .backward_peak = (uint64_t)(kept << 20) + (crossing << 21) + some,
                               .gradients = some / 4,
-                              .cost = 1e9 + (double)(i * 104729 % 1000) * 1e6};
+                              .cost = 1e9 + (double)(i * 104729 % 1000) * 1e6,
+                              .saved = (uint64_t)1 << 20,
+                              .saved_cost = 8e8};
 }
 
 static void add_run(struct pln_chain *chain, uint32_t first, uint32_t end, uint32_t step)
@@ -87,12 +89,15 @@ static void measure(const char *what, struct pln_chain chain, double limit)
 
     for (int i = 0; i < ROUNDS; i++) {
         struct pln_curve curve;
+        struct pln_curve selective;
         double from = now();
 
         pln_curve_fill(&curve, &chain);
+        pln_curve_fill_selective(&selective, &chain);
         best = fmin(best, now() - from);
-        points = curve.count;
+        points = curve.count + selective.count;
         pln_curve_release(&curve);
+        pln_curve_release(&selective);
     }
     printf("%-36s %9.2f ms  %4zu points  limit %6.0f ms  peer %6.0f s\n", what, best * 1e3, points,
            limit * 1e3, PEER_SECONDS);

@@ -26,10 +26,10 @@ void pln_plan_release(struct pln_plan *plan)
     memset(plan, 0, sizeof(*plan));
 }
 
-void pln_plan_add(struct pln_plan *plan, uint32_t first, uint32_t end)
+void pln_plan_add(struct pln_plan *plan, struct pln_region region)
 {
     plan->regions = vs_grow(plan->regions, plan->count, &plan->cap, sizeof(*plan->regions));
-    plan->regions[plan->count++] = (struct pln_region){first, end};
+    plan->regions[plan->count++] = region;
 }
 
 /* ---- legality ---- */
@@ -64,7 +64,8 @@ bool pln_plan_is_legal(const struct pln_chain *chain, const struct pln_plan *pla
         for (size_t k = 0; k < i; k++) {
             struct pln_region outer = plan->regions[k];
             bool is_after = outer.end <= inner.first;
-            bool is_inside = outer.first <= inner.first && inner.end < outer.end;
+            bool is_inside =
+                outer.first <= inner.first && inner.end < outer.end && !outer.is_selective;
 
             if (!is_after && !is_inside)
                 return false;
@@ -81,6 +82,9 @@ struct measure {
     struct pln_plan *plan;
     double *cost;
     double *flops;
+    double *saved_cost;
+    double *saved_flops;
+    int64_t *saved;
     int64_t *gradients;
 };
 
@@ -100,18 +104,35 @@ static int64_t gradient_behind(const struct pln_chain *chain, uint32_t last)
     return last + 1 < chain->count ? (int64_t)chain->stages[last + 1].crossing : 0;
 }
 
-/* Most that is alive, above what is alive at its start, while a region runs forward without saving. */
-static int64_t dropped_peak(const struct pln_chain *chain, struct pln_region region)
+/* Most that is alive, above what is alive at its start, while a region runs forward for the first time. */
+static int64_t dropped_peak(const struct measure *m, struct pln_region region)
 {
     int64_t peak = 0;
 
     for (uint32_t i = region.first; i < region.end; i++) {
-        const struct pln_stage *stage = &chain->stages[i];
+        const struct pln_stage *stage = &m->chain->stages[i];
         int64_t input = i > region.first ? (int64_t)stage->crossing : 0;
+        int64_t saved = region.is_selective ? m->saved[i] - m->saved[region.first] : 0;
 
-        peak = most(peak, input + (int64_t)stage->dropped_peak);
+        peak = most(peak, saved + input + (int64_t)stage->dropped_peak);
     }
     return peak;
+}
+
+/* Adds what a region runs again, once. */
+static void rerun_add(const struct measure *m, struct pln_region r)
+{
+    const struct pln_stage *last = &m->chain->stages[r.end - 1];
+    double cost = m->cost[r.end] - m->cost[r.first];
+    double flops = m->flops[r.end] - m->flops[r.first];
+
+    if (r.is_selective) {
+        cost -= m->saved_cost[r.end] - m->saved_cost[r.first];
+        flops -= m->saved_flops[r.end] - m->saved_flops[r.first];
+    }
+    m->plan->cost += above(cost, last->tail_cost - (r.is_selective ? last->saved_tail_cost : 0));
+    m->plan->flops +=
+        above(flops, last->tail_flops - (r.is_selective ? last->saved_tail_flops : 0));
 }
 
 static size_t behind_nested(const struct pln_plan *plan, size_t at)
@@ -144,14 +165,13 @@ static int64_t window(const struct measure *m, uint32_t first, uint32_t end, siz
             struct pln_region r = plan->regions[at];
             int64_t held = (int64_t)stage->input_freed;
 
-            peak = most(peak, gradient + alive + dropped_peak(chain, r));
-            plan->cost +=
-                above(m->cost[r.end] - m->cost[r.first], chain->stages[r.end - 1].tail_cost);
-            plan->flops +=
-                above(m->flops[r.end] - m->flops[r.first], chain->stages[r.end - 1].tail_flops);
+            peak = most(peak, gradient + alive + dropped_peak(m, r));
+            rerun_add(m, r);
             peak = most(peak, alive + held + later - m->gradients[r.end] +
                                   window(m, r.first, r.end, at + 1));
             alive += (int64_t)chain->stages[r.end].crossing;
+            if (r.is_selective)
+                alive += m->saved[r.end] - m->saved[r.first];
             at = behind_nested(plan, at);
             i = r.end;
         } else {
@@ -171,16 +191,25 @@ void pln_plan_measure(const struct pln_chain *chain, struct pln_plan *plan)
     VS_ASSERT(chain->count > 0);
     m.cost = vs_calloc(chain->count + 1, sizeof(*m.cost));
     m.flops = vs_calloc(chain->count + 1, sizeof(*m.flops));
+    m.saved_cost = vs_calloc(chain->count + 1, sizeof(*m.saved_cost));
+    m.saved_flops = vs_calloc(chain->count + 1, sizeof(*m.saved_flops));
+    m.saved = vs_calloc(chain->count + 1, sizeof(*m.saved));
     m.gradients = vs_calloc(chain->count + 1, sizeof(*m.gradients));
     for (size_t i = 0; i < chain->count; i++) {
         m.cost[i + 1] = m.cost[i] + chain->stages[i].cost;
         m.flops[i + 1] = m.flops[i] + chain->stages[i].flops;
+        m.saved_cost[i + 1] = m.saved_cost[i] + chain->stages[i].saved_cost;
+        m.saved_flops[i + 1] = m.saved_flops[i] + chain->stages[i].saved_flops;
+        m.saved[i + 1] = m.saved[i] + (int64_t)chain->stages[i].saved;
         m.gradients[i + 1] = m.gradients[i] + (int64_t)chain->stages[i].gradients;
     }
     plan->cost = 0;
     plan->flops = 0;
     plan->peak = (uint64_t)window(&m, 0, (uint32_t)chain->count, 0);
     vs_free(m.gradients);
+    vs_free(m.saved);
+    vs_free(m.saved_flops);
+    vs_free(m.saved_cost);
     vs_free(m.flops);
     vs_free(m.cost);
 }

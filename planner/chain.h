@@ -11,6 +11,9 @@
  * arrives at it, it runs forward again, now recording, and then backward. Regions nest as checkpoints do: a region
  * inside another one is in force in each of its runs. A stage outside of all regions, or of a region that is
  * being run again, is kept: it runs once and its saved tensors stay until its backward.
+ *
+ * A selective region leaves more than its end: what some ops in it compute (`saved` of its stages), and does not run
+ * these again. It has no region inside.
  */
 #ifndef PLN_CHAIN_H
 #define PLN_CHAIN_H
@@ -37,6 +40,8 @@
  * tail_cost     the part of the cost of this stage and those before it that a checkpoint ending here does not run
  *               again, because nothing is saved after it; of a checkpoint that begins later, all of its cost
  * flops, tail_flops   the arithmetic in both
+ * saved         bytes that a selective region keeps of the stage; saved_cost, saved_tail_cost, saved_flops,
+ *               saved_tail_flops: parts of the four that it does not run again therefore
  */
 struct pln_stage {
     uint64_t crossing;
@@ -50,6 +55,11 @@ struct pln_stage {
     double tail_cost;
     double flops;
     double tail_flops;
+    uint64_t saved;
+    double saved_cost;
+    double saved_tail_cost;
+    double saved_flops;
+    double saved_tail_flops;
 };
 
 /*
@@ -74,6 +84,7 @@ void pln_chain_release(struct pln_chain *chain);
 struct pln_region {
     uint32_t first;
     uint32_t end;
+    bool is_selective;
 };
 
 /*
@@ -92,12 +103,11 @@ struct pln_plan {
 };
 
 void pln_plan_release(struct pln_plan *plan);
-/* Appends a region. */
-void pln_plan_add(struct pln_plan *plan, uint32_t first, uint32_t end);
+void pln_plan_add(struct pln_plan *plan, struct pln_region region);
 
 /*
  * Whether the regions are sorted and properly nested, each [first, end) with both ends among the cuts of one run, and
- * none ends where an enclosing one ends or where the chain ends.
+ * none ends where an enclosing one ends or where the chain ends, and none is inside a selective one.
  */
 VS_MUST_USE bool pln_plan_is_legal(const struct pln_chain *chain, const struct pln_plan *plan);
 

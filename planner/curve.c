@@ -17,6 +17,9 @@
 #define WORK UINT64_C(500)
 #define TABLES 5
 
+/* Slots of the table with selective regions, which compares more choices at each: half as many save little more. */
+#define SAVING_SLOTS (PLN_SLOTS / 3)
+
 void pln_curve_release(struct pln_curve *curve)
 {
     for (size_t i = 0; i < curve->count; i++)
@@ -33,13 +36,13 @@ static void add(struct pln_curve *curve, const struct pln_plan *plan)
 
 /* Adds a plan for each cost that the table has, and to *work. Returns how many slots are too small for any plan. */
 static uint32_t table_points(struct pln_curve *curve, const struct pln_chain *chain, uint64_t unit,
-                             uint64_t *work)
+                             uint32_t slots, bool is_plain, uint64_t *work)
 {
-    struct pln_table *table = pln_table_new(chain, unit, PLN_SLOTS);
+    struct pln_table *table = pln_table_new(chain, unit, slots, is_plain);
     double last = HUGE_VAL;
     uint32_t low = 0;
 
-    for (uint32_t m = 0; m <= PLN_SLOTS; m++) {
+    for (uint32_t m = 0; m <= slots; m++) {
         double cost = pln_table_cost(table, m);
         struct pln_plan plan = {.count = 0};
 
@@ -98,26 +101,54 @@ static double finer(uint64_t tables)
     return tables >= TABLES ? 2.0 : tables >= 4 ? 2.4 : 3.0;
 }
 
-void pln_curve_fill(struct pln_curve *out, const struct pln_chain *chain)
+static bool is_saving(const struct pln_chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        if (chain->stages[i].saved > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Begins a curve with the plan without checkpoints. Returns its peak. */
+static uint64_t begin(struct pln_curve *out, const struct pln_chain *chain)
 {
     struct pln_plan none = {.count = 0};
-    uint64_t tables = TABLES;
-    uint64_t range;
 
     memset(out, 0, sizeof(*out));
     pln_plan_measure(chain, &none);
-    range = none.peak;
     add(out, &none);
+    return none.peak;
+}
+
+void pln_curve_fill(struct pln_curve *out, const struct pln_chain *chain)
+{
+    uint64_t range = begin(out, chain);
+    uint64_t tables = TABLES;
+
     for (uint64_t i = 0; i < tables && (i == 0 || range > PLN_SLOTS); i++) {
         uint64_t work = 0;
 
         /* Until nothing fits: a coarse unit hides how little memory small tensors need. */
-        if (table_points(out, chain, (range + PLN_SLOTS - 1) / PLN_SLOTS, &work) > PLN_SLOTS)
+        if (table_points(out, chain, (range + PLN_SLOTS - 1) / PLN_SLOTS, PLN_SLOTS, true, &work) >
+            PLN_SLOTS)
             break;
         if (i == 0 && work > WORK * chain->count / TABLES)
             tables = work < WORK * chain->count ? WORK * chain->count / work : 1;
         range = (uint64_t)((double)range / finer(tables));
     }
+    filter(out);
+}
+
+void pln_curve_fill_selective(struct pln_curve *out, const struct pln_chain *chain)
+{
+    uint64_t range = begin(out, chain);
+    uint64_t work = 0;
+
+    /* What selective regions keep needs a large budget: the coarsest table is enough for them. */
+    if (is_saving(chain))
+        (void)table_points(out, chain, (range + SAVING_SLOTS - 1) / SAVING_SLOTS, SAVING_SLOTS,
+                           false, &work);
     filter(out);
 }
 

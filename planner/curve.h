@@ -21,11 +21,17 @@ struct pln_curve {
 };
 
 /*
- * Fill *out (zeroed or released) with the curve of a chain of at least one stage. Solves it once for budgets up to the
- * peak without checkpoints and, where that was quick, again with finer units for the smaller budgets. 152 stages of
- * which any may begin or end a region take less than 0.1 s.
+ * Fill *out (zeroed or released) with the curve of a chain of at least one stage, without selective regions. Solves it
+ * once for budgets up to the peak without checkpoints and, where that was quick, again with finer units for the smaller
+ * budgets. 152 stages of which any may begin or end a region take less than 0.1 s.
  */
 void pln_curve_fill(struct pln_curve *out, const struct pln_chain *chain);
+
+/*
+ * The same with selective regions, from one table with a third of the slots. Without a stage where such a region keeps
+ * anything (`saved`), the curve has only its first point.
+ */
+void pln_curve_fill_selective(struct pln_curve *out, const struct pln_chain *chain);
 void pln_curve_release(struct pln_curve *curve);
 
 /* The first point, and so the cheapest, whose peak is at most `bytes`; `count` where there is none. */

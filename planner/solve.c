@@ -6,7 +6,7 @@
  *
  * Costs are kept as float, which halves the memory that the inner loop reads; a plan's own cost is exact.
  */
-#include "planner/solve.h"
+#include "planner/solve_internal.h"
 
 #include <math.h>
 
@@ -16,88 +16,11 @@
 /* Part of a slot by which a plan may exceed it: sums of fractions of a slot are not exact. */
 #define TOLERANCE 1e-3
 
+/* A longer selective region is hardly better than several: these keep the same, and the cuts between them. */
+#define SELECTIVE_CUTS 16
+
 /* Slots that the inner loop treats together. */
 #define TOGETHER 32
-
-/*
- * The plans of one window (i, k): for each of the slots low … full - 1 the cheapest one that was found to fit, its cost
- * and what it needs, in slots and fractions of one.
- *
- * from   the slot at which the choice was made that this plan begins with: where the sizes are no multiples of the
- *        unit, it may be above the slot that the plan fits
- * low    first slot where a plan fits; slots + 1: none
- * full   first slot where nothing is run again, which needs full_need; slots + 1: none; never below low. That plan is
- *        stored TOGETHER times behind the others
- */
-struct row {
-    float *cost;
-    float *need;
-    uint16_t *from;
-    int64_t low;
-    int64_t full;
-    float full_need;
-};
-
-/*
- * A part of a window with a row of its own: `add` slots are alive beside it, so that the choice of slot m takes the
- * part's plan of slot m - less.
- */
-struct part {
-    const struct row *row;
-    int64_t less;
-    float add;
-};
-
-/*
- * A region that begins at cut i.
- *
- * low     first slot at which it can be considered
- * floor   what its first run needs, in slots
- * behind  the stages after it; inside: its own, run again
- */
-struct drop {
-    uint32_t end;
-    float cost;
-    int64_t low;
-    float floor;
-    struct part behind;
-    struct part inside;
-};
-
-/* A cut of a run. */
-struct use {
-    const struct pln_run *run;
-    size_t at;
-};
-
-/*
- * per_byte   slots for each byte
- * rows       rows of the windows that end with stage k, from stage lowest[k] on: rows[k][i - lowest[k]]; NULL where no
- *            window ends there
- * uses       the runs that contain cut i: uses[first_use[i]] … uses[first_use[i + 1] - 1]
- * drops, cost, need   of the row that is being made: cost[m] and need[m] are of the best choice made at slot m, and
- *            have a capacity of TOGETHER slots more
- * sum_cost, sum_gradients   of the stages before each cut
- */
-struct pln_table {
-    const struct pln_chain *chain;
-    double per_byte;
-    int64_t slots;
-    struct row **rows;
-    uint32_t *lowest;
-    struct vs_arena *cells;
-    struct use *uses;
-    size_t *first_use;
-    struct drop *drops;
-    size_t drop_count, drop_cap;
-    float *cost;
-    float *need;
-    double *sum_cost;
-    uint64_t *sum_gradients;
-    uint64_t work;
-};
-
-/* ---- what is fixed before the rows ---- */
 
 /* The first slot at which so much is available. */
 static int64_t slot_of(double slots)
@@ -106,71 +29,6 @@ static int64_t slot_of(double slots)
     int64_t whole = (int64_t)from; /* towards 0 */
 
     return whole + ((double)whole < from);
-}
-
-static void sums_fill(struct pln_table *t)
-{
-    size_t n = t->chain->count;
-
-    t->sum_cost = vs_calloc(n + 1, sizeof(*t->sum_cost));
-    t->sum_gradients = vs_calloc(n + 1, sizeof(*t->sum_gradients));
-    for (size_t i = 0; i < n; i++) {
-        t->sum_cost[i + 1] = t->sum_cost[i] + t->chain->stages[i].cost;
-        t->sum_gradients[i + 1] = t->sum_gradients[i] + t->chain->stages[i].gradients;
-    }
-}
-
-/* For each cut the runs that a region may begin in. */
-static void uses_fill(struct pln_table *t)
-{
-    const struct pln_chain *chain = t->chain;
-    size_t *fill = vs_calloc(chain->count + 2, sizeof(*fill));
-    size_t total = 0;
-
-    t->first_use = vs_calloc(chain->count + 2, sizeof(*t->first_use));
-    for (size_t r = 0; r < chain->run_count; r++) {
-        for (size_t c = 0; c < chain->runs[r].count; c++) {
-            VS_ASSERT(chain->runs[r].cuts[c] <= chain->count);
-            t->first_use[chain->runs[r].cuts[c] + 1]++;
-        }
-        total += chain->runs[r].count;
-    }
-    for (size_t i = 0; i <= chain->count; i++) {
-        t->first_use[i + 1] += t->first_use[i];
-        fill[i] = t->first_use[i];
-    }
-    t->uses = vs_calloc(total + 1, sizeof(*t->uses));
-    for (size_t r = 0; r < chain->run_count; r++) {
-        for (size_t c = 0; c < chain->runs[r].count; c++)
-            t->uses[fill[chain->runs[r].cuts[c]]++] = (struct use){&chain->runs[r], c};
-    }
-    vs_free(fill);
-}
-
-/* Which windows there are. */
-static void rows_allocate(struct pln_table *t)
-{
-    const struct pln_chain *chain = t->chain;
-    size_t n = chain->count;
-
-    t->lowest = vs_calloc(n, sizeof(*t->lowest));
-    t->rows = vs_calloc(n, sizeof(struct row *));
-    for (size_t k = 0; k < n; k++)
-        t->lowest[k] = (uint32_t)n;
-    for (size_t r = 0; r < chain->run_count; r++) {
-        const struct pln_run *run = &chain->runs[r];
-
-        for (size_t c = 1; c < run->count; c++) {
-            uint32_t *low = &t->lowest[run->cuts[c] - 1];
-
-            *low = run->cuts[0] < *low ? run->cuts[0] : *low;
-        }
-    }
-    t->lowest[n - 1] = 0;
-    for (size_t k = 0; k < n; k++) {
-        if (t->lowest[k] < n)
-            t->rows[k] = vs_calloc(k + 1 - t->lowest[k], sizeof(struct row));
-    }
 }
 
 /* ---- rows ---- */
@@ -195,7 +53,13 @@ static struct part part_of(const struct pln_table *t, const struct row *row, int
 {
     double add = (double)bytes * t->per_byte;
 
-    return (struct part){row, slot_of(add), (float)add};
+    return (struct part){row, slot_of(add), (float)add, false};
+}
+
+/* The first slot at which a part has a plan. */
+static int64_t part_low(const struct part *part)
+{
+    return (part->is_full ? part->row->full : part->row->low) + part->less;
 }
 
 static float larger(float a, float b)
@@ -231,13 +95,22 @@ static float cost_at(const struct pln_table *t, const struct row *row, int64_t s
     return m >= row->full ? 0 : INFINITY;
 }
 
+/* The cost of what is inside a drop that is chosen at a slot. */
+static float inside_at(const struct pln_table *t, const struct drop *d, int64_t slot, float *need)
+{
+    if (!d->inside.is_full)
+        return cost_at(t, d->inside.row, slot - d->inside.less, need);
+    *need = d->inside.row->full_need;
+    return least(slot - d->inside.less, t->slots) >= d->inside.row->full ? 0 : INFINITY;
+}
+
 /* The cost of a drop that is chosen at a slot. */
 static float drop_at(const struct pln_table *t, const struct drop *d, int64_t slot, float *need)
 {
     float behind;
     float inside;
     float cost = d->cost + cost_at(t, d->behind.row, slot - d->behind.less, &behind) +
-                 cost_at(t, d->inside.row, slot - d->inside.less, &inside);
+                 inside_at(t, d, slot, &inside);
 
     *need = larger(d->floor, larger(behind + d->behind.add, inside + d->inside.add));
     return cost;
@@ -260,37 +133,62 @@ static float keep_at(const struct pln_table *t, uint32_t i, uint32_t k, int64_t 
     return slot >= slot_of((double)floor) ? cost : INFINITY;
 }
 
-/*
- * The region from cut i to the cut number `at` of a run, in the window that ends with stage k. *peak is what dropping
- * the stages up to the cut before needed, in bytes, and is extended.
- */
-static struct drop drop_of(const struct pln_table *t, uint32_t i, const struct pln_run *run,
-                           size_t at, uint32_t k, int64_t *peak)
+/* What the first runs of a region needed up to a cut, in bytes: of a plain one, and of a selective one. */
+struct first_peak {
+    int64_t plain;
+    int64_t selective;
+};
+
+/* Extends *peak, for a region that begins at cut i, by the stages [from, end). */
+static void peak_extend(const struct pln_table *t, uint32_t i, uint32_t from, uint32_t end,
+                        struct first_peak *peak)
 {
     const struct pln_stage *stages = t->chain->stages;
-    uint32_t end = run->cuts[at];
+
+    for (uint32_t s = from; s < end; s++) {
+        int64_t input = s > i ? (int64_t)stages[s].crossing : 0;
+        int64_t here = input + (int64_t)stages[s].dropped_peak;
+
+        peak->plain = most(peak->plain, here);
+        peak->selective =
+            most(peak->selective, here + (int64_t)(t->sum_saved[s] - t->sum_saved[i]));
+    }
+}
+
+/* The region from cut i to cut `end`, in the window that ends with stage k. */
+static struct drop drop_of(const struct pln_table *t, uint32_t i, uint32_t end, uint32_t k,
+                           bool is_selective, const struct first_peak *peak)
+{
+    const struct pln_stage *stages = t->chain->stages;
     uint64_t gradients = t->sum_gradients[k + 1] - t->sum_gradients[end];
     double cost = t->sum_cost[end] - t->sum_cost[i] - stages[end - 1].tail_cost;
-    double floor;
-    struct drop d = {.end = end, .cost = cost > 0 ? (float)cost : 0};
+    uint64_t saved = is_selective ? t->sum_saved[end] - t->sum_saved[i] : 0;
+    int64_t first = is_selective ? peak->selective : peak->plain;
+    double floor = (double)(gradient_behind(t, k) + first) * t->per_byte;
+    struct drop d = {.end = end, .is_selective = is_selective};
 
-    for (uint32_t s = run->cuts[at - 1]; s < end; s++) {
-        int64_t input = s > i ? (int64_t)stages[s].crossing : 0;
-
-        *peak = most(*peak, input + (int64_t)stages[s].dropped_peak);
-    }
-    floor = (double)(gradient_behind(t, k) + *peak) * t->per_byte;
+    if (is_selective)
+        cost -= t->sum_saved_cost[end] - t->sum_saved_cost[i] - stages[end - 1].saved_tail_cost;
+    d.cost = cost > 0 ? (float)cost : 0;
     d.floor = (float)floor;
-    d.behind = part_of(t, row_at(t, end, k), (int64_t)stages[end].crossing);
+    d.behind = part_of(t, row_at(t, end, k), (int64_t)(stages[end].crossing + saved));
     d.inside = part_of(t, row_at(t, i, end - 1), (int64_t)(gradients + stages[i].input_freed));
-    d.low = most(slot_of(floor),
-                 most(d.behind.row->low + d.behind.less, d.inside.row->low + d.inside.less));
+    d.inside.is_full = is_selective;
+    d.low = most(slot_of(floor), most(part_low(&d.behind), part_low(&d.inside)));
     return d;
+}
+
+/* Whether a region of these stages could be selective to any effect. */
+static bool is_saving(const struct pln_table *t, uint32_t i, uint32_t end, size_t cuts)
+{
+    return cuts <= SELECTIVE_CUTS && !t->is_plain && t->sum_saved[end] > t->sum_saved[i];
 }
 
 /* A part's costs and needs from a slot on, TOGETHER of them. */
 static size_t part_at(const struct part *part, int64_t slot)
 {
+    if (part->is_full)
+        return (size_t)(part->row->full - part->row->low);
     return (size_t)(least(slot - part->less, part->row->full) - part->row->low);
 }
 
@@ -344,17 +242,23 @@ static int64_t drops_collect(struct pln_table *t, uint32_t i, uint32_t k, int64_
     t->drop_count = 0;
     for (size_t u = t->first_use[i]; u < t->first_use[i + 1]; u++) {
         const struct pln_run *run = t->uses[u].run;
-        int64_t peak = 0;
+        struct first_peak peak = {0, 0};
 
         for (size_t at = t->uses[u].at + 1; at < run->count && run->cuts[at] <= k; at++) {
-            struct drop d = drop_of(t, i, run, at, k, &peak);
+            uint32_t end = run->cuts[at];
 
-            t->work++;
-            if (d.low >= high)
-                continue;
-            low = least(low, d.low);
-            t->drops = vs_grow(t->drops, t->drop_count, &t->drop_cap, sizeof(*t->drops));
-            t->drops[t->drop_count++] = d;
+            peak_extend(t, i, run->cuts[at - 1], end, &peak);
+            for (int selective = 0; selective <= is_saving(t, i, end, at - t->uses[u].at);
+                 selective++) {
+                struct drop d = drop_of(t, i, end, k, selective, &peak);
+
+                t->work++;
+                if (d.low >= high)
+                    continue;
+                low = least(low, d.low);
+                t->drops = vs_grow(t->drops, t->drop_count, &t->drop_cap, sizeof(*t->drops));
+                t->drops[t->drop_count++] = d;
+            }
         }
     }
     return low;
@@ -474,7 +378,8 @@ static void row_fill(struct pln_table *t, struct row *row, uint32_t i, uint32_t 
     row_store(t, row, low, high);
 }
 
-struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, uint32_t slots)
+struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, uint32_t slots,
+                                bool is_plain)
 {
     struct pln_table *t = vs_calloc(1, sizeof(*t));
 
@@ -482,12 +387,11 @@ struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, ui
     t->chain = chain;
     t->per_byte = 1 / (double)unit;
     t->slots = slots;
+    t->is_plain = is_plain;
     t->cells = vs_arena_new();
     t->cost = vs_calloc((size_t)t->slots + 1 + TOGETHER, sizeof(*t->cost));
     t->need = vs_calloc((size_t)t->slots + 1 + TOGETHER, sizeof(*t->need));
-    sums_fill(t);
-    uses_fill(t);
-    rows_allocate(t);
+    pln_table_set_up(t);
     for (uint32_t k = 0; k < chain->count; k++) {
         if (!t->rows[k])
             continue;
@@ -512,6 +416,8 @@ void pln_table_free(struct pln_table *table)
     vs_free(table->uses);
     vs_free(table->first_use);
     vs_free(table->sum_cost);
+    vs_free(table->sum_saved_cost);
+    vs_free(table->sum_saved);
     vs_free(table->sum_gradients);
     vs_free(table);
 }
@@ -533,14 +439,20 @@ static struct drop taken(const struct pln_table *t, uint32_t i, uint32_t k, int6
 {
     for (size_t u = t->first_use[i]; u < t->first_use[i + 1]; u++) {
         const struct pln_run *run = t->uses[u].run;
-        int64_t peak = 0;
+        struct first_peak peak = {0, 0};
 
         for (size_t at = t->uses[u].at + 1; at < run->count && run->cuts[at] <= k; at++) {
-            struct drop d = drop_of(t, i, run, at, k, &peak);
-            float needed;
+            uint32_t end = run->cuts[at];
 
-            if (m >= d.low && drop_at(t, &d, m, &needed) <= cost && needed <= need)
-                return d;
+            peak_extend(t, i, run->cuts[at - 1], end, &peak);
+            for (int selective = 0; selective <= is_saving(t, i, end, at - t->uses[u].at);
+                 selective++) {
+                struct drop d = drop_of(t, i, end, k, selective, &peak);
+                float needed;
+
+                if (m >= d.low && drop_at(t, &d, m, &needed) <= cost && needed <= need)
+                    return d;
+            }
         }
     }
     VS_ASSERT(false && "a row has a cost that no choice gives");
@@ -568,8 +480,9 @@ static void choose(const struct pln_table *t, uint32_t i, uint32_t k, int64_t m,
         } else {
             struct drop d = taken(t, i, k, m, cost, need);
 
-            pln_plan_add(plan, i, d.end);
-            choose(t, i, d.end - 1, m - d.inside.less, plan);
+            pln_plan_add(plan, (struct pln_region){i, d.end, d.is_selective});
+            if (!d.is_selective)
+                choose(t, i, d.end - 1, m - d.inside.less, plan);
             m -= d.behind.less;
             i = d.end;
         }

@@ -4,7 +4,8 @@
  * For:            planner/curve.h.
  * Must not know:  where the chain comes from.
  * Invariant:      a plan for a budget needs no more than the budget but for a thousandth of a unit; with sizes that are
- *                 multiples of the unit, no legal plan within it costs less.
+ *                 multiples of the unit, no legal plan within it costs less, of those whose selective regions span
+ *                 at most 16 cuts of a run.
  *
  * The dynamic programme of arXiv 1911.13214, with regions restricted to those of chain.h. E(i, k, m) is the least cost
  * of re-runs to go forward from cut i and return with the gradient there, over the stages i … k, with m bytes above
@@ -14,6 +15,8 @@
  *     keep i      E(i+1, k, m - kept(i)), where m is enough for stage i likewise
  *     drop i … j  max(0, cost(i … j-1) - tail_cost(j-1)) + E(j, k, m - crossing(j))
  *                 + E(i, j-1, m - gradients(j … k) - input_freed(i))
+ *     selective   the same with saved_cost(i … j-1) and saved_tail_cost(j-1) taken off, saved(i … j-1) beside
+ *                 crossing(j), and all stages i … j-1 kept when they run again
  *
  * The table has one plan for each window and number of units. What that plan needs is not rounded: it is kept beside
  * the cost, and the plan is stored at the number of units that it fits. So a plan for a budget fits it, and only where
@@ -31,10 +34,10 @@ struct pln_table;
 
 /*
  * The table for budgets of 0 … slots units of `unit` bytes. Borrows the chain, which has at least one stage. unit > 0,
- * slots > 0, below 65535. The caller frees it.
+ * slots > 0, below 65535. is_plain: without selective regions, in half of the time. The caller frees it.
  */
-struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit,
-                                uint32_t slots) VS_MUST_USE;
+struct pln_table *pln_table_new(const struct pln_chain *chain, uint64_t unit, uint32_t slots,
+                                bool is_plain) VS_MUST_USE;
 void pln_table_free(struct pln_table *table);
 
 /* The least cost within a budget of `slot` units (<= slots); INFINITY: no plan fits. */

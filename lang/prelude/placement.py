@@ -39,7 +39,10 @@ def _dispatched(slot):
         action = slot.actions[number]
         if action is None:
             return args[0]
-        return torch.utils.checkpoint.checkpoint(action, *args, use_reentrant=False, **kwargs)
+        function, context_fn = action
+        if context_fn is None:
+            return torch.utils.checkpoint.checkpoint(function, *args, use_reentrant=False, **kwargs)
+        return torch.utils.checkpoint.checkpoint(function, *args, use_reentrant=False, context_fn=context_fn, **kwargs)
 
     return forward
 
@@ -61,9 +64,11 @@ def _chain_of(parts):
     return region
 
 
-def _checkpoint_of(function):
+def _checkpoint_of(function, context_fn):
     def part(input):
-        return torch.utils.checkpoint.checkpoint(function, input, use_reentrant=False)
+        if context_fn is None:
+            return torch.utils.checkpoint.checkpoint(function, input, use_reentrant=False)
+        return torch.utils.checkpoint.checkpoint(function, input, use_reentrant=False, context_fn=context_fn)
 
     return part
 
@@ -95,31 +100,36 @@ class _Reader:
         return self.slots[path]
 
     def region(self):
-        # reads up to the closing parenthesis; returns the function of the region and its calls: (slot, number)
+        # reads up to the closing parenthesis; returns the function of the region, its context_fn or None, and its
+        # calls: (slot, number)
         parts = []
         calls = []
+        context_fn = None
+        if self.words[self.at] == "selective:":
+            self.at = self.at + 1
+            context_fn = torch.utils.checkpoint._save_compute_intensive
         while self.words[self.at] != ")":
             word = self.words[self.at]
             self.at = self.at + 1
             if word == "(":
-                inner, inner_calls = self.region()
-                parts.append(_checkpoint_of(inner))
+                inner, inner_context_fn, inner_calls = self.region()
+                parts.append(_checkpoint_of(inner, inner_context_fn))
                 calls.extend(inner_calls)
             else:
                 slot = self.slot(word)
                 parts.append(_call_of(slot))
                 calls.append((slot, int(word.split("#")[1]) if "#" in word else 0))
         self.at = self.at + 1
-        return parts[0] if len(parts) == 1 else _chain_of(parts), calls
+        return parts[0] if len(parts) == 1 else _chain_of(parts), context_fn, calls
 
 
 def apply(model, text):
     reader = _Reader(model, text)
     while reader.at < len(reader.words):
         reader.at = reader.at + 1
-        function, calls = reader.region()
+        function, context_fn, calls = reader.region()
         first, number = calls[0]
-        first.actions[number] = function
+        first.actions[number] = (function, context_fn)
         for slot, number in calls[1:]:
             slot.actions[number] = None
     parents = {}

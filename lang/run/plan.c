@@ -36,20 +36,29 @@ struct point {
 };
 
 /* Values of the toggle that are tried beside the model's placements: no budget is used worse than they use it. */
-static const char *const SIMPLE[] = {"blocks", "sqrt"};
+static const char *const SIMPLE[] = {"blocks", "selective", "sqrt"};
 #define SIMPLE_COUNT (sizeof(SIMPLE) / sizeof(SIMPLE[0]))
 
+/* A curve, from the highest peak to the lowest, and a point for each of its plans. */
+struct branch {
+    struct pln_curve curve;
+    struct point *points;
+};
+
 /*
- * What is known about one combination of toggles: what the pass did, its chain, and the curve of that; `count` points
- * for those of the curve, from the highest peak to the lowest, and one for each simple value.
+ * The curves that are searched, each by itself: points of one would hide points of another that the model takes for
+ * worse, and with fewer points of a kind the search could find a worse one. So a kind of region that is added never
+ * makes a result worse.
  */
+enum branch_kind { BRANCH_PLAIN, BRANCH_SELECTIVE, BRANCH_COUNT };
+
+/* What is known about one combination of toggles: what the pass did, its chain, the curves of that, and one point for
+ * each simple value. */
 struct net_plans {
     char *key;
     struct lang_pass pass;
     struct lang_plan_chain chain;
-    struct pln_curve curve;
-    struct point *points;
-    size_t count;
+    struct branch branches[BRANCH_COUNT];
     struct point simple[SIMPLE_COUNT];
 };
 
@@ -70,16 +79,22 @@ void lang_placement_release(struct lang_placement *placement)
     memset(placement, 0, sizeof(*placement));
 }
 
+static void branch_release(struct branch *branch)
+{
+    for (size_t i = 0; i < branch->curve.count; i++)
+        lang_placement_release(&branch->points[i].run);
+    vs_free(branch->points);
+    pln_curve_release(&branch->curve);
+}
+
 static void net_plans_free(struct net_plans *plans)
 {
     if (!plans)
         return;
-    for (size_t i = 0; i < plans->count; i++)
-        lang_placement_release(&plans->points[i].run);
+    for (size_t b = 0; b < BRANCH_COUNT; b++)
+        branch_release(&plans->branches[b]);
     for (size_t i = 0; i < SIMPLE_COUNT; i++)
         lang_placement_release(&plans->simple[i].run);
-    vs_free(plans->points);
-    pln_curve_release(&plans->curve);
     lang_plan_chain_release(&plans->chain);
     lang_pass_release(&plans->pass);
     vs_free(plans->key);
@@ -171,9 +186,11 @@ static enum vs_status plans_fill(struct net_plans *plans, const struct lang_sett
         goto out;
     if (dropped.ops_hash == pass->ops_hash)
         lang_plan_chain_drop(&plans->chain, &dropped);
-    pln_curve_fill(&plans->curve, &plans->chain.chain);
-    plans->count = plans->curve.count;
-    plans->points = vs_calloc(plans->count, sizeof(*plans->points));
+    pln_curve_fill(&plans->branches[BRANCH_PLAIN].curve, &plans->chain.chain);
+    pln_curve_fill_selective(&plans->branches[BRANCH_SELECTIVE].curve, &plans->chain.chain);
+    for (size_t b = 0; b < BRANCH_COUNT; b++)
+        plans->branches[b].points =
+            vs_calloc(plans->branches[b].curve.count + 1, sizeof(struct point));
 out:
     vs_text_release(&singles);
     lang_placement_release(&figures);
@@ -227,10 +244,16 @@ out:
 static void point_text(const struct net_plans *plans, const struct point *point,
                        struct vs_text *out)
 {
-    if (point >= plans->simple && point < plans->simple + SIMPLE_COUNT)
+    if (point >= plans->simple && point < plans->simple + SIMPLE_COUNT) {
         vs_text_add(out, SIMPLE[point - plans->simple]);
-    else
-        lang_plan_text(&plans->chain, &plans->curve.points[point - plans->points], out);
+        return;
+    }
+    for (size_t b = 0; b < BRANCH_COUNT; b++) {
+        const struct branch *branch = &plans->branches[b];
+
+        if (point >= branch->points && point < branch->points + branch->curve.count)
+            lang_plan_text(&plans->chain, &branch->curve.points[point - branch->points], out);
+    }
 }
 
 /*
@@ -264,6 +287,21 @@ static enum vs_status peak_of(const struct net_plans *plans, struct point *point
 /* Where the peaks of the model are not exact, one of so many points at the end of the curve has the least. */
 #define LAST_POINTS 4
 
+/* Sets *out to the point and *least to its peak where that is lower. */
+static enum vs_status lower(const struct net_plans *plans, struct point *point,
+                            const struct lang_settings *settings, uint64_t *least,
+                            const struct point **out, struct vs_error *err)
+{
+    uint64_t peak = UINT64_MAX;
+    enum vs_status st = peak_of(plans, point, settings, &peak, err);
+
+    if (!st && peak < *least) {
+        *least = peak;
+        *out = point;
+    }
+    return st;
+}
+
 /* The point with the least peak; NULL: the net fails with all of them. */
 static enum vs_status least_peak(struct net_plans *plans, const struct lang_settings *settings,
                                  const struct point **out, struct vs_error *err)
@@ -272,21 +310,13 @@ static enum vs_status least_peak(struct net_plans *plans, const struct lang_sett
     enum vs_status st = VS_OK;
 
     *out = NULL;
-    for (size_t i = 0; i < LAST_POINTS + SIMPLE_COUNT && !st; i++) {
-        bool is_simple = i < SIMPLE_COUNT;
-        size_t last = i - SIMPLE_COUNT; /* number of a point, from the end */
-        struct point *point = is_simple ? &plans->simple[i] : NULL;
-        uint64_t peak = UINT64_MAX;
+    for (size_t i = 0; i < SIMPLE_COUNT && !st; i++)
+        st = lower(plans, &plans->simple[i], settings, &least, out, err);
+    for (size_t b = 0; b < BRANCH_COUNT; b++) {
+        struct branch *branch = &plans->branches[b];
 
-        if (!is_simple && last >= plans->count)
-            break;
-        if (!is_simple)
-            point = &plans->points[plans->count - 1 - last];
-        st = peak_of(plans, point, settings, &peak, err);
-        if (peak < least) {
-            least = peak;
-            *out = point;
-        }
+        for (size_t i = 1; i <= LAST_POINTS && i <= branch->curve.count && !st; i++)
+            st = lower(plans, &branch->points[branch->curve.count - i], settings, &least, out, err);
     }
     return st;
 }
@@ -328,33 +358,69 @@ static size_t first_stride(size_t last)
 }
 
 /*
- * The cheapest point within `budget`; NULL: none was found. Goes through the points in strides up to the first one that
- * is within the budget, and then in smaller ones from the one before. As arithmetic rises from point to point, a larger
- * budget never gets a point with more of it, although peaks may be out of order.
+ * Looks for the cheapest point of a branch within `budget`, of those before number `to`, and sets *out to it where it
+ * is cheaper. Goes through the points in strides up to the first one that is within the budget, and then in smaller
+ * ones from the one before. As arithmetic rises from point to point, a larger budget never gets a point with more of
+ * it, although peaks may be out of order.
  */
+static enum vs_status branch_search(const struct net_plans *plans, const struct branch *branch,
+                                    size_t to, const struct lang_settings *settings,
+                                    uint64_t budget, const struct point **out, struct vs_error *err)
+{
+    size_t last = branch->curve.count - 1;
+    size_t end = to;
+    size_t before = 0; /* the last point that was looked at and is not within the budget */
+    bool is_any = false;
+    enum vs_status st;
+
+    if (to == 0)
+        return VS_OK;
+    st = consider(plans, &branch->points[0], settings, budget, out, err);
+    if (is_within(&branch->points[0], budget))
+        return st;
+    to = to < last ? to : last;
+    for (size_t stride = first_stride(last); stride > 0; stride /= STEP) {
+        for (size_t at = before + stride; at < to && !st; at += stride) {
+            st = consider(plans, &branch->points[at], settings, budget, out, err);
+            if (is_within(&branch->points[at], budget)) {
+                is_any = true;
+                to = at;
+            } else {
+                before = at;
+            }
+        }
+    }
+    if (!st && !is_any && end > last)
+        st = consider(plans, &branch->points[last], settings, budget, out, err);
+    return st;
+}
+
+/* How many points of a branch have less arithmetic than the point `found` of another one; all where it is NULL. */
+static size_t cheaper_count(const struct branch *branch, const struct branch *other,
+                            const struct point *found)
+{
+    size_t count = 0;
+
+    while (count < branch->curve.count &&
+           (!found ||
+            branch->curve.points[count].flops < other->curve.points[found - other->points].flops))
+        count++;
+    return count;
+}
+
+/* The cheapest point within `budget`; NULL: none was found. */
 static enum vs_status cheapest(struct net_plans *plans, const struct lang_settings *settings,
                                uint64_t budget, const struct point **out, struct vs_error *err)
 {
-    size_t last = plans->count - 1;
-    size_t to = last;
-    size_t before = 0; /* the last point that was looked at and is not within the budget */
+    const struct branch *plain = &plans->branches[BRANCH_PLAIN];
+    const struct branch *selective = &plans->branches[BRANCH_SELECTIVE];
     enum vs_status st;
 
     *out = NULL;
-    st = consider(plans, &plans->points[0], settings, budget, out, err);
-    if (*out)
-        to = 0;
-    for (size_t stride = first_stride(last); stride > 0; stride /= STEP) {
-        for (size_t at = before + stride; at < to && !st; at += stride) {
-            st = consider(plans, &plans->points[at], settings, budget, out, err);
-            if (is_within(&plans->points[at], budget))
-                to = at;
-            else
-                before = at;
-        }
-    }
-    if (!st && !*out)
-        st = consider(plans, &plans->points[last], settings, budget, out, err);
+    st = branch_search(plans, plain, plain->curve.count, settings, budget, out, err);
+    if (!st)
+        st = branch_search(plans, selective, cheaper_count(selective, plain, *out), settings,
+                           budget, out, err);
     for (size_t i = 0; i < SIMPLE_COUNT && !st; i++)
         st = consider(plans, &plans->simple[i], settings, budget, out, err);
     return st;

@@ -374,7 +374,7 @@ static void region_text(const struct lang_plan_chain *chain, const struct pln_pl
     size_t next = at + 1;
 
     is_written[at] = true;
-    vs_text_add(out, "(");
+    vs_text_add(out, plan->regions[at].is_selective ? "(selective: " : "(");
     for (size_t c = run->from[first]; c < run->from[end];) {
         size_t a = SIZE_MAX;
         size_t b = SIZE_MAX;

@@ -205,6 +205,8 @@ static void on_save(struct lang_pass *pass, const struct vs_event *ev)
         section->is_saving = true;
         section->tail = 0;
         section->tail_flops = 0;
+        section->saved_tail = 0;
+        section->saved_tail_flops = 0;
         if (ev->save.node)
             node_note(pass, ev->save.node);
     }
@@ -228,16 +230,37 @@ static void on_op_begin(struct lang_pass *pass, const struct vs_event *ev)
     } else if (pass->is_forward && ev->op.node && pass->section_count > 0) {
         node_note(pass, ev->op.node);
     }
+    pass->before = pass->alive;
     pass->read = 0;
     pass->written = 0;
     pass->is_late_save = false;
     pass->is_early_save = false;
 }
 
+/* Ops whose results checkpoint=selective keeps (lang/prelude/selective.py), by their names in op.def. */
+static bool is_kept_by_selective(uint64_t name)
+{
+    static const char *const NAMES[] = {"mm",
+                                        "addmm",
+                                        "bmm",
+                                        "baddbmm",
+                                        "_convolution",
+                                        "_scaled_dot_product_flash_attention",
+                                        "_scaled_dot_product_efficient_attention",
+                                        "_upsample_bilinear2d"};
+
+    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+        if (name == ((uint32_t)vs_hash_text(NAMES[i]) | 1))
+            return true;
+    }
+    return false;
+}
+
 static void on_op_end(struct lang_pass *pass, const struct vs_event *ev)
 {
     struct lang_pass_section *section = section_at(pass);
     double cost = (double)ev->op.flops;
+    bool is_kept;
 
     pass->open_ops--;
     if (ev->op.role == VS_OP_FORWARD)
@@ -247,16 +270,29 @@ static void on_op_end(struct lang_pass *pass, const struct vs_event *ev)
     /* Views and ops in place allocate nothing. */
     if (pass->written > 0)
         cost += LANG_PLAN_BYTE_COST * (double)(pass->read + pass->written);
+    is_kept = is_kept_by_selective(ev->op.name);
     section->ops++;
     section->cost += cost;
     section->flops += (double)ev->op.flops;
+    if (is_kept) {
+        section->saved += pass->alive > pass->before ? pass->alive - pass->before : 0;
+        section->saved_cost += cost;
+        section->saved_flops += (double)ev->op.flops;
+    }
     if (pass->is_late_save || pass->is_early_save) {
         section->is_saving = true;
-        section->tail = pass->is_late_save ? 0 : cost;
-        section->tail_flops = pass->is_late_save ? 0 : (double)ev->op.flops;
-    } else {
-        section->tail += cost;
-        section->tail_flops += (double)ev->op.flops;
+        section->tail = 0;
+        section->tail_flops = 0;
+        section->saved_tail = 0;
+        section->saved_tail_flops = 0;
+    }
+    if (pass->is_late_save)
+        return;
+    section->tail += cost;
+    section->tail_flops += (double)ev->op.flops;
+    if (is_kept) {
+        section->saved_tail += cost;
+        section->saved_tail_flops += (double)ev->op.flops;
     }
 }
 

@@ -48,6 +48,7 @@ struct lang_pass_mark {
  * cost        of its ops; flops: their arithmetic
  * tail        cost of the ops after the last tensor that was saved, which includes an op that saved only its inputs;
  *             all of `cost` where nothing was saved (!is_saving); tail_flops: their arithmetic
+ * saved       bytes that ops computed whose results a selective checkpoint keeps; saved_…: of their cost
  * ops         number of ops
  * back_peak   most that is alive during its backward; 0: it has none
  * gradients   bytes that its backward allocated and that remain after backward
@@ -60,6 +61,11 @@ struct lang_pass_section {
     double tail;
     double flops;
     double tail_flops;
+    uint64_t saved;
+    double saved_cost;
+    double saved_tail;
+    double saved_flops;
+    double saved_tail_flops;
     bool is_saving;
     uint32_t ops;
     uint64_t back_peak;
@@ -97,6 +103,7 @@ struct lang_pass {
     uint64_t alive;
     uint64_t written;  /* bytes allocated by the current op */
     uint64_t read;     /* bytes read by it */
+    uint64_t before;   /* alive when it began */
     bool is_late_save; /* it saved something that it allocated */
     bool is_early_save;
     uint32_t depth; /* calls of modules */

@@ -201,9 +201,15 @@ static struct pln_stage fine_stage(const struct builder *b, uint32_t fine, uint6
         s.gradients += sections[k].gradients;
         s.cost += sections[k].cost;
         s.flops += sections[k].flops;
-        s.tail_cost = sections[k].is_saving ? sections[k].tail : s.tail_cost + sections[k].tail;
-        s.tail_flops =
-            sections[k].is_saving ? sections[k].tail_flops : s.tail_flops + sections[k].tail_flops;
+        s.saved += sections[k].saved;
+        s.saved_cost += sections[k].saved_cost;
+        s.saved_flops += sections[k].saved_flops;
+        if (sections[k].is_saving)
+            s.tail_cost = s.tail_flops = s.saved_tail_cost = s.saved_tail_flops = 0;
+        s.tail_cost += sections[k].tail;
+        s.tail_flops += sections[k].tail_flops;
+        s.saved_tail_cost += sections[k].saved_tail;
+        s.saved_tail_flops += sections[k].saved_tail_flops;
         back = larger(back, sections[k].back_peak);
         *is_saving |= sections[k].is_saving;
     }
@@ -211,6 +217,15 @@ static struct pln_stage fine_stage(const struct builder *b, uint32_t fine, uint6
     s.dropped_peak = s.kept_peak;
     s.backward_peak = above(back, start + later);
     return s;
+}
+
+/* What a checkpoint that ends behind both does not run again. */
+static void tail_add(struct pln_stage *to, const struct pln_stage *other)
+{
+    to->tail_cost += other->tail_cost;
+    to->tail_flops += other->tail_flops;
+    to->saved_tail_cost += other->saved_tail_cost;
+    to->saved_tail_flops += other->saved_tail_flops;
 }
 
 /* Makes `to` the stage of itself and of `next`, with no cut between them. is_saving: `next` saves something. */
@@ -225,8 +240,12 @@ static void stage_join(struct pln_stage *to, const struct pln_stage *next, bool 
     to->dropped_peak = to->kept_peak;
     to->kept += next->kept;
     to->gradients += next->gradients;
-    to->tail_cost = is_saving ? next->tail_cost : next->tail_cost + to->tail_cost;
-    to->tail_flops = is_saving ? next->tail_flops : next->tail_flops + to->tail_flops;
+    if (is_saving)
+        to->tail_cost = to->tail_flops = to->saved_tail_cost = to->saved_tail_flops = 0;
+    tail_add(to, next);
+    to->saved += next->saved;
+    to->saved_cost += next->saved_cost;
+    to->saved_flops += next->saved_flops;
     to->flops += next->flops;
     to->cost += next->cost;
 }
@@ -248,10 +267,8 @@ static void stages_make(struct builder *b)
     for (uint32_t i = 0; i < b->fine_count; i++) {
         bool is_first = i == 0 || b->is_cut[i];
 
-        if (is_first && i > 0 && !is_saving[i]) {
-            fine[i].tail_cost += out->stages[out->count - 1].tail_cost;
-            fine[i].tail_flops += out->stages[out->count - 1].tail_flops;
-        }
+        if (is_first && i > 0 && !is_saving[i])
+            tail_add(&fine[i], &out->stages[out->count - 1]);
         if (is_first)
             out->stages[out->count++] = fine[i];
         else

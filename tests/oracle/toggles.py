@@ -232,6 +232,7 @@ def _place(model, text):
     """The placement that a trace of checkpoint=auto has under `placement`, applied by the file of the prelude."""
     path = os.path.join(os.path.dirname(__file__), "..", "..", "lang", "prelude", "placement.py")
     names = {}
+    ckpt._save_compute_intensive = save_compute_intensive  # of lang/prelude/selective.py
     with open(path) as f:
         exec(compile(f.read(), path, "exec"), names)
     names["apply"](model, text)

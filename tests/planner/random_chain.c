@@ -50,6 +50,23 @@ static void add_run(struct pln_chain *chain, uint64_t *seed, uint32_t first, uin
     }
 }
 
+void random_saved(struct pln_chain *chain, uint64_t *seed, uint32_t size)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        struct pln_stage *s = &chain->stages[i];
+        double before = i > 0 ? chain->stages[i - 1].tail_cost : 0;
+        double saved_before = i > 0 ? chain->stages[i - 1].saved_tail_cost : 0;
+
+        if (below(seed, 2) == 0)
+            continue;
+        s->saved = below(seed, size + 1);
+        s->saved_cost = s->saved ? below(seed, (uint32_t)s->cost + 1) : 0;
+        if (s->tail_cost > 0)
+            s->saved_tail_cost =
+                s->saved_cost + (s->tail_cost > s->cost && before > 0 ? saved_before : 0);
+    }
+}
+
 struct pln_chain random_chain(uint64_t *seed, size_t count, uint32_t size, bool is_general,
                               bool is_nested)
 {
@@ -113,8 +130,10 @@ static double run_again(const struct pln_stage *stages, const struct pln_region 
 {
     double cost = -stages[r->end - 1].tail_cost;
 
+    if (r->is_selective)
+        cost += stages[r->end - 1].saved_tail_cost;
     for (uint32_t s = r->first; s < r->end; s++)
-        cost += stages[s].cost;
+        cost += stages[s].cost - (r->is_selective ? stages[s].saved_cost : 0);
     return cost > 0 ? cost : 0;
 }
 
@@ -133,13 +152,18 @@ static void both_ways(struct machine *m, uint32_t i, uint32_t end, const struct 
         touch(m, m->alive + m->gradients + (int64_t)stages[i].backward_peak);
         m->gradients += (int64_t)stages[i].gradients;
     } else {
-        for (uint32_t s = r->first; s < r->end; s++)
-            touch(m, m->alive + m->gradients + m->incoming +
+        int64_t left = 0;
+
+        for (uint32_t s = r->first; s < r->end; s++) {
+            touch(m, m->alive + m->gradients + m->incoming + left +
                          (s > r->first ? (int64_t)stages[s].crossing : 0) +
                          (int64_t)stages[s].dropped_peak);
-        m->alive += (int64_t)stages[r->end].crossing;
+            left += r->is_selective ? (int64_t)stages[s].saved : 0;
+        }
+        left += (int64_t)stages[r->end].crossing;
+        m->alive += left;
         both_ways(m, r->end, end, outer);
-        m->alive -= (int64_t)stages[r->end].crossing;
+        m->alive -= left;
         m->incoming = (int64_t)stages[r->end].crossing;
         m->cost += run_again(stages, r);
         m->alive += (int64_t)stages[i].input_freed;
@@ -161,16 +185,27 @@ void carry_out(const struct pln_chain *chain, const struct pln_plan *plan, int64
 
 /* ---- every legal plan ---- */
 
+static bool is_saving(const struct pln_chain *chain, uint32_t first, uint32_t end)
+{
+    for (uint32_t s = first; s < end; s++) {
+        if (chain->stages[s].saved > 0)
+            return true;
+    }
+    return false;
+}
+
 static void plans_from(const struct pln_chain *chain, uint32_t first, uint32_t end,
                        struct pln_plan *plan, each_plan_fn *each, void *user)
 {
     /* The next region in order: (first, end) itself or a smaller one, or one that begins later. */
     for (; first < chain->count; first++, end = (uint32_t)chain->count - 1) {
         for (; end > first; end--) {
-            pln_plan_add(plan, first, end);
-            if (pln_plan_is_legal(chain, plan))
-                plans_from(chain, first, end - 1, plan, each, user);
-            plan->count--;
+            for (int selective = 0; selective <= is_saving(chain, first, end); selective++) {
+                pln_plan_add(plan, (struct pln_region){first, end, selective});
+                if (pln_plan_is_legal(chain, plan))
+                    plans_from(chain, first, end - 1, plan, each, user);
+                plan->count--;
+            }
         }
     }
     each(user, plan);

@@ -20,11 +20,14 @@
 struct pln_chain random_chain(uint64_t *seed, size_t count, uint32_t size, bool is_general,
                               bool is_nested) VS_MUST_USE;
 
+/* Gives about every other stage something that a selective region keeps, up to `size` bytes. */
+void random_saved(struct pln_chain *chain, uint64_t *seed, uint32_t size);
+
 /* Carries a plan out, stage by stage, with counters of what is alive. Sets *peak and *cost. */
 void carry_out(const struct pln_chain *chain, const struct pln_plan *plan, int64_t *peak,
                double *cost);
 
-/* Calls `each` with every legal plan. */
+/* Calls `each` with every legal plan; selective regions only where they keep something. */
 typedef void each_plan_fn(void *user, const struct pln_plan *plan);
 void each_plan(const struct pln_chain *chain, each_plan_fn *each, void *user);
 

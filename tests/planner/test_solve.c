@@ -54,7 +54,7 @@ static void best_fill(struct best *best, const struct pln_chain *chain)
 /* Compares the table with the best of all plans, and carries the table's plans out. */
 static void check_chain(const struct pln_chain *chain, size_t *plans)
 {
-    struct pln_table *table = pln_table_new(chain, 1, BUDGETS - 1);
+    struct pln_table *table = pln_table_new(chain, 1, BUDGETS - 1, false);
     struct best *best = vs_alloc(sizeof(*best));
 
     best_fill(best, chain);
@@ -90,6 +90,8 @@ static void the_table_has_the_cheapest_of_all_plans(void **state)
     for (size_t i = 0; i < 10000; i++) {
         struct pln_chain chain = random_chain(&seed, 1 + i % 6, 9, i / 6 % 4 >= 2, i / 6 % 2 == 1);
 
+        if (i % 5 == 0)
+            random_saved(&chain, &seed, 9);
         check_chain(&chain, &plans);
         pln_chain_release(&chain);
     }
@@ -126,7 +128,7 @@ static void a_plan_fits_its_budget_whatever_the_unit(void **state)
     (void)state;
     for (size_t i = 0; i < 300; i++) {
         struct pln_chain chain = random_chain(&seed, 12, 1000, i % 2 == 0, i % 3 == 0);
-        struct pln_table *table = pln_table_new(&chain, 61, 200);
+        struct pln_table *table = pln_table_new(&chain, 61, 200, false);
         size_t found = 0;
 
         for (uint32_t m = 0; m <= 200; m++) {
@@ -201,7 +203,7 @@ static void a_uniform_chain_beats_equal_segments(void **state)
         size_t at;
 
         for (uint32_t i = 0; i + size < 100; i += size)
-            pln_plan_add(&equal, i, i + size);
+            pln_plan_add(&equal, (struct pln_region){i, i + size, false});
         assert_true(pln_plan_is_legal(&chain, &equal));
         pln_plan_measure(&chain, &equal);
         at = pln_curve_find(&curve, equal.peak);
@@ -244,16 +246,20 @@ static void plans_that_checkpoint_cannot_express_are_refused(void **state)
         struct pln_region regions[2];
         size_t count;
         bool is_legal;
-    } CASES
-        [] =
-            {
-                {{{0, 3}}, 1, true},          {{{0, 3}, {0, 2}}, 2, true},
-                {{{0, 3}, {1, 2}}, 2, true},  {{{0, 3}, {3, 5}}, 2, true},
-                {{{0, 3}, {1, 3}}, 2, false}, /* ends where the outer one ends */
-                {{{0, 3}, {2, 4}}, 2, false}, /* crosses it */
-                {{{0, 2}, {0, 3}}, 2, false}, /* not sorted */
-                {{{2, 2}}, 1, false},         {{{0, 6}}, 1, false}, /* the loss */
-            };
+    } CASES[] = {
+        {{{0, 3, false}}, 1, true},
+        {{{0, 3, true}}, 1, true},
+        {{{0, 3, true}, {0, 2, false}}, 2, false}, /* inside a selective one */
+        {{{0, 3, false}, {0, 2, true}}, 2, true},
+        {{{0, 3, false}, {0, 2, false}}, 2, true},
+        {{{0, 3, false}, {1, 2, false}}, 2, true},
+        {{{0, 3, false}, {3, 5, false}}, 2, true},
+        {{{0, 3, false}, {1, 3, false}}, 2, false}, /* ends where the outer one ends */
+        {{{0, 3, false}, {2, 4, false}}, 2, false}, /* crosses it */
+        {{{0, 2, false}, {0, 3, false}}, 2, false}, /* not sorted */
+        {{{2, 2, false}}, 1, false},
+        {{{0, 6, false}}, 1, false}, /* the loss */
+    };
     struct pln_chain chain = uniform(6);
 
     (void)state;
@@ -261,7 +267,7 @@ static void plans_that_checkpoint_cannot_express_are_refused(void **state)
         struct pln_plan plan = {.count = 0};
 
         for (size_t r = 0; r < CASES[i].count; r++)
-            pln_plan_add(&plan, CASES[i].regions[r].first, CASES[i].regions[r].end);
+            pln_plan_add(&plan, CASES[i].regions[r]);
         if (pln_plan_is_legal(&chain, &plan) != CASES[i].is_legal)
             fail_msg("case %zu is %slegal", i, CASES[i].is_legal ? "not " : "");
         pln_plan_release(&plan);

@@ -76,7 +76,7 @@ static bool run_value(struct rpl_trace *base, const char *value, struct figures 
 
     if (!st)
         st = wif_run(base, &set, run, &err);
-    if (st && st != VS_E_VALUE && st != VS_E_RAISED)
+    if (st && st != VS_E_VALUE && st != VS_E_RAISED && st != VS_E_AUTOGRAD && st != VS_E_INPLACE)
         fail_msg("checkpoint=%s: %s", value, err.text);
     if (!st && rpl_summary_fill(&sum, run, &err))
         fail_msg("checkpoint=%s: %s", value, err.text);
@@ -125,14 +125,15 @@ static void check_budgets(struct rpl_trace *base, const char *net, const struct 
 }
 
 /*
- * Within the peak of another checkpoint policy, a plan recomputes no more than that. `blocks` and `sqrt` are compared
- * to the byte. The planner's tables have one plan for each part of 1/400 of the peak without checkpoints
+ * Within the peak of another checkpoint policy, a plan recomputes no more than that. `blocks`, `selective` and `sqrt`
+ * are compared to the byte. The planner's tables have one plan for each part of 1/400 of the peak without checkpoints
  * (planner/curve.h): those of `segments` may be between two of them.
  */
 static void check_simple(struct rpl_trace *base, const char *net, uint64_t off)
 {
-    static const char *const SIMPLE[] = {"blocks",     "sqrt",       "segments=2",  "segments=3",
-                                         "segments=4", "segments=8", "segments=16", "segments=32"};
+    static const char *const SIMPLE[] = {"blocks",     "selective",   "sqrt",
+                                         "segments=2", "segments=3",  "segments=4",
+                                         "segments=8", "segments=16", "segments=32"};
 
     for (size_t i = 0; i < sizeof(SIMPLE) / sizeof(SIMPLE[0]); i++) {
         struct wif_placement p;
@@ -142,7 +143,7 @@ static void check_simple(struct rpl_trace *base, const char *net, uint64_t off)
 
         if (!run_value(base, SIMPLE[i], &run))
             continue;
-        budget = run.peak + (i >= 2 ? off / PLN_SLOTS : 0);
+        budget = run.peak + (i >= 3 ? off / PLN_SLOTS : 0);
         if (wif_place(base, NULL, budget, NULL, NULL, &p, &err))
             fail_msg("%s, within the peak of %s: %s", net, SIMPLE[i], err.text);
         if (p.peak > budget || p.recompute_flops > run.recompute_flops)
@@ -214,6 +215,11 @@ static void the_plan_beats_checkpointing_all_blocks_of_resnet152(void **state)
         fail_msg("%s", err.text);
     assert_true(p.peak < blocks.peak);
     assert_true(p.recompute_flops < blocks.recompute_flops);
+    wif_placement_release(&p);
+    /* within the peak of blocks a quarter of what they recompute; without selective regions it was 44 % */
+    if (wif_place(base, NULL, blocks.peak, NULL, NULL, &p, &err))
+        fail_msg("%s", err.text);
+    assert_true(4 * p.recompute_flops < blocks.recompute_flops);
     wif_placement_release(&p);
     rpl_trace_free(base);
 }
