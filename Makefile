@@ -197,7 +197,7 @@ $(B)/pic/libinject.a: $(INJECT_LIB:%.c=$(B)/pic/%.o)
 	$(Q)rm -f $@ && ar rcs $@ $^
 # The stand-in for CUDA's libraries goes into programs of others, too. Its functions have CUDA's parameters, whatever
 # they use of them.
-STANDIN_SRC := $(sort $(wildcard standin/*.c standin/runtime/*.c)) $(BASE_SRC)
+STANDIN_SRC := $(sort $(wildcard standin/*.c standin/runtime/*.c standin/runtime/ranks/*.c)) $(BASE_SRC)
 $(B)/pic/standin/runtime/%.o: CFLAGS += -Wno-unused-parameter
 $(B)/vramscope_standin.so: $(STANDIN_SRC:%.c=$(B)/pic/%.o)
 	$(call say,LINK,$@)
@@ -255,7 +255,8 @@ $(B)/fake/standin/extension.so: $(STANDIN_FAKE)/fake_extension.c $(STANDIN_MORE)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(FAKE_FLAGS) -o $@ $^
 $(patsubst %,$(B)/tests/standin/test_%,elf needs torch cache): $(FAKE_TORCH)
-STANDIN_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/standin/runtime/test_*.c))
+STANDIN_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(addprefix tests/standin/runtime/,\
+                   test_*.c ranks/test_*.c)))
 $(STANDIN_TESTS): $(FAKE_TORCH) $(B)/fake/standin/extension.so $(STANDIN_SO)
 $(B)/tests/e2e/test_record_standin: $(FAKE_TORCH) $(STANDIN_SO)
 # And a device's library that says of itself what the test wants.

@@ -170,9 +170,22 @@ void sti_values_expect(const void *bytes, size_t len);
 /* What is kept at a device address, copied to `out`; false: nothing. */
 bool sti_values_get(const void *address, void *out, size_t bytes);
 void sti_values_put(const void *address, const void *bytes, size_t len);
-/* Keep what was there since so many kernels had been launched: sti_values_launch. */
-void sti_values_put_since(const void *address, const void *bytes, size_t len, uint64_t launch);
-uint64_t sti_values_launch(void);
+/*
+ * When something happened: number counts stamps; launch: so many kernels had been launched; is_held: values are held,
+ * and what is kept then lasts until nobody holds them.
+ */
+struct sti_stamp {
+    uint64_t number;
+    uint64_t launch;
+    bool is_held;
+};
+struct sti_stamp sti_values_stamp(void);
+/* Does what was put at `put` last until `read`? */
+bool sti_values_last(struct sti_stamp put, struct sti_stamp read);
+/* Keep what was put there then, unless something that is kept there is later. */
+void sti_values_put_at(const void *address, const void *bytes, size_t len, struct sti_stamp put);
+/* What is kept for a read at `read`: the number of its stamp; 0: nothing. */
+uint64_t sti_values_get_at(const void *address, void *out, size_t bytes, struct sti_stamp read);
 /* More bytes at one address are not kept. */
 size_t sti_values_limit(void);
 
@@ -202,7 +215,7 @@ bool sti_reads_kind(size_t index, struct sti_read_kind *out);
 /* Call `on_read` at the first read of each kind that is new from now on. NULL: not any more. */
 void sti_reads_watch(sti_on_read *on_read);
 
-/* ---- other ranks: nccl_result.c ---- */
+/* ---- other ranks: nccl_result.c, nccl_wait.c ---- */
 
 /*
  * The host waits for the device, and so for the collectives that other ranks take part in. Returns STI_LAUNCH_TIMEOUT
@@ -213,6 +226,11 @@ int sti_ranks_wait(void);
 void sti_results_settle(const void *address, size_t len);
 /* Something else is put there: what collectives would have put there does not matter. */
 void sti_results_drop(const void *address, size_t len);
+/*
+ * A copy within the device: what collectives would have put at `to` does not matter. True: they put something at `from`
+ * that is not known yet, and will be copied when it is. Does not wait.
+ */
+bool sti_results_copy(void *to, const void *from, size_t len);
 
 /* ---- streams ---- */
 

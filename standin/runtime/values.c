@@ -22,21 +22,18 @@
 /* So many kernels later memory is likely to have been written by one of them. */
 #define LAUNCHES_MAX 64u
 
-/* number: counts what was kept; of two that overlap the later one holds. is_held: until nobody holds values. */
+/* Of two that overlap the one with the later stamp holds. */
 struct kept {
     const char *at;
     size_t len;
     char *bytes;
-    uint64_t launch;
-    uint64_t number;
-    bool is_held;
+    struct sti_stamp stamp;
 };
 
 static struct {
     pthread_mutex_t lock;
     struct kept *kept;
     size_t count;
-    size_t next;
     int is_shared;
     int holders;
     uint64_t number;
@@ -73,7 +70,6 @@ static void kept_reserve(size_t count)
         return;
     values.kept = vs_realloc(values.kept, count, sizeof(*values.kept));
     memset(values.kept + values.count, 0, (count - values.count) * sizeof(*values.kept));
-    values.next = values.count;
     values.count = count;
 }
 
@@ -97,19 +93,30 @@ void sti_values_age(void)
     __atomic_add_fetch(&values.launches, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t sti_values_launch(void)
-{
-    return __atomic_load_n(&values.launches, __ATOMIC_RELAXED);
-}
-
 static bool is_held(void)
 {
     return __atomic_load_n(&values.holders, __ATOMIC_RELAXED) > 0;
 }
 
+struct sti_stamp sti_values_stamp(void)
+{
+    return (struct sti_stamp){__atomic_add_fetch(&values.number, 1, __ATOMIC_RELAXED),
+                              __atomic_load_n(&values.launches, __ATOMIC_RELAXED), is_held()};
+}
+
+bool sti_values_last(struct sti_stamp put, struct sti_stamp read)
+{
+    return put.is_held || read.launch - put.launch <= LAUNCHES_MAX;
+}
+
+static size_t limit_of(bool held)
+{
+    return held ? HELD_BYTES_MAX : is_shared() ? KEPT_BYTES_MAX : EARLY_BYTES_MAX;
+}
+
 size_t sti_values_limit(void)
 {
-    return is_held() ? HELD_BYTES_MAX : is_shared() ? KEPT_BYTES_MAX : EARLY_BYTES_MAX;
+    return limit_of(is_held());
 }
 
 void sti_hold_values(int on)
@@ -117,7 +124,7 @@ void sti_hold_values(int on)
     pthread_mutex_lock(&values.lock);
     values.holders += on ? 1 : -1;
     for (size_t i = 0; i < values.count && !values.holders; i++)
-        if (values.kept[i].is_held) {
+        if (values.kept[i].stamp.is_held) {
             vs_free(values.kept[i].bytes);
             values.kept[i] = (struct kept){.at = NULL};
         }
@@ -125,7 +132,7 @@ void sti_hold_values(int on)
 }
 
 /* The latest of those that have all of the bytes. */
-static const struct kept *kept_find(const char *at, size_t bytes)
+static const struct kept *kept_find(const char *at, size_t bytes, struct sti_stamp read)
 {
     const struct kept *best = NULL;
 
@@ -133,8 +140,7 @@ static const struct kept *kept_find(const char *at, size_t bytes)
         const struct kept *k = &values.kept[i];
 
         if (k->at && at >= k->at && bytes <= k->len && (size_t)(at - k->at) <= k->len - bytes &&
-            (k->is_held || sti_values_launch() - k->launch <= LAUNCHES_MAX) &&
-            (!best || k->number > best->number))
+            sti_values_last(k->stamp, read) && (!best || k->stamp.number > best->stamp.number))
             best = k;
     }
     return best;
@@ -148,8 +154,8 @@ static const struct kept *kept_begin(const char *at, size_t bytes, size_t *len)
     for (size_t i = 0; i < values.count; i++) {
         const struct kept *k = &values.kept[i];
 
-        if (k->at && k->is_held && at >= k->at && at < k->at + k->len &&
-            (!best || k->number > best->number))
+        if (k->at && k->stamp.is_held && at >= k->at && at < k->at + k->len &&
+            (!best || k->stamp.number > best->stamp.number))
             best = k;
     }
     if (best)
@@ -159,16 +165,17 @@ static const struct kept *kept_begin(const char *at, size_t bytes, size_t *len)
     return best;
 }
 
-bool sti_values_get(const void *address, void *out, size_t bytes)
+uint64_t sti_values_get_at(const void *address, void *out, size_t bytes, struct sti_stamp read)
 {
     const char *at = address;
     const struct kept *k;
     size_t len = bytes;
+    uint64_t number = 0;
 
     if (!bytes || bytes > HELD_BYTES_MAX)
-        return false;
+        return 0;
     pthread_mutex_lock(&values.lock);
-    k = kept_find(at, bytes);
+    k = kept_find(at, bytes, read);
     if (!k &&
         values
             .holders) { /* a tensor that was made larger: what follows its first bytes is anything */
@@ -176,50 +183,67 @@ bool sti_values_get(const void *address, void *out, size_t bytes)
         if (k)
             memset((char *)out + len, 0, bytes - len);
     }
-    if (k)
+    if (k) {
         memcpy(out, k->bytes + (at - k->at), len);
+        number = k->stamp.number;
+    }
     pthread_mutex_unlock(&values.lock);
-    return k != NULL;
+    return number;
 }
 
-/* Where to keep something of `address`: where that has something already, or in place of what was kept longest ago. */
-static struct kept *kept_place(const char *address)
+bool sti_values_get(const void *address, void *out, size_t bytes)
 {
-    struct kept *k;
+    return sti_values_get_at(address, out, bytes, sti_values_stamp()) != 0;
+}
+
+/*
+ * Where to keep something of `address`: where that has something already, or in place of what was kept longest ago.
+ * While values are held nothing gives way. NULL: that is later than what should be kept.
+ */
+static struct kept *kept_place(const char *address, uint64_t number)
+{
+    struct kept *oldest = NULL;
 
     kept_reserve(KEPT);
-    for (size_t i = 0; i < values.count; i++)
-        if (values.kept[i].at == address)
-            return &values.kept[i];
-    for (size_t tried = 0; tried < values.count; tried++) {
-        k = &values.kept[values.next];
-        values.next = (values.next + 1) % values.count;
-        if (!k->is_held && (!values.holders || !k->at))
-            return k;
+    for (size_t i = 0; i < values.count; i++) {
+        struct kept *k = &values.kept[i];
+
+        if (k->at == address)
+            return k->stamp.number < number ? k : NULL;
+        if (!k->stamp.is_held && (!values.holders || !k->at) &&
+            (!oldest || k->stamp.number < oldest->stamp.number))
+            oldest = k;
     }
-    kept_reserve(values.count * 2); /* while values are held nothing gives way */
-    return &values.kept[values.next++];
+    if (!oldest) {
+        kept_reserve(values.count * 2);
+        return &values.kept[values.count / 2];
+    }
+    return oldest->stamp.number < number ? oldest : NULL;
 }
 
-void sti_values_put_since(const void *address, const void *bytes, size_t len, uint64_t launch)
+void sti_values_put_at(const void *address, const void *bytes, size_t len, struct sti_stamp put)
 {
     struct kept *k;
     char *copy;
 
-    if (!len || len > sti_values_limit())
+    if (!len || len > limit_of(put.is_held) || (put.is_held && !is_held()))
         return;
     copy = vs_alloc(len);
     memcpy(copy, bytes, len);
     pthread_mutex_lock(&values.lock);
-    k = kept_place(address);
-    vs_free(k->bytes);
-    *k = (struct kept){address, len, copy, launch, ++values.number, values.holders > 0};
+    k = kept_place(address, put.number);
+    if (k) {
+        vs_free(k->bytes);
+        *k = (struct kept){address, len, copy, put};
+    }
     pthread_mutex_unlock(&values.lock);
+    if (!k)
+        vs_free(copy);
 }
 
 void sti_values_put(const void *address, const void *bytes, size_t len)
 {
-    sti_values_put_since(address, bytes, len, sti_values_launch());
+    sti_values_put_at(address, bytes, len, sti_values_stamp());
 }
 
 /* Between two addresses of the device: what is kept of one is kept of the other. */
@@ -242,17 +266,16 @@ void sti_copy(void *to, const void *from, size_t bytes)
 
     if (!bytes)
         return;
-    if (is_from_device)
-        sti_results_settle(from, bytes);
-    if (is_to_device)
-        sti_results_drop(to, bytes);
     if (!is_to_device && !is_from_device) {
         memmove(to, from, bytes);
     } else if (is_to_device && is_from_device) {
-        device_copy(to, from, bytes);
+        if (!sti_results_copy(to, from, bytes))
+            device_copy(to, from, bytes);
     } else if (is_to_device) {
+        sti_results_drop(to, bytes);
         sti_values_put(to, from, bytes);
     } else {
+        sti_results_settle(from, bytes);
         if (!is_shared() || !sti_values_get(from, to, bytes))
             memset(to, 0, bytes);
         expected_take(to, bytes);

@@ -1,8 +1,8 @@
 """tracer/python/vramscope_ranks.py - one rank of many that runs alone over a simulated GPU.
 
-The other ranks are not there. Rendezvous is answered by a store of the library's own (standin/runtime/store.h), which
-PyTorch's TCPStore connects to whatever address the program gives it; NCCL is simulated; Gloo, which connects to the
-other ranks itself, is PyTorch's own group for such runs, FakeProcessGroup. Data of the others is this rank's own.
+The other ranks are not there. Rendezvous is answered by a store of the library's own (standin/runtime/ranks/store.h),
+which PyTorch's TCPStore connects to whatever address the program gives it; NCCL is simulated; Gloo, which connects to
+the other ranks itself, is PyTorch's own group for such runs, FakeProcessGroup. Data of the others is this rank's own.
 """
 import os
 

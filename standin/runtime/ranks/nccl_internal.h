@@ -1,9 +1,10 @@
 /*
- * standin/runtime/nccl_internal.h - communicators, and results of collectives that are worked out when the host looks.
+ * standin/runtime/ranks/nccl_internal.h - communicators, collectives and messages.
  *
- * For:            nccl.c, nccl_result.c, nccl_count.c.
+ * For:            nccl.c, nccl_result.c, nccl_task.c, nccl_wait.c, nccl_count.c.
  * Must not know:  files (exchange.h).
- * Invariant:      a collective itself never waits for another rank.
+ * Invariant:      a collective, a message or a copy itself never waits for another rank; the host does, when it reads
+ *                 a result or waits for the device.
  */
 #ifndef STANDIN_NCCL_INTERNAL_H
 #define STANDIN_NCCL_INTERNAL_H
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "standin/runtime/exchange.h"
+#include "standin/runtime/ranks/exchange.h"
 
 /*
  * A communicator.
@@ -19,7 +20,7 @@
  * group     its ranks, each in a process; NULL: this rank runs alone, and receives its own data from the others
  * last      the function of its last collective; number: of that; sent, received: of its last message to and from each
  *           rank
- * waited    up to which number all ranks are known to have got; users: threads that wait for them
+ * waited    up to which number all ranks are known to have got
  * is_lost   one of its ranks has ended or is late: nobody waits for it any more
  * given     nobody there: what this rank gave to its last broadcast of its own; NULL: nothing
  * pending   nobody there: where broadcasts of others since then went: a gather may be a broadcast by each rank in turn,
@@ -40,7 +41,6 @@ struct sti_communicator {
     void **pending;
     size_t pending_count, pending_cap;
     uint64_t waited;
-    int users;
     struct sti_communicator *next;
 };
 
@@ -52,16 +52,19 @@ enum sti_result_kind {
     STI_GATHER,
     STI_REDUCE_SCATTER,
     STI_ALL_TO_ALL,
-    STI_RECEIVE
+    STI_EXCHANGE, /* all get what all have, on the host */
+    STI_SEND,
+    STI_RECEIVE,
+    STI_COPY /* within the device; it has no communicator */
 };
 
 /*
- * A collective of a communicator with a group.
+ * A collective or a message of a communicator with a group, or a copy.
  *
  * name       of NCCL's function
  * from, to   its buffers; bytes: of what one rank has in `from` (a receive: in `to`)
  * count, type, operation   elements of NCCL's types; of a reduction
- * root       the rank that gives or gets; of a receive, the one that sends
+ * root       the rank that gives or gets; of a message the other one
  */
 struct sti_collective {
     enum sti_result_kind kind;
@@ -75,7 +78,7 @@ struct sti_collective {
     int root;
 };
 
-/* Say what this rank has, and remember where the result goes. */
+/* This rank begins it. */
 void sti_collective_begin(struct sti_communicator *c, const struct sti_collective *collective);
 /* A message of `bytes` at `from` to one rank. */
 void sti_message_send(struct sti_communicator *c, const void *from, size_t bytes, int to);
@@ -86,8 +89,9 @@ void sti_message_send(struct sti_communicator *c, const void *from, size_t bytes
  */
 void sti_collective_count(const char *name, size_t bytes);
 
-/* Communicators with a group, and that it is no more. */
+/* A communicator with a group. */
 void sti_communicator_add(struct sti_communicator *c);
+/* It is no more: once this rank has sent all that it began to. */
 void sti_communicator_remove(struct sti_communicator *c);
 
 /*

@@ -1,9 +1,9 @@
 /*
- * standin/runtime/nccl_reduce.c - sti_reduce of nccl_internal.h: NCCL's operations on the host.
+ * standin/runtime/ranks/nccl_reduce.c - sti_reduce of nccl_internal.h: NCCL's operations on the host.
  */
 #include <string.h>
 
-#include "standin/runtime/nccl_internal.h"
+#include "standin/runtime/ranks/nccl_internal.h"
 
 enum operation { SUM, PRODUCT, MAXIMUM, MINIMUM, AVERAGE, OPERATION_COUNT };
 

@@ -1,5 +1,5 @@
 /*
- * standin/runtime/nccl.c - NCCL: communicators, and the small values that their collectives exchange.
+ * standin/runtime/ranks/nccl.c - NCCL: communicators, and the small values that their collectives exchange.
  *
  * Where the ranks are processes of one recorded program, each receives what the others send (nccl_result.c). A rank
  * that runs alone receives its own data in place of the others': a broadcast by rank 0 gives what this process passed
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "standin/runtime/calls.h"
 #include "standin/runtime/enter.h"
-#include "standin/runtime/nccl_internal.h"
+#include "standin/runtime/ranks/nccl_internal.h"
 #include "standin/runtime/runtime.h"
 
 #define PENDING_MAX 4096u
@@ -182,7 +182,6 @@ static int ncclCommDestroy(struct sti_communicator *c)
 {
     if (c->group) {
         sti_communicator_remove(c);
-        __atomic_store_n(&c->is_lost, true, __ATOMIC_RELAXED);
         return STI_SUCCESS; /* a thread may wait for its ranks still: it stays */
     }
     vs_free(c->given);
@@ -485,6 +484,7 @@ int sti_value_at(const void *address, void *out, size_t len)
 
 void sti_value_set(const void *address, const void *bytes, size_t len)
 {
+    sti_results_drop(address, len);
     sti_values_put(address, bytes, len);
 }
 

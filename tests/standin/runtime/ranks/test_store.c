@@ -1,6 +1,6 @@
 /*
- * tests/standin/runtime/test_store.c - the key-value store of a single rank, over its socket, with the requests of
- * PyTorch's TCPStore.
+ * tests/standin/runtime/ranks/test_store.c - the key-value store of a single rank, over its socket, with the requests
+ * of PyTorch's TCPStore.
  */
 #include <setjmp.h>
 #include <stdarg.h>

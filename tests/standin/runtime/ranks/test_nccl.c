@@ -1,6 +1,6 @@
 /*
- * tests/standin/runtime/test_nccl.c - what ranks receive of each other: two processes with a communicator, a rank that
- * is not there, and a rank that runs alone.
+ * tests/standin/runtime/ranks/test_nccl.c - what ranks receive of each other: two processes with a communicator, a rank
+ * that is not there, and a rank that runs alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +24,7 @@
 
 #define TO_DEVICE 1
 #define TO_HOST 2
+#define WITHIN_DEVICE 3
 #define TIMED_OUT 702
 
 struct id {
@@ -177,6 +178,163 @@ static void messages_are_received_in_order(void **state)
 {
     (void)state;
     two_ranks(message);
+}
+
+static void send(comm *c, const void *from, int to)
+{
+    assert_int_equal(SIMULATED(int (*)(const void *, size_t, int, int, comm *, void *),
+                               "ncclSend")(from, 2, INT64, to, c, NULL),
+                     0);
+}
+
+static int64_t *receive(comm *c, int from)
+{
+    int64_t *to = device_new(16);
+
+    assert_int_equal(SIMULATED(int (*)(void *, size_t, int, int, comm *, void *),
+                               "ncclRecv")(to, 2, INT64, from, c, NULL),
+                     0);
+    return to;
+}
+
+/*
+ * Each rank sends back, in one communicator, what it receives there, and only then sends in the other one what the
+ * other rank sends back. On a GPU the two communicators have a stream each.
+ */
+static void send_back(struct id id, int rank)
+{
+    comm *in = comm_new(id, 2, rank);
+    comm *out;
+    int64_t *back;
+
+    id.bytes[0] ^= 1;
+    out = comm_new(id, 2, rank);
+    if (rank) {
+        comm *other = in;
+
+        in = out;
+        out = other;
+    }
+    back = receive(in, 1 - rank);
+    send(in, back, 1 - rank);
+    send(out, device_with(rank, 7), 1 - rank);
+    expect(receive(out, 1 - rank), 2, (const int64_t[]){rank, 7});
+    expect(back, 2, (const int64_t[]){1 - rank, 7});
+}
+
+static void a_rank_need_not_know_what_it_sends(void **state)
+{
+    (void)state;
+    two_ranks(send_back);
+}
+
+/* What is received is copied, reduced and sent on, and its memory is used for something else, before it has come. */
+static void send_on(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    int64_t *sum = device_new(16);
+    int64_t *copied = device_new(16);
+    int64_t *at;
+
+    if (rank) {
+        comm *other;
+
+        id.bytes[0] ^= 1;
+        other = comm_new(id, 2, rank);
+        expect(receive(other, 0), 2,
+               (const int64_t[]){1, 1}); /* rank 0 has put it all into its streams */
+        send(c, device_with(30, 40), 0);
+        at = device_with(1, 2);
+    } else {
+        comm *other;
+
+        id.bytes[0] ^= 1;
+        other = comm_new(id, 2, rank);
+        at = receive(c, 1);
+        assert_int_equal(copy(copied, at, 16, WITHIN_DEVICE), 0);
+        assert_int_equal(copy(at, (const int64_t[]){5, 6}, 16, TO_DEVICE), 0);
+        send(other, device_with(1, 1), 1);
+    }
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (rank ? at : copied, sum, 2, INT64, SUM, c, NULL);
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (sum, sum, 2, INT64, MAXIMUM, c, NULL);
+    expect(sum, 2, (const int64_t[]){31, 42});
+    if (!rank)
+        expect(at, 2, (const int64_t[]){5, 6});
+}
+
+static void what_has_not_come_yet_is_copied_reduced_and_sent_on(void **state)
+{
+    (void)state;
+    two_ranks(send_on);
+}
+
+/* The program of rank 0 waits for something else than a rank: a file, which rank 1 writes when it has the data. */
+static void send_behind_the_program(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    char *path = strdup(shared_path("received"));
+
+    if (rank) {
+        send(c, device_with(8, 9), 0);
+        expect(receive(c, 0), 2, (const int64_t[]){8, 9});
+        fclose(fopen(path, "w"));
+    } else {
+        send(c, receive(c, 1), 1);
+        for (int i = 0; i < 10000 && access(path, F_OK) != 0; i++)
+            usleep(1000);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    free(path);
+}
+
+static void data_is_sent_on_while_the_program_waits_for_something_else(void **state)
+{
+    (void)state;
+    two_ranks(send_behind_the_program);
+}
+
+/* Rank 0 ends, in order, when it has sent on what it may not have received yet. */
+static void send_and_end(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+
+    if (rank) {
+        usleep(20000);
+        send(c, device_with(3, 2), 0);
+        expect(receive(c, 0), 2, (const int64_t[]){3, 2});
+    } else {
+        send(c, receive(c, 1), 1);
+    }
+    assert_int_equal(SIMULATED(int (*)(comm *), "ncclCommDestroy")(c), 0);
+}
+
+static void a_communicator_ends_when_it_has_sent_all(void **state)
+{
+    (void)state;
+    two_ranks(send_and_end);
+}
+
+/* The split's data does not make anybody forget that of the collective before it. */
+static void reduce_and_split(struct id id, int rank)
+{
+    comm *c = comm_new(id, 2, rank);
+    comm *part = NULL;
+    int64_t *sum = device_new(16);
+
+    SIMULATED(int (*)(const void *, void *, size_t, int, int, comm *, void *), "ncclAllReduce")
+    (device_with(rank, 4), sum, 2, INT64, SUM, c, NULL);
+    assert_int_equal(SIMULATED(int (*)(comm *, int, int, comm **, void *),
+                               "ncclCommSplit")(c, 0, rank, &part, NULL),
+                     0);
+    expect(sum, 2, (const int64_t[]){1, 8});
+}
+
+static void a_result_may_be_read_after_a_split(void **state)
+{
+    (void)state;
+    two_ranks(reduce_and_split);
 }
 
 static void split(struct id id, int rank)
@@ -380,6 +538,11 @@ int main(void)
         cmocka_unit_test(ranks_receive_the_data_of_the_others),
         cmocka_unit_test(results_may_be_read_in_any_order),
         cmocka_unit_test(messages_are_received_in_order),
+        cmocka_unit_test(a_rank_need_not_know_what_it_sends),
+        cmocka_unit_test(what_has_not_come_yet_is_copied_reduced_and_sent_on),
+        cmocka_unit_test(data_is_sent_on_while_the_program_waits_for_something_else),
+        cmocka_unit_test(a_communicator_ends_when_it_has_sent_all),
+        cmocka_unit_test(a_result_may_be_read_after_a_split),
         cmocka_unit_test(a_split_has_the_ranks_of_its_color),
         cmocka_unit_test(waiting_for_the_device_waits_for_the_other_ranks),
         cmocka_unit_test(a_rank_that_has_ended_is_named),

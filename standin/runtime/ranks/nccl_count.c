@@ -1,5 +1,6 @@
 /*
- * standin/runtime/nccl_count.c - how often each collective and message of NCCL's was called, and with how many bytes.
+ * standin/runtime/ranks/nccl_count.c - how often each collective and message of NCCL's was called, and with how many
+ * bytes.
  *
  * Must not know:  communicators, results.
  */
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "standin/runtime/enter.h"
-#include "standin/runtime/nccl_internal.h"
+#include "standin/runtime/ranks/nccl_internal.h"
 
 #define NAMES_MAX 16u
 

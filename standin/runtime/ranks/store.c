@@ -1,10 +1,10 @@
 /*
- * standin/runtime/store.c - see store.h.
+ * standin/runtime/ranks/store.c - see store.h.
  *
  * The requests are those of PyTorch's TCPStore, the same from 2.4 to 2.15: a byte for the kind, then its parameters;
  * numbers have eight bytes, a text or a value its length before it.
  */
-#include "standin/runtime/store.h"
+#include "standin/runtime/ranks/store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * standin/runtime/store.h - the store of a run in which one rank of many runs alone: a server that PyTorch's TCPStore
- * connects to, and that answers for the ranks that are not there.
+ * standin/runtime/ranks/store.h - the store of a run in which one rank of many runs alone: a server that PyTorch's
+ * TCPStore connects to, and that answers for the ranks that are not there.
  *
  * For:            standin/runtime/enter.h.
  * Must not know:  NCCL, CUDA.

@@ -1,10 +1,10 @@
 /*
- * standin/runtime/exchange.c - see exchange.h.
+ * standin/runtime/ranks/exchange.c - see exchange.h.
  *
- * A group has a board, a file that all its ranks map: for each rank its process and the number that it has reached.
- * What a rank sends is appended to a file of its own, before its number on the board is raised.
+ * A group has a board, a file that all its ranks map: for each rank its process and the numbers that it has reached and
+ * sent. What a rank sends is appended to a file of its own, before its number on the board is raised.
  */
-#include "standin/runtime/exchange.h"
+#include "standin/runtime/ranks/exchange.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,15 +25,14 @@
 #include "base/mem.h"
 
 #define ID_RANDOM 16
-#define NAP_NS_MIN 50000
-#define NAP_NS_MAX 2000000
 #define MESSAGE_BYTES_MAX ((size_t)256 << 20)
 
 /* One rank on the board. 64 bytes, so that ranks do not share a cache line. */
 struct seat {
     uint64_t reached;
+    uint64_t sent;
     int32_t pid; /* 0: has not joined */
-    char unused[52];
+    char unused[44];
 };
 
 /* to: 0: all, else the rank + 1; len: of what follows, UINT64_MAX: not known */
@@ -204,12 +203,17 @@ static void append(const struct sti_group *group, struct head head, const void *
     vs_free(record);
 }
 
+void sti_group_reach(struct sti_group *group, uint64_t number)
+{
+    __atomic_store_n(&group->board[group->rank].reached, number, __ATOMIC_RELEASE);
+}
+
 void sti_group_send(struct sti_group *group, uint64_t number, const void *bytes, size_t len)
 {
     pthread_mutex_lock(&group->send_lock);
     if (bytes) /* what is not known need not be written */
         append(group, (struct head){number, 0, len}, bytes);
-    __atomic_store_n(&group->board[group->rank].reached, number, __ATOMIC_RELEASE);
+    __atomic_store_n(&group->board[group->rank].sent, number, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&group->send_lock);
 }
 
@@ -313,56 +317,32 @@ static bool has_ended(int32_t pid)
     return after && after[1] == ' ' && (after[2] == 'Z' || after[2] == 'X');
 }
 
-static double seconds_now(void)
+uint64_t sti_group_reached(const struct sti_group *group, int rank)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return __atomic_load_n(&group->board[rank].reached, __ATOMIC_ACQUIRE);
 }
 
-/* Has the rank reached message `number`? */
-typedef bool arrived_fn(struct sti_group *group, int rank, uint64_t number, void *user);
-
-/* Until it has arrived. The last check is after the end of the process: it may have sent it just before. */
-static enum sti_arrival wait_for(struct sti_group *group, int rank, uint64_t number, bool wait,
-                                 arrived_fn *arrived, void *user)
+uint64_t sti_group_sent(const struct sti_group *group, int rank)
 {
-    const double start = seconds_now();
-    const double limit = sti_exchange_limit();
-    struct timespec nap = {.tv_nsec = NAP_NS_MIN};
-
-    for (unsigned i = 0;; i++) {
-        const int32_t pid = __atomic_load_n(&group->board[rank].pid, __ATOMIC_ACQUIRE);
-        const bool is_over = i % 16 == 15 && pid && has_ended(pid);
-
-        if (arrived(group, rank, number, user))
-            return STI_ARRIVED;
-        if (!wait)
-            return STI_NOT_YET;
-        if (is_over)
-            return STI_RANK_ENDED;
-        if (seconds_now() - start > limit)
-            return STI_RANK_LATE;
-        nanosleep(&nap, NULL);
-        if (nap.tv_nsec < NAP_NS_MAX)
-            nap.tv_nsec *= 2;
-    }
+    return __atomic_load_n(&group->board[rank].sent, __ATOMIC_ACQUIRE);
 }
 
-static bool has_reached(struct sti_group *group, int rank, uint64_t number, void *user)
+bool sti_group_has_ended(const struct sti_group *group, int rank)
 {
-    (void)user;
-    return __atomic_load_n(&group->board[rank].reached, __ATOMIC_ACQUIRE) >= number;
+    const int32_t pid = __atomic_load_n(&group->board[rank].pid, __ATOMIC_ACQUIRE);
+
+    return pid && has_ended(pid);
 }
 
-static bool has_sent(struct sti_group *group, int rank, uint64_t number, void *user)
+/* to: as in a message's head */
+static bool take(struct sti_group *group, int rank, uint64_t to, uint64_t number,
+                 struct message *out)
 {
     bool is_there;
 
     pthread_mutex_lock(&group->receive_lock);
     reader_fill(group, rank);
-    is_there = message_take(&group->readers[rank], (uint64_t)group->rank + 1, number, user);
+    is_there = message_take(&group->readers[rank], to, number, out);
     pthread_mutex_unlock(&group->receive_lock);
     return is_there;
 }
@@ -378,34 +358,23 @@ static enum sti_arrival message_give(const struct message *message, char **out, 
     return STI_ARRIVED;
 }
 
-enum sti_arrival sti_group_reached(struct sti_group *group, int rank, uint64_t number, bool wait)
+enum sti_arrival sti_group_receive(struct sti_group *group, int rank, uint64_t number, char **out,
+                                   size_t *len)
 {
-    const enum sti_arrival arrival = wait_for(group, rank, number, wait, has_reached, NULL);
-
-    return arrival == STI_ARRIVED ? STI_NOT_KNOWN : arrival;
-}
-
-enum sti_arrival sti_group_receive(struct sti_group *group, int rank, uint64_t number, bool wait,
-                                   char **out, size_t *len)
-{
-    const enum sti_arrival arrival = wait_for(group, rank, number, wait, has_reached, NULL);
     struct message message;
-    bool is_known;
 
-    if (arrival != STI_ARRIVED)
-        return arrival;
-    pthread_mutex_lock(&group->receive_lock);
-    reader_fill(group, rank);
-    is_known = message_take(&group->readers[rank], 0, number, &message);
-    pthread_mutex_unlock(&group->receive_lock);
-    return is_known ? message_give(&message, out, len) : STI_NOT_KNOWN;
+    if (sti_group_sent(group, rank) < number)
+        return STI_NOT_YET;
+    return take(group, rank, 0, number, &message) ? message_give(&message, out, len)
+                                                  : STI_NOT_KNOWN;
 }
 
 enum sti_arrival sti_group_receive_from(struct sti_group *group, int rank, uint64_t number,
-                                        bool wait, char **out, size_t *len)
+                                        char **out, size_t *len)
 {
-    struct message message = {.bytes = NULL};
-    const enum sti_arrival arrival = wait_for(group, rank, number, wait, has_sent, &message);
+    struct message message;
 
-    return arrival == STI_ARRIVED ? message_give(&message, out, len) : arrival;
+    return take(group, rank, (uint64_t)group->rank + 1, number, &message)
+               ? message_give(&message, out, len)
+               : STI_NOT_YET;
 }
