@@ -71,6 +71,19 @@ static void recurrent_networks_have_their_known_peaks_and_report_unknown_sizes(v
     program_release(&p);
 }
 
+/* PyTorch's profiler, by which allocations are observed, warns of memory that it does not know. */
+static void of_warnings_the_user_sees_the_programs_own_alone(void **state)
+{
+    struct program p = corpus_record("host_blocks", 0, CORPUS_GPU);
+
+    (void)state;
+    corpus_peaks_check(&p, program_path("trace.db"), 0);
+    if (!strstr(p.err, "the program's own warning") ||
+        !strstr(p.err, "given buffer is not writable") || strstr(p.err, "Memory block"))
+        fail_msg("stderr is: %s", p.err);
+    program_release(&p);
+}
+
 static void memory_runs_out_at_the_capacity_of_the_gpu(void **state)
 {
     struct program p = corpus_record("out_of_memory", 0, "rtx3060");
@@ -323,6 +336,7 @@ int main(void)
         cmocka_unit_test(mixed_precision_with_workers_has_its_known_peaks),
         cmocka_unit_test(expandable_segments_have_their_known_peaks),
         cmocka_unit_test(recurrent_networks_have_their_known_peaks_and_report_unknown_sizes),
+        cmocka_unit_test(of_warnings_the_user_sees_the_programs_own_alone),
         cmocka_unit_test(memory_runs_out_at_the_capacity_of_the_gpu),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
         cmocka_unit_test(late_streams_reserve_more_for_a_batch_that_is_prefetched),

@@ -9,6 +9,7 @@ to the events of the snapshot by vramscope_reading.py.
 Nothing here may allocate on the GPU or keep a tensor alive: docs/internals/recorded-events.md says which other means
 would, with measurements.
 """
+import ctypes
 import gc
 import os
 import threading
@@ -20,6 +21,30 @@ def as_part_of(original, function):
                                                   co_firstlineno=original.__code__.co_firstlineno)
     function.__doc__, function.__module__ = original.__doc__, original.__module__
     return function
+
+
+class HostBlocks:
+    """PyTorch's table of memory on the host, which it keeps while a profiler is on.
+
+    It prints a warning when memory is freed that was allocated before that, and the user wants no profiler.
+    So the table is kept from `import torch` on. PyTorch keeps it if it is to log each allocation, as information; so
+    this is not done where information is printed, nor in a build with another log (glog)."""
+
+    def __init__(self, torch):
+        self.flag = None
+        try:
+            lib = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libc10.so"))
+            level = ctypes.c_int.in_dll(lib, "FLAGS_caffe2_log_level")  # 0: information
+            flag = ctypes.c_bool.in_dll(lib, "FLAGS_caffe2_report_cpu_memory_usage")
+            if level.value > 0 and not flag.value:
+                flag.value = True
+                self.flag = flag
+        except Exception:  # another build: a warning more is no harm
+            pass
+
+    def end(self):
+        if self.flag is not None:
+            self.flag.value = False
 
 
 class Names:
@@ -133,6 +158,7 @@ class Events:
         self.say = say
         self.P = torch._C._profiler
         self.names = Names(torch)
+        self.host_blocks = HostBlocks(torch)
         self.noted = []  # by number of the mark: what Names found there
         self.toggles = None  # what has replaced Module.__call__ (vramscope_toggles.py)
         self.local = threading.local()
@@ -204,6 +230,7 @@ class Events:
         if self.on_collector in gc.callbacks:
             gc.callbacks.remove(self.on_collector)
         self.list_end()
+        self.host_blocks.end()
 
     def annotate(self, snapshot):
         """Add to a snapshot what is known of its allocations, under `facts`, once the observer has been stopped."""

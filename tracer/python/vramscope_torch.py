@@ -136,11 +136,14 @@ class History:
         destroy_process_group.__doc__ = destroy.__doc__
         dist.destroy_process_group = dist.distributed_c10d.destroy_process_group = destroy_process_group
 
-    def watch_events(self):
+    def observer_new(self):
         profiler = getattr(self.torch._C, "_profiler", None)  # with all that is needed since PyTorch 2.1
         if hasattr(profiler, "_RecordFunctionFast") and settings_read(self.folder).get("observe", "on") == "on":
             reading = module_of(self.folder, "vramscope_reading")
             self.events = module_of(self.folder, "vramscope_events").Events(self.torch, self.say, reading)
+
+    def watch_events(self):
+        if self.events:
             self.events.toggles = self.toggles
             self.events.begin()
 
@@ -316,6 +319,7 @@ def attach(folder, torch, stand_in):
             return  # torch.compile's compiler asks the device for its properties, and allocates nothing
     history = History(folder, torch, stand_in)
     history.attempt("ranks", history.watch_ranks)
+    history.attempt("events", history.observer_new)
     try:
         history.toggles = toggles_of(folder, torch)
     except Exception as e:  # a PyTorch that has none of what toggles are applied by

@@ -1,0 +1,17 @@
+"""tests/programs/host_blocks.py - frees memory of the host that was there before CUDA was used, while Python and
+PyTorch print warnings of their own."""
+import warnings
+
+import torch
+from figures import figures
+from torch import nn
+
+early = [torch.randn(64, 64) for _ in range(3000)]
+model = nn.Linear(64, 64)
+x = early[0].cuda()
+model.cuda()(x).sum().backward()
+early.clear()
+torch.frombuffer(b"read-only", dtype=torch.uint8)
+warnings.warn("the program's own warning")
+del model
+figures()
