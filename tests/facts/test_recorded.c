@@ -175,12 +175,12 @@ static void a_step_of_32_wide_layers_is_as_recorded(void **state)
     struct recorded r = {.list = "lm27b_train_ctx512",
                          .net = "tests/nets/recorded/lm27b.py",
                          .step = 1,
-                         .toggles = "",
+                         .toggles = "torch=2.6",
                          .events = 12391};
 
     (void)state;
     assert_matches(&r);
-    r.toggles = "target=h100 workspace=2.6";
+    r.toggles = "torch=2.6 target=h100 workspace=2.6";
     r.scope = RPL_MATCH_ALLOCATIONS;
     r.events = 12663;
     assert_matches(&r);

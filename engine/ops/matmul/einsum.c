@@ -3,8 +3,8 @@
  *
  * Must not know:  models.
  * Invariant:      operands are contracted from left to right; each pair is one bmm (or a mul where nothing is summed)
- *                 with the first operand on the left, unless all dims of the second alone come first in the result, as
- *                 PyTorch's einsum does it without an optimised path.
+ *                 with the first operand on the left, since 2.11 with the second where all dims of it alone come first
+ *                 in the result, as PyTorch's einsum does it without an optimised path.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -305,7 +305,7 @@ static struct eng_tensor *contract(struct eng *e, struct eng_tensor *left, struc
         else
             ro[n_ro++] = d;
     }
-    if (n_lo && n_ro && ro[n_ro - 1] < lo[0])
+    if (eng_torch(e) > 8 && n_lo && n_ro && ro[n_ro - 1] < lo[0])
         return contract(e, right, left, sum);
     batch = product_of(left, lro, n_lro);
     rows = product_of(left, lo, n_lo);
