@@ -349,3 +349,27 @@ enum vs_status sto_reader_stack_each(struct sto_reader *r, uint64_t seq, sto_fra
     sqlite3_finalize(stmt);
     return st;
 }
+
+enum vs_status sto_reader_stacks_of(struct sto_reader *r, const uint64_t *seqs, size_t count,
+                                    uint32_t *stacks, struct vs_error *err)
+{
+    const struct sto_db *db = sto_reader_db(r);
+    sqlite3_stmt *stmt = NULL;
+    bool has_row;
+    bool exists;
+    enum vs_status st = stack_tables_find(db, &exists, err);
+
+    memset(stacks, 0, count * sizeof(*stacks));
+    if (st || !exists || !count)
+        return st;
+    st = sto_db_prepare(db, "SELECT stack FROM event_stack WHERE seq = ?1", &stmt, err);
+    for (size_t i = 0; i < count && !st; i++) {
+        sqlite3_bind_int64(stmt, 1, (sqlite3_int64)(r->devices.before + seqs[i]));
+        st = sto_db_row(db, stmt, &has_row, err);
+        if (!st && has_row)
+            stacks[i] = (uint32_t)sqlite3_column_int64(stmt, 0);
+        sqlite3_reset(stmt);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}

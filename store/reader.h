@@ -172,5 +172,12 @@ typedef void sto_frame_fn(void *user, const char *func, uint32_t line);
 VS_MUST_USE enum vs_status sto_reader_stack_each(struct sto_reader *r, uint64_t seq,
                                                  sto_frame_fn *each, void *user,
                                                  struct vs_error *err);
+/*
+ * Set stacks[i] to the number of the call stack of event seqs[i] of the reader's device, for `count` of them; 0: it has
+ * none. Events with the same number have the same frames. O(count log events).
+ */
+VS_MUST_USE enum vs_status sto_reader_stacks_of(struct sto_reader *r, const uint64_t *seqs,
+                                                size_t count, uint32_t *stacks,
+                                                struct vs_error *err);
 
 #endif

@@ -102,12 +102,12 @@ static int tabs_width(const struct tui_app *app, enum tabs tabs)
     return w;
 }
 
-/* As many as leave a quarter of the row for the trace's name and the current event. */
+/* As many as leave two fifths of the row for the name of the trace and the current event. */
 static enum tabs tabs_of(const struct tui_app *app)
 {
     enum tabs tabs = TABS_NAMES;
 
-    while (tabs != TABS_CLOSE && tabs_width(app, tabs) >= app->w * 3 / 4)
+    while (tabs != TABS_CLOSE && tabs_width(app, tabs) >= app->w * 3 / 5)
         tabs--;
     return tabs;
 }

@@ -19,6 +19,7 @@ extern const struct tui_view tui_view_whatif;
 extern const struct tui_view tui_view_sweep;
 extern const struct tui_view tui_view_curve;
 extern const struct tui_view tui_view_ops;
+extern const struct tui_view tui_view_calls;
 extern const struct tui_view tui_view_modules;
 extern const struct tui_view tui_view_segments;
 extern const struct tui_view tui_view_sizes;

@@ -24,5 +24,12 @@ typedef void rpl_frame_fn(void *user, const char *func, uint32_t line);
 VS_MUST_USE enum vs_status rpl_trace_stack_each(const struct rpl_trace *trace, uint64_t seq,
                                                 rpl_frame_fn *each, void *user,
                                                 struct vs_error *err);
+/*
+ * Set stacks[i] to the number of the call stack of event seqs[i], for `count` of them; 0: it has none. Events with the
+ * same number have the same frames. O(count log events). Errors: those of reading the trace.
+ */
+VS_MUST_USE enum vs_status rpl_trace_stacks_of(const struct rpl_trace *trace, const uint64_t *seqs,
+                                               size_t count, uint32_t *stacks,
+                                               struct vs_error *err);
 
 #endif

@@ -58,6 +58,7 @@ static const struct screen {
     {"sizes", 80, 24, TUI_THEME_MONO, false, "gh"},
     {"sizes-colour", 100, 30, TUI_THEME_DARK, false, "ghM"},
     {"steps", 80, 24, TUI_THEME_MONO, false, "gSM"},
+    {"calls", 80, 24, TUI_THEME_MONO, false, "gTM"},
     {"retained", 80, 24, TUI_THEME_MONO, false, "grM"},
     {"retained-open", 100, 30, TUI_THEME_DARK, false, "grM<space>j<space>"},
     {"waiting", 80, 24, TUI_THEME_MONO, false, "gG"},

@@ -91,6 +91,29 @@ static void why_shows_the_whole_call_stack_of_an_imported_block(void **state)
     tui_app_release(&app);
 }
 
+static void calls_are_a_tree_that_follows_the_cursor(void **state)
+{
+    const char *path = program_path("calls.db");
+    struct program p = program_run("import", "tests/golden/snapshots/lm4_forward_ctx100.pickle.gz",
+                                   "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 120, 30);
+    session_type(&app, "gTM");
+    session_expect(&app, " 397M 100.0 %     158▶ ▾ profile_memory.py:<module>:58 > ");
+    session_expect(&app, "TransformerLM.py:forward:47");
+    session_type(&app, "<space>");
+    session_expect_not(&app, "TransformerLM.py:forward:47");
+    session_type(&app, "<space>:goto 40<enter>");
+    session_expect(&app, "55.6M 100.0 %      30▶ ▾ profile_memory.py:<module>:58 > ");
+    session_expect(&app, "TransformerLM.py:__init__:30");
+    session_type(&app, "<enter>");
+    session_expect(&app, "held by");
+    tui_app_release(&app);
+}
+
 /* Every view, at a few sizes, of a trace that is small and one that has no net. */
 static void every_view_can_be_drawn_of_a_small_trace(void **state)
 {
@@ -269,6 +292,7 @@ int main(void)
         cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_shown),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
         cmocka_unit_test(why_shows_the_whole_call_stack_of_an_imported_block),
+        cmocka_unit_test(calls_are_a_tree_that_follows_the_cursor),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_recording_in_progress_is_followed),
         cmocka_unit_test(a_recording_in_progress_is_compared),
