@@ -1,11 +1,10 @@
 /*
- * whatif/advise.c - see advise.h: what is tried in which order, and the ranking.
+ * whatif/advise.c - see advise.h: what is tried in which order.
  *
  * Must not know:  what a toggle or a line does.
  */
 #include "whatif/advise.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -174,21 +173,6 @@ static char *sentences(const struct rpl_trace *base, const struct wif_change *ch
     return vs_text_take(&text);
 }
 
-/* Whether several things are changed, and something that is given up more readily lowers the peak as much. */
-static bool is_dominated(const struct wif_advise *out, const struct wif_change *change,
-                         enum wif_price price, const struct wif_figures *run)
-{
-    size_t parts = change->edits.count > 0;
-
-    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
-        parts += vs_toggles_is_set(&change->set, (enum vs_toggle)i);
-    for (size_t i = 0; i < out->count && parts > 1; i++)
-        if (out->items[i].price < price && out->items[i].run.peak <= run->peak &&
-            (out->items[i].run.fits || !run->fits))
-            return true;
-    return false;
-}
-
 /* Whether a run does more than the recorded one: what is recomputed without arithmetic shows in the bytes moved. */
 static bool does_more(const struct wif_figures *base, const struct wif_figures *run)
 {
@@ -203,7 +187,7 @@ struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_cha
     const enum wif_price price = wif_price(s->base, &change->set, does_more(&out->base, run));
     struct wif_advice *advice;
 
-    if (run->peak >= out->base.peak || is_dominated(out, change, price, run))
+    if (run->peak >= out->base.peak || wif_is_combination_dominated(out, change, price, run))
         return NULL;
     for (size_t i = 0; i < out->count; i++)
         if (same_change(&out->items[i], change))
@@ -220,40 +204,6 @@ struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_cha
     advice->price = price;
     advice->run = *run;
     return advice;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const struct wif_advice *x = a;
-    const struct wif_advice *y = b;
-
-    if (x->is_headline != y->is_headline)
-        return x->is_headline ? -1 : 1;
-    if (x->price != y->price)
-        return x->price < y->price ? -1 : 1;
-    if (x->run.peak != y->run.peak)
-        return x->run.peak < y->run.peak ? -1 : 1;
-    if (x->run.recompute_flops != y->run.recompute_flops)
-        return x->run.recompute_flops < y->run.recompute_flops ? -1 : 1;
-    return strcmp(x->label, y->label);
-}
-
-static int by_gain(const void *a, const void *b)
-{
-    const struct wif_finding *x = a;
-    const struct wif_finding *y = b;
-
-    if (x->gain != y->gain)
-        return x->gain > y->gain ? -1 : 1;
-    return strcmp(x->text, y->text);
-}
-
-static void rank(struct wif_advise *out)
-{
-    if (out->count)
-        qsort(out->items, out->count, sizeof(*out->items), by_rank);
-    if (out->finding_count)
-        qsort(out->findings, out->finding_count, sizeof(*out->findings), by_gain);
 }
 
 /* ---- all of it ---- */
@@ -316,7 +266,7 @@ enum vs_status wif_advise_fill(struct wif_advise *out, struct rpl_trace *base,
     if (!st)
         st = rpl_trace_source_text(base) ? net_advise(&s, err) : imported_advise(&s, err);
     if (!st)
-        rank(out);
+        wif_advise_rank(out);
     wif_costs_free(s.costs);
     wif_edits_release(&s.edited_by);
     rpl_trace_free(s.edited);
@@ -324,20 +274,25 @@ enum vs_status wif_advise_fill(struct wif_advise *out, struct rpl_trace *base,
     return st;
 }
 
+static void items_release(struct wif_advice *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        vs_toggles_release(&items[i].set);
+        wif_edits_release(&items[i].edits);
+        vs_free(items[i].label);
+        vs_free(items[i].text);
+        vs_free(items[i].costs);
+        vs_free(items[i].by);
+    }
+    vs_free(items);
+}
+
 void wif_advise_release(struct wif_advise *advise)
 {
-    for (size_t i = 0; i < advise->count; i++) {
-        struct wif_advice *advice = &advise->items[i];
-
-        vs_toggles_release(&advice->set);
-        wif_edits_release(&advice->edits);
-        vs_free(advice->label);
-        vs_free(advice->text);
-        vs_free(advice->costs);
-    }
+    items_release(advise->items, advise->count);
+    items_release(advise->dominated, advise->dominated_count);
     for (size_t i = 0; i < advise->finding_count; i++)
         vs_free(advise->findings[i].text);
-    vs_free(advise->items);
     vs_free(advise->findings);
     vs_free(advise->cannot);
     memset(advise, 0, sizeof(*advise));

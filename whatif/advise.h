@@ -45,6 +45,7 @@ struct wif_figures {
  * costs       what it costs besides arithmetic, likewise; "" for nothing
  * is_headline   the cheapest that was found to fit on the device, where the recorded run does not
  * batch       of the headline: the largest batch that fits with it; 0: not searched
+ * by          of a dominated one: the label of the advice that costs no more and lowers the peak as much; else NULL
  */
 struct wif_advice {
     struct vs_toggles set;
@@ -58,6 +59,7 @@ struct wif_advice {
     bool is_headline;
     uint64_t batch;
     bool is_batch_max;
+    char *by;
 };
 
 enum wif_finding_kind {
@@ -89,6 +91,8 @@ struct wif_finding {
 
 /*
  * items      changes: the headline first, then by price, the lowest peak first
+ * dominated  changes that lower the peak and are not in `items`, because another one there costs as little in every
+ *            respect and has as low a peak; in the same order
  * findings   by gain
  * base       the recorded run, to its end
  * capacity   of the device in question; 0: none
@@ -98,6 +102,8 @@ struct wif_finding {
 struct wif_advise {
     struct wif_advice *items;
     size_t count, cap;
+    struct wif_advice *dominated;
+    size_t dominated_count;
     struct wif_finding *findings;
     size_t finding_count, finding_cap;
     struct wif_figures base;

@@ -63,6 +63,13 @@ VS_MUST_USE enum vs_status wif_advising_run(struct wif_advising *s, const struct
 struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
                                     const struct wif_figures *run);
 
+/* Whether `change` has several parts, and advice of a lower price than its own lowers the peak as much as its run. */
+bool wif_is_combination_dominated(const struct wif_advise *advise, const struct wif_change *change,
+                                  enum wif_price price, const struct wif_figures *run);
+
+/* Sort advice and findings, and move to `dominated` what other advice makes pointless. */
+void wif_advise_rank(struct wif_advise *advise);
+
 /* The toggles one by one, each value that base/toggle.def lists for sweeps, and placements of checkpoints. */
 VS_MUST_USE enum vs_status wif_advising_toggles(struct wif_advising *s, struct vs_error *err);
 /* The line that keeps what leaks, without its history. s->memory has the recorded run. */

@@ -86,6 +86,19 @@ static void advice_json(const struct wif_advise *advise, const struct wif_advice
     figures_json(advise, &advice->run, json);
     vs_json_put_bool(json, "headline", advice->is_headline);
     put_uint_or_null(json, "max_batch", advice->batch);
+    if (advice->by)
+        vs_json_put_string(json, "by", advice->by);
+    vs_json_end(json);
+}
+
+static void list_json(const char *key, const struct wif_advise *advise,
+                      const struct wif_advice *items, size_t count, const struct rpl_trace *trace,
+                      struct vs_json *json)
+{
+    vs_json_key(json, key);
+    vs_json_array(json);
+    for (size_t i = 0; i < count; i++)
+        advice_json(advise, &items[i], trace, json);
     vs_json_end(json);
 }
 
@@ -120,11 +133,8 @@ void cli_advise_json(const struct wif_advise *advise, const struct rpl_trace *tr
         vs_json_null(&json);
     }
     put_uint_or_null(&json, "max_batch", advise->batch);
-    vs_json_key(&json, "advice");
-    vs_json_array(&json);
-    for (size_t i = 0; i < advise->count; i++)
-        advice_json(advise, &advise->items[i], trace, &json);
-    vs_json_end(&json);
+    list_json("advice", advise, advise->items, advise->count, trace, &json);
+    list_json("dominated", advise, advise->dominated, advise->dominated_count, trace, &json);
     vs_json_key(&json, "findings");
     vs_json_array(&json);
     for (size_t i = 0; i < advise->finding_count; i++)

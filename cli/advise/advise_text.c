@@ -192,6 +192,28 @@ static void add_changes(const struct wif_advise *advise, const struct rpl_trace 
         vs_text_add(out, "\nNothing that was tried lowers the peak.\n");
 }
 
+/* What is not listed because something as cheap lowers the peak as much. */
+static void add_dominated(const struct wif_advise *advise, struct vs_text *out)
+{
+    struct vs_text line = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+
+    for (size_t i = 0; i < advise->dominated_count; i++) {
+        const struct wif_advice *advice = &advise->dominated[i];
+
+        if (is_listed(advise, advice))
+            vs_text_addf(&line, "%s%s %s (%s)", line.len ? "; " : "", advice->label,
+                         vs_bytes_text(advice->run.peak, buf), advice->by);
+    }
+    if (line.len) {
+        vs_text_add(out,
+                    "\nLeft out, as another change costs no more and lowers the peak as much:\n  ");
+        vs_text_add_words(out, line.data, line.len, 2, 2, WIDTH);
+        vs_text_add_char(out, '\n');
+    }
+    vs_text_release(&line);
+}
+
 /* The cheapest change that fits, before all others. */
 static void add_headline(const struct wif_advise *advise, const struct rpl_trace *trace,
                          struct vs_text *out)
@@ -246,5 +268,6 @@ void cli_advise_text(const struct wif_advise *advise, const struct rpl_trace *tr
         vs_text_addf(out, "%s\n", advise->cannot);
     add_headline(advise, trace, out);
     add_changes(advise, trace, out);
+    add_dominated(advise, out);
     add_findings(advise, out);
 }
