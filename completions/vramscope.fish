@@ -24,8 +24,10 @@ function __vramscope_pairs
     printf '%s\n' fuse=off fuse=on
     printf '%s\n' quantize=off quantize=int8
     printf '%s\n' prefetch=off prefetch=1
-    printf '%s\n' shard=off shard=ddp shard=zero1
+    printf '%s\n' shard=off shard=ddp shard=zero1 shard=fsdp
     printf '%s\n' world=
+    printf '%s\n' rank=0 rank=1
+    printf '%s\n' reshard=on reshard=off
     printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
     printf '%s\n' alloc-conf=default
     printf '%s\n' target=none target=v100-16 target=v100-32 target=t4 target=a100-40 target=a100-80 target=a10 target=a10g target=rtx3060 target=rtx3090 target=rtx4090 target=l4 target=l40s target=h100-pcie target=h100 target=h200 target=b200 target=rtx5090
@@ -62,7 +64,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l gpus -x -d 'how
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l async -x -d 'when work of the simulated GPU is complete: early: at once, late: when the host has waited for it (default early)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l values -x -d 'values of the simulated GPU: zeros (default); uniform: integers are computed, and what floats choose (experts, indices, masks) is chosen in turn'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -d 'run the program as one rank of N, alone: the others are simulated (--gpus: how many of them share a machine, default 8); of a net: the toggle'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -d 'which of them, from 0 (default 0)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -d 'which of them, from 0 (default 0); of a net: the toggle'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l cupti -x -d 'on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), on: fail without it, off'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l json -d 'print what was recorded as JSON'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l batch -x -a '' -d 'samples in a batch'
@@ -87,8 +89,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'tra
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; the trace is that of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; or fully_shard of each block and of the model. The trace is that of rank 0, with fsdp that of `rank`'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp follows'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the target GPU: its capacity, and PyTorch\'s workspaces and scratch on it; none: excludes them'
@@ -164,8 +168,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'trai
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; the trace is that of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; or fully_shard of each block and of the model. The trace is that of rank 0, with fsdp that of `rank`'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp follows'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the target GPU: its capacity, and PyTorch\'s workspaces and scratch on it; none: excludes them'

@@ -12,11 +12,11 @@
 # text: Of Adam's {category(before, optimizer)} a worker of four holds {category(after, optimizer)}, one of eight
 #   {category(eight, optimizer)}; the peak falls from {peak(before)} to {peak(after)}. Data parallel training itself
 #   costs memory: a single process needs {peak(single)}, because the buckets are a second copy of the gradients.
-#   FSDP (ZeRO-3, and what cpu_offload=True belongs to) is not modelled: no run here has it, and shard=fsdp is
-#   refused. What can be said is arithmetic: at rest a worker of four would hold a quarter of parameters, gradients
-#   and Adam's state, {(category(single, parameter) * 2 + category(single, optimizer)) / 4} of {category(single,
-#   parameter) * 2 + category(single, optimizer)}; the layers that it gathers to compute with and activations come on
-#   top, so that is a lower bound of its peak.
+#   FSDP (ZeRO-3, without what cpu_offload=True does) is shard=fsdp; no run here has it, because it shards block by
+#   block and this net has none. At rest a worker of four holds a quarter of parameters, gradients and Adam's state,
+#   {(category(single, parameter) * 2 + category(single, optimizer)) / 4} of {category(single, parameter) * 2 +
+#   category(single, optimizer)}; the layers that it gathers to compute with and activations come on top, so that is a
+#   lower bound of its peak.
 import torch
 import torch.nn as nn
 

@@ -64,7 +64,7 @@ static const struct cli_option OPTIONS[] = {
     {"world", 0, "N", false,
      "run the program as one rank of N, alone: the others are simulated (--gpus: how many of "
      "them share a machine, default 8); of a net: the toggle"},
-    {"rank", 0, "N", false, "which of them, from 0 (default 0)"},
+    {"rank", 0, "N", false, "which of them, from 0 (default 0); of a net: the toggle"},
     {"cupti", 0, "auto|on|off", false,
      "on cuda, record the time the GPU spends on each op: auto: if CUPTI is available (default), "
      "on: fail without it, off"},
@@ -170,7 +170,7 @@ static enum vs_status device_choose(const char *device, struct plan *plan, struc
 static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                                 struct vs_error *err)
 {
-    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "values", "rank", "observe"};
+    static const char *const OF_PROGRAMS[] = {"gpu", "gpus", "async", "values", "observe"};
     const char *device = cli_args_value(args, "device");
     const char *capacity = cli_args_value(args, "capacity");
     const char *seed = cli_args_value(args, "seed");

@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "whatif/program_toggles.h"
 
-/* Toggles that this program applies itself: the allocator's settings, the GPU, how many ranks. */
+/* Toggles that this program applies itself: the allocator's settings, the GPU, how many ranks, and which. */
 static bool is_of_recorder(enum vs_toggle toggle)
 {
     return toggle == VS_TOGGLE_ALLOC_CONF || toggle == VS_TOGGLE_TARGET ||
-           toggle == VS_TOGGLE_WORLD;
+           toggle == VS_TOGGLE_WORLD || toggle == VS_TOGGLE_RANK;
 }
 
 enum vs_status cli_toggles_check(const struct cli_args *args, struct vs_error *err)

@@ -61,6 +61,16 @@ void eng_set_hooks(struct eng_tensor *leaf, const struct eng_hooks *hooks);
 /* `user` of the leaf's hooks; NULL: it has no hooks. */
 void *eng_hooks_user(const struct eng_tensor *leaf);
 
+/* Adds a hook to the node that made t, which must have one (struct eng_node_hook); copied. */
+void eng_node_hook_add(struct eng_tensor *t, const struct eng_hooks *hook);
+/*
+ * Calls `hook` with NULL at the end of the running backward, after its last node and before it returns, and then its
+ * free_user (Variable._execution_engine.queue_callback); copied. Outside a backward it fails, after free_user.
+ */
+void eng_after_backward(struct eng *e, const struct eng_hooks *hook);
+
+bool eng_is_in_backward(const struct eng *e);
+
 const char *eng_node_name(const struct eng_node *node);
 
 /*

@@ -118,6 +118,12 @@ typedef bool eng_run_fn(struct eng_op_call *c);
  */
 bool eng_selective_run(struct eng_op_call *c, int arg_count, eng_run_fn *kernel, bool *is_computed);
 
+/* ---- node_hooks.c ---- */
+void eng_node_hooks_run(struct eng *e, const struct eng_node *n);
+void eng_node_hooks_free(struct eng_node_hook *list);
+/* The outermost backward has run its last node; e->after_backward is not NULL. */
+void eng_after_backward_run(struct eng *e);
+
 /* ---- ready.c ---- */
 void eng_ready_free(struct eng_ready *ready);
 /* A leaf has received its gradient; e->ready is not NULL. */

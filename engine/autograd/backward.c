@@ -320,6 +320,7 @@ static void evaluate(struct eng_task *task, uint32_t slot)
     for (int i = 0; g && i < n->output_count; i++)
         eng_emit_use(e, g[i]);
     stream = eng_set_stream(e, n->stream);
+    eng_node_hooks_run(e, n);
     eng_node_run(e, n, g, out);
     gradients_release(n, g);
     if (!task->retain_graph && !e->failed)
@@ -437,6 +438,8 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
             heap_push(task, (uint32_t)i);
     }
     heap_run(task, outer_task == 0);
+    if (e->after_backward && outer_task == 0)
+        eng_after_backward_run(e);
     e->backward_depth = depth;
     e->task_id = outer_task;
     e->checkpoint = collecting;

@@ -61,6 +61,8 @@ struct eng_node *eng_custom_node(struct eng *e, const struct eng_custom *custom,
             if (t ==
                 inputs[k]) { /* an input given back is a result of its own, over the same memory */
                 eng_slot_set(&outputs[i], eng_alias(t));
+                if (outputs[i])
+                    outputs[i]->view_kind = ENG_VIEW_CUSTOM;
                 break;
             }
         }

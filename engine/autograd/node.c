@@ -111,6 +111,7 @@ static void node_delete(struct eng_node *n)
         eng_unref(n->variable);
     }
     eng_copy_slices_free(n->slices);
+    eng_node_hooks_free(n->hooks);
     if (n->has_own_saves)
         vs_free(n->saved);
     vs_pool_put(&n->eng->pool, n, n->bytes);

@@ -163,6 +163,11 @@ int eng_torch(const struct eng *e)
     return ENG_TORCH_NEWEST - e->torch_before_newest;
 }
 
+const struct vs_target *eng_target(const struct eng *e)
+{
+    return e->target;
+}
+
 void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy policy,
                     bool bound)
 {

@@ -188,6 +188,8 @@ enum eng_workspace_policy {
 struct vs_target;
 void eng_set_target(struct eng *e, const struct vs_target *target, enum eng_workspace_policy policy,
                     bool bound);
+/* The GPU that was set; NULL: tensors only. */
+const struct vs_target *eng_target(const struct eng *e);
 
 /*
  * The workspaces measured on a real GPU (engine/workspace/workspace.h) and what was noted about them, as texts to be

@@ -132,6 +132,7 @@ struct eng {
     struct eng_storage *cublaslt_workspaces[2];
     struct eng_workspaces
         *workspaces; /* of a real device, or of a run that repeats one; else NULL */
+    struct eng_node_hook *after_backward; /* see eng_after_backward; NULL: none */
     struct eng_ready
         *ready; /* see autograd/ready.h; NULL: the order of gradients is not recorded */
 };

@@ -46,6 +46,15 @@ struct eng_hooks {
     void (*free_user)(void *user);
 };
 
+/*
+ * A hook of a node, called when its gradients have arrived and before it runs (Tensor.register_hook on a result, whose
+ * hook returns the gradient unchanged). `hook.run` gets NULL.
+ */
+struct eng_node_hook {
+    struct eng_hooks hook;
+    struct eng_node_hook *next;
+};
+
 /* A tensor saved by a node. */
 struct eng_saved {
     struct eng_tensor *tensor;         /* counted; NULL when absent, released, or a placeholder */
@@ -107,6 +116,7 @@ struct eng_node {
     struct eng_tensor *variable;
     struct eng_custom custom;
     struct eng_copy_slices *slices;
+    struct eng_node_hook *hooks; /* owned, in the order of registration; NULL: none */
     /* where the forward ran, so that backward's events name the line */
     const char *module;
     const char *func;

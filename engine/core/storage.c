@@ -2,7 +2,8 @@
  * engine/core/storage.c - storages: their blocks, their categories, and which of them autograd holds.
  *
  * Must not know:  ops, layouts of tensors.
- * Invariant:      alloc and free events of blocks are emitted only here, one of each per block.
+ * Invariant:      alloc and free events of blocks are emitted only here, one of each per block. A storage has one block
+ *                 at a time; eng_free_storage and eng_alloc_storage replace it.
  */
 #include "base/mem.h"
 #include "engine/core/engine_internal.h"
@@ -68,6 +69,43 @@ static bool storage_block_get(struct eng_storage *s, bool is_try)
     return true;
 }
 
+/* Host memory for the values, or the block's own; none on meta. */
+static void storage_data_get(struct eng_storage *s)
+{
+    struct eng *e = s->eng;
+
+    if (s->bytes && e->device && s->block)
+        s->data = (void *)(uintptr_t)eng_block_address(s->block);
+    else if (s->bytes && e->kernels)
+        s->data = e->kernels->mem_get(s->bytes);
+}
+
+/* Frees the block, if there is one, and the values. */
+static void storage_memory_free(struct eng_storage *s)
+{
+    struct eng *e = s->eng;
+    const bool is_own_data = s->data && !(e->device && s->block);
+
+    e->counters.events += s->block != NULL;
+    if (s->block) {
+        if (e->observer) {
+            struct vs_event ev = {0};
+
+            ev.kind = VS_EV_FREE;
+            ev.free.block = s->block_id;
+            ev.free.requested_bytes = s->bytes;
+            ev.free.block_bytes = eng_block_bytes(s->block);
+            ev.free.address = eng_block_address(s->block);
+            eng_emit(e, &ev);
+        }
+        eng_alloc_put(e->alloc, s->block);
+    }
+    if (is_own_data)
+        e->kernels->mem_put(s->data, s->bytes);
+    s->block = NULL;
+    s->data = NULL;
+}
+
 static struct eng_storage *storage_new(struct eng *e, uint64_t bytes, bool on_host, bool is_try)
 {
     struct eng_storage *s;
@@ -84,10 +122,7 @@ static struct eng_storage *storage_new(struct eng *e, uint64_t bytes, bool on_ho
         vs_pool_put(&e->pool, s, sizeof(*s));
         return NULL;
     }
-    if (bytes && e->device && s->block)
-        s->data = (void *)(uintptr_t)eng_block_address(s->block);
-    else if (bytes && e->kernels)
-        s->data = e->kernels->mem_get(bytes);
+    storage_data_get(s);
     e->live_storages++;
     return s;
 }
@@ -149,24 +184,26 @@ void eng_storage_unref(struct eng_storage *s)
     if (!s || --s->refs)
         return;
     e = s->eng;
-    e->counters.events += s->block != NULL;
-    if (s->block) {
-        if (e->observer) {
-            struct vs_event ev = {0};
-
-            ev.kind = VS_EV_FREE;
-            ev.free.block = s->block_id;
-            ev.free.requested_bytes = s->bytes;
-            ev.free.block_bytes = eng_block_bytes(s->block);
-            ev.free.address = eng_block_address(s->block);
-            eng_emit(e, &ev);
-        }
-        eng_alloc_put(e->alloc, s->block);
-    }
-    if (s->data && !(e->device && s->block))
-        e->kernels->mem_put(s->data, s->bytes);
+    storage_memory_free(s);
     e->live_storages--;
     vs_pool_put(&e->pool, s, sizeof(*s));
+}
+
+void eng_free_storage(struct eng_tensor *t)
+{
+    if (!t->storage->on_host)
+        storage_memory_free(t->storage);
+}
+
+void eng_alloc_storage(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_storage *s = t->storage;
+
+    if (e->failed || s->on_host || !s->bytes || s->block || !storage_block_get(s, false))
+        return;
+    storage_data_get(s);
+    if (e->observer)
+        eng_storage_emit_alloc(e, s, eng_tensor_id(e, t));
 }
 
 void eng_storage_set_category(struct eng_storage *s, enum vs_category category)
@@ -226,7 +263,7 @@ void eng_saved_hold(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool 
 {
     struct eng_storage *s = t->storage;
 
-    if (!s->block)
+    if (!s->block_id)
         return;
     s->checkpoint_count += is_checkpoint;
     if (!s->saved_count++) {
@@ -244,7 +281,7 @@ void eng_saved_drop(struct eng *e, struct eng_tensor *t, uint64_t node_id, bool 
 {
     struct eng_storage *s = t->storage;
 
-    if (!s->block)
+    if (!s->block_id)
         return;
     emit_saved(e, VS_EV_UNSAVE, t, node_id, is_checkpoint);
     s->checkpoint_count -= is_checkpoint;

@@ -263,6 +263,16 @@ struct eng_tensor *eng_alias(struct eng_tensor *t)
     return t ? eng_as_strided(t, t->sizes, t->strides, t->ndim, t->offset) : NULL;
 }
 
+struct eng_tensor *eng_alias_apart(struct eng_tensor *t)
+{
+    struct eng_tensor *alias = eng_tensor_on(eng_storage_ref(t->storage), NULL);
+
+    alias->dtype = t->dtype;
+    dims_set(alias, t->sizes, t->strides, t->ndim);
+    alias->offset = t->offset;
+    return alias;
+}
+
 void eng_watch(struct eng_tensor *t)
 {
     t->storage->is_watched = true;

@@ -4,8 +4,8 @@
  *
  * For:            all code that uses tensors: ops, autograd, the net language's values.
  * Must not know:  how ops compute, what Python is.
- * Invariant:      a block is returned to the allocator exactly when the last reference to its storage is released,
- *                 never later or earlier: lifetimes are what this program measures.
+ * Invariant:      a block is returned to the allocator exactly when the last reference to its storage is released, or
+ *                 when eng_free_storage is called, never later or earlier: lifetimes are what this program measures.
  *
  * A tensor object and its storage have separate reference counts, as in PyTorch (TensorImpl, StorageImpl): whether a
  * gradient may be stolen, or added to in place, depends on both counts.
@@ -29,11 +29,12 @@ struct eng_node;
 /* The memory of one or more tensors. */
 struct eng_storage {
     struct eng *eng;
-    /* device storage: the allocator's block; NULL on the host and for 0 bytes */
+    /* device storage: the allocator's block; NULL on the host, for 0 bytes, and after eng_free_storage */
     struct eng_block *block;
-    void *data;        /* the values; NULL on meta and for 0 bytes */
-    uint64_t bytes;    /* requested bytes */
-    uint64_t block_id; /* id in the trace, from 1; 0 on the host and for 0 bytes */
+    void *data;     /* the values; NULL on meta and for 0 bytes */
+    uint64_t bytes; /* requested bytes */
+    uint64_t
+        block_id; /* id in the trace, from 1, of its block or the last it had; 0 on the host and for 0 bytes */
     /* in-place checks: tensors with a smaller `born` must not be read any more (eng_overwritten); 0: none */
     uint64_t overwritten;
     /* how often eng_overwritten was called, and for which module the last time */
@@ -67,6 +68,7 @@ enum eng_view_kind {
     ENG_VIEW_PLAIN,
     ENG_VIEW_ONE_OF_SEVERAL, /* of split, chunk, unbind */
     ENG_VIEW_NO_GRAD,        /* made while gradients were off */
+    ENG_VIEW_CUSTOM,         /* an input that a custom function returned, or a view of one */
 };
 
 struct eng_tensor {
@@ -140,9 +142,19 @@ struct eng_tensor *eng_empty(struct eng *e, const int64_t *sizes, int ndim, enum
 struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const int64_t *strides,
                                      int ndim, enum vs_dtype dtype, bool on_host) VS_MUST_USE;
 /*
+ * t.untyped_storage().resize_(0), and resize_ to the size it was made with: frees the memory of a storage that tensors
+ * still refer to, and allocates it again, as another block, with undefined values. Whoever frees it sees to it that
+ * nobody reads those tensors until then. Nothing happens where the memory is as wanted already, on the host, and for 0
+ * bytes. eng_alloc_storage fails (see eng_failed) if the device is out of memory.
+ */
+void eng_free_storage(struct eng_tensor *t);
+void eng_alloc_storage(struct eng *e, struct eng_tensor *t);
+/*
  * A tensor object with t's storage and version counter, without autograd history: PyTorch's detach, without dispatch.
  */
 struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
+/* The same with a version counter of its own, so that writing to one does not count as a change of the other. */
+struct eng_tensor *eng_alias_apart(struct eng_tensor *t) VS_MUST_USE;
 /*
  * In-place checks: finding out which modules may work in place. The in-place op whose result is `t` has overwritten a
  * value. Returns another tensor object like t, with its history. From now on an op outside of backward formulas that

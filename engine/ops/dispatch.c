@@ -327,9 +327,11 @@ bool eng_inplace_allowed(struct eng *e, const char *what, const char *remedy,
     static const char *const REFUSED[] = {
         [ENG_VIEW_ONE_OF_SEVERAL] = "is one of several views that split, chunk or unbind gave",
         [ENG_VIEW_NO_GRAD] = "is a view that was made under no_grad",
+        [ENG_VIEW_CUSTOM] = "is an input that a custom function (of the net, or of fully_shard) "
+                            "returned unchanged",
     };
 
-    if (t->base && t->view_kind != ENG_VIEW_PLAIN) {
+    if (t->view_kind == ENG_VIEW_CUSTOM || (t->base && t->view_kind != ENG_VIEW_PLAIN)) {
         eng_fail(e, VS_E_AUTOGRAD, "%s: what it writes to %s: autograd cannot follow that; %s",
                  what, REFUSED[t->view_kind], remedy);
         return false;
@@ -357,7 +359,7 @@ static bool inplace_allowed(struct eng *e, const struct eng_op *op, const struct
 
     if (!e->grad_enabled || !(differentiates || eng_requires_grad(t)))
         return true;
-    if (!t->base && (!t->requires_grad || t->grad_fn))
+    if (!t->base && t->view_kind == ENG_VIEW_PLAIN && (!t->requires_grad || t->grad_fn))
         return true; /* the common case, in which no text is built */
     snprintf(what, sizeof(what), "%s_", op->name);
     snprintf(remedy, sizeof(remedy), "use %s without the underscore", op->name);

@@ -24,6 +24,8 @@ class _MultiDeviceReplicator:
 
 
 class GradScaler:
+    _reduces_found_inf = False  # gradients are sharded: DTensor's handler asks the other processes, too
+
     def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5,
                  growth_interval=2000, enabled=True):
         self._enabled = enabled
@@ -101,6 +103,9 @@ class GradScaler:
                 torch._amp_foreach_non_finite_check_and_unscale_(
                     grads, per_device_found_inf.get(found_inf.device),
                     per_device_inv_scale.get(found_inf.device))
+                if self._reduces_found_inf:
+                    target = per_device_found_inf.get(found_inf.device)
+                    target.copy_(target.clone())
         return per_device_found_inf._per_device_tensors
 
     def unscale_(self, optimizer):

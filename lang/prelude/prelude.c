@@ -55,6 +55,7 @@ static const struct {
     {"backends.py", "torch.backends"},
     {"cuda_streams.py", "torch.cuda"},
     {"distributed.py", "_distributed"},
+    {"fsdp.py", "_fsdp"},
     {"placement.py", "_placement"},
     {"evaluation.py", "_evaluation"},
     {"apex.py", "_apex"},

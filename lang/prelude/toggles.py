@@ -58,6 +58,10 @@ def note_without_effect(model, settings):
         torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
     if settings["shard"] == "off" and settings["world"] != 8:  # the default
         torch._note_refused("world", str(settings["world"]), "nothing is sharded; say how: shard=ddp")
+    if settings["shard"] != "fsdp" and settings["rank"] != "0":
+        torch._note_refused("rank", settings["rank"], "only shard=fsdp has other ranks than 0")
+    if settings["shard"] != "fsdp" and settings["reshard"] != "on":
+        torch._note_refused("reshard", settings["reshard"], "no parameters are gathered; say so: shard=fsdp")
     _note_freeze_without_effect(model, settings["freeze"])
 
 

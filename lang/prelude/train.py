@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 import _apex as apex
 import _distributed as distributed
+import _fsdp as fsdp
 import _toggles as toggles
 
 
@@ -160,6 +161,9 @@ def set_up(net, settings):
     toggles.lower(model, settings)
     toggles.freeze(model, settings["freeze"])
     torch._note_parameters(sum([p.numel() for p in model.parameters()]))
+    if settings["shard"] == "fsdp":
+        torch._name_modules(model)
+        return model, None
     move(model)
     # a net with an optimizer() gets it later, when the model is in its final state
     if not hasattr(net, "optimizer") and settings["grad"] == "train":
@@ -178,7 +182,12 @@ def run(net, settings):
     torch._note_inplace(settings["inplace_paths"])
     toggles.prepare(model, settings)
     plain = model
-    if settings["shard"] != "off":
+    if settings["shard"] == "fsdp":
+        fsdp.check(net, settings)
+        fsdp.fully_shard(plain, toggles._blocks_of(plain), settings)
+        if settings["grad"] == "train":
+            optimizer = toggles.make_optimizer(plain, settings)
+    elif settings["shard"] != "off":
         distributed.check(net, settings)
         model = distributed.DistributedDataParallel(plain, settings["world"])
         if settings["shard"] == "zero1" and optimizer is not None:
@@ -191,6 +200,7 @@ def run(net, settings):
             report_made(optimizer, settings)
     initialize_apex(plain, optimizer, settings, own_step)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
+    scaler._reduces_found_inf = settings["shard"] == "fsdp"
     if settings["grad"] == "train":
         parts = settings["accumulate"]
         count = settings["batch"] // parts

@@ -14,6 +14,7 @@
 #include "lang/interp/interp.h"
 #include "lang/torch/bind.h"
 #include "lang/torch/buckets.h"
+#include "lang/torch/sharding.h"
 
 #define NATIVE(name)                                                                               \
     static bool name(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
@@ -185,6 +186,13 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_warn_of", f_warn_of},
         {"_check_eps", f_check_eps},
         {"_had_grad", f_had_grad},
+        {"_free_storage", lang_native_free_storage},
+        {"_alloc_storage", lang_native_alloc_storage},
+        {"_before_backward_of", lang_native_before_backward_of},
+        {"_after_backward", lang_native_after_backward},
+        {"_is_in_backward", lang_native_is_in_backward},
+        {"_apart", lang_native_apart},
+        {"_packed_pointers", lang_native_packed_pointers},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -184,8 +184,8 @@ static void impossible_ranks_are_refused(void **state)
           "toggle `world` cannot be `0`");
     check(program_run("record", "--world", "2", "--gpu", "none", "--", "true", NULL), 2, "",
           "not with --gpu none");
-    check(program_run("record", "--rank", "2", "sample_nets/lenet.py", NULL), 2, "",
-          "--rank is for programs");
+    check(program_run("record", "--shard", "fsdp", "--rank", "8", "tests/nets/mlp.py", NULL), 1, "",
+          "rank=8: the ranks of world=8 are 0 to 7");
 }
 
 /* The same word is a toggle of nets. */

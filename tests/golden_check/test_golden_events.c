@@ -121,6 +121,12 @@ static void one_process_of_several_is_equal_event_by_event(void **state)
     assert_true(golden_file("tests/golden/oracle/shard.jsonl.gz", events_are_equal, NULL));
 }
 
+static void fully_sharded_nets_are_equal_event_by_event(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/fsdp.jsonl.gz", events_are_equal, NULL));
+}
+
 static void train_step_nets_are_equal_event_by_event_with_phases(void **state)
 {
     (void)state;
@@ -171,6 +177,7 @@ int main(void)
         cmocka_unit_test(runs_are_equal_event_by_event),
         cmocka_unit_test(train_step_nets_are_equal_event_by_event_with_phases),
         cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
+        cmocka_unit_test(fully_sharded_nets_are_equal_event_by_event),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),
         cmocka_unit_test(apex_by_hand_is_equal_to_amp_as_a_level),

@@ -1,7 +1,7 @@
-"""tests/oracle/distributed.py - one process of several under real PyTorch: rank 0 of `world`, with NCCL as its backend.
+"""tests/oracle/distributed.py - one process of several under real PyTorch: a rank of `world`, with NCCL as its backend.
 
 NCCL is simulated, too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no
-other process is needed, because a store in memory is enough for rank 0 to make its communicator.
+other process is needed to make its communicator.
 """
 import torch
 import torch.distributed as dist
@@ -10,11 +10,13 @@ import nogpu
 import toggles as tg
 
 
-def enter(world):
+def enter(world, rank=None):
     """Makes the process group, and has the reducer read what the processes agree upon."""
     if not nogpu.active():
         raise tg.Refused("shard runs over the stand-in alone")
-    dist.init_process_group("nccl", rank=0, world_size=world, store=dist.HashStore())
+    # fully_shard asks for what other ranks set: the stand-in's own store answers in their place
+    store = dist.HashStore() if rank is None else nogpu.store(world)
+    dist.init_process_group("nccl", rank=rank or 0, world_size=world, store=store)
     plain = dist.Reducer._rebuild_buckets
 
     def rebuild(self):
@@ -29,3 +31,16 @@ def wrap(model, toggles):
     enter(toggles["world"])
     with nogpu.Values():
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=[0])
+
+
+def fully_shard(model, toggles):
+    """The model, on the host, sharded block by block and then as a whole; it ends up on the device, because fully_shard
+    moves what it shards."""
+    from torch.distributed.fsdp import fully_shard as shard
+    enter(toggles["world"], toggles["rank"])
+    words = {"reshard_after_forward": False} if toggles["reshard"] == "off" else {}
+    with nogpu.Values():
+        for path, block in tg.blocks_of(model):
+            shard(block, **words)
+        shard(model, **words)
+    return model

@@ -10,6 +10,7 @@ events        every event of three steps of some nets
 articles      the same of the nets of tests/nets/articles
 apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind it
 shard         the same of one process of several
+fsdp          the same with fully_shard
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 own_step      every event of the nets of tests/nets/own_step, what autograd saves and what checkpoints run again
@@ -17,8 +18,8 @@ numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
-With --only the lines of matching nets are replaced, the others kept; with --with, of events and
-shard, those with that toggle.
+With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard
+and fsdp, those with that toggle.
 """
 import gzip
 import json
@@ -346,6 +347,55 @@ def make_shard(case, only):
             cases += [(net, dict(given, shard=value)) for k, given in enumerate(SHARD_TOGGLES)
                       if every or k == 0 or (k + i) % 5 == 0]
     write("shard.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
+
+
+FSDP_NETS = (
+    ("sample_nets/lenet.py", {}), ("sample_nets/resnet18.py", {"batch": "2"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1"}), ("sample_nets/vgg16.py", {"batch": "1"}),
+    ("sample_nets/mlp_swish.py", {}), ("sample_nets/unet.py", {"batch": "1"}),
+    ("sample_nets/vit_tiny.py", {"batch": "1"}), ("sample_nets/densenet_bc100.py", {"batch": "1"}),
+)
+FSDP_WHOLE = ("tests/nets/mlp.py", "tests/nets/gpt_tiny.py", "tests/nets/resnet_small.py")  # others: some of the ranks
+FSDP_RANKS = tuple({"world": str(w), "rank": str(r)} for w in (2, 8, 1024) for r in sorted({0, w // 2, w - 1}))
+FSDP_TOGGLES = (
+    {"reshard": "off"}, {"amp": "bf16"}, {"accumulate": "2"}, {"checkpoint": "blocks"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adamw"},
+    {"optimizer": "momentum", "foreach": "off"}, {"zero-grad": "zeros"}, {"freeze": "half"}, {"grad": "eval"},
+    {"grad": "no_grad"}, {"prefetch": "1", "data": "once"}, {"world": "1"},
+    {"reshard": "off", "accumulate": "2", "checkpoint": "blocks"}, {"drop-outputs": "early"},
+)
+FSDP_MORE = (
+    ("tests/nets/gpt_tiny.py", {"checkpoint": "selective"}),
+    ("tests/nets/resnet_small.py", {"checkpoint": "segments=2"}),
+    ("tests/nets/resnet_small.py", {"checkpoint": "sqrt", "checkpoint-impl": "reentrant"}),
+    ("tests/nets/resnet_small.py", {"inplace": "on"}), ("tests/nets/gpt_tiny.py", {"half": "on"}),
+    ("tests/nets/mlp.py", {"half": "on", "optimizer": "adam"}),
+    ("tests/nets/gpt_tiny.py", {"offload": "activations"}),
+    ("tests/nets/gpt_tiny.py", {"amp": "fp16"}), ("tests/nets/mlp.py", {"amp": "fp16"}),
+    ("tests/nets/shard/mixed_dtypes.py", {}), ("tests/nets/gpt_tiny.py", {"chunk-loss": "4"}),
+    ("tests/nets/vit_small.py", {"checkpoint": "blocks", "amp": "bf16", "accumulate": "2"}),
+    ("tests/nets/gpt_tiny.py", {"offload": "activations", "checkpoint": "blocks"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1", "steps": "2"}),
+)
+FSDP_REFUSED = "def train_step", "def optimizer"  # ours refuses nets that have one
+
+
+def is_refused_by_fsdp(net):
+    with open(os.path.join(ROOT, net)) as f:
+        text = f.read()
+    return any(word in text for word in FSDP_REFUSED)
+
+
+def make_fsdp(case, only):
+    cases = list(FSDP_MORE)
+    for net, given in FSDP_NETS:
+        cases += [(net, dict(given, optimizer="adam")), (net, dict(given, reshard="off", world="1024", rank="1023"))]
+    for i, net in enumerate(nets("tests/nets")):
+        every = net in FSDP_WHOLE
+        cases += [(net, given) for k, given in enumerate(FSDP_RANKS) if every or (k + i) % 4 == 0]
+        cases += [(net, given) for k, given in enumerate(FSDP_TOGGLES) if every or (k + i) % 5 == 0]
+    cases = [(net, dict(given, shard="fsdp")) for net, given in cases if not is_refused_by_fsdp(net)]
+    write("fsdp.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
 
 
 # ---- nets made at random ----

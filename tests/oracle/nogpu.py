@@ -70,6 +70,12 @@ def simulate(gpu):
         _stand_in.library.sti_set(b"memory", b"%d" % BYTES)
 
 
+def store(world):
+    """A store that answers for the other processes of `world`."""
+    import torch.distributed as dist
+    return dist.TCPStore("127.0.0.1", _stand_in.library.sti_store_port(), world, False, wait_for_workers=False)
+
+
 class Values:
     """While it is entered, everything that goes to the device and comes back is kept."""
 

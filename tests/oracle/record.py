@@ -166,9 +166,12 @@ def make(net, toggles, decided):
     with no_initialisation() if nogpu.active() else contextlib.nullcontext():
         model = net.model()
     notes = tg.prepare(model, toggles, decided)
-    model.to("cuda")
     plain = model
-    if toggles["shard"] != "off":
+    if toggles["shard"] == "fsdp":
+        model = distributed.fully_shard(model, toggles)
+    else:
+        model.to("cuda")
+    if toggles["shard"] in ("ddp", "zero1"):
         if toggles["shard"] == "zero1" and net.optimizer is not None:
             raise tg.Refused("the net makes its optimizer itself")
         model = distributed.wrap(plain, toggles)
@@ -197,7 +200,8 @@ def run(net, toggles, decided=None, keep_scratch=False):
                           for step, phase, end, counters in marks.rows]
     report["parameters"] = sum(p.numel() for p in model.parameters())
     report["applied"] = notes
-    report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
+    if toggles["shard"] != "fsdp":  # whose parameters are other storages at every use
+        report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
     return report
 
 

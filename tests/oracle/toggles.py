@@ -16,7 +16,8 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on", "early"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
-    "shard": ("off", "ddp", "zero1"), "world": None,
+    "shard": ("off", "ddp", "zero1", "fsdp"), "world": None, "rank": None,
+    "reshard": ("on", "off"),
     "offload": ("off", "activations"), "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
@@ -32,7 +33,7 @@ class Refused(Exception):
 def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
     t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": "",
-         "prefetch": "off", "world": 8, "chunk-loss": "off"}
+         "prefetch": "off", "world": 8, "rank": 0, "chunk-loss": "off"}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
     t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
@@ -42,7 +43,7 @@ def settle(given, net):
         if VALUES[name] and value not in VALUES[name]:
             raise SystemExit("%s: one of %s, not %s" % (name, ", ".join(VALUES[name]), value))
         t[name] = value
-    for name in ("batch", "steps", "accumulate", "world"):
+    for name in ("batch", "steps", "accumulate", "world", "rank"):
         t[name] = int(t[name])
     if "lr" in given:
         t["lr"] = float(given["lr"])

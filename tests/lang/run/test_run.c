@@ -152,6 +152,25 @@ static void distributed_errors_have_the_text_of_pytorch(void **state)
             VS_E_VALUE, "the net makes its optimizer itself");
 }
 
+/* 51 parameters in shards of 2, 2, 1 and 1 rows by 4 ranks: 2 * 4 + 2 + 6 + 1 elements, on every rank. */
+static void each_rank_holds_a_padded_shard(void **state)
+{
+    static const char *const ranks[] = {"0", "3"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct net_run r = {0};
+
+        net_run_set(&r, "shard", "fsdp");
+        net_run_set(&r, "world", "4");
+        net_run_set(&r, "rank", ranks[i]);
+        net_run_ok(&r, NET_RUN_MLP);
+        assert_int_equal(net_run_phase(&r, -1, VS_PHASE_SETUP)->requested_end, 17 * 4);
+        assert_int_equal(r.result.parameters, 51);
+        net_run_release(&r);
+    }
+}
+
 static void accumulation_divides_the_batch_and_marks_each_part(void **state)
 {
     struct net_run r = {0};
@@ -396,6 +415,35 @@ static void refused_with(const char *name, const char *value, const char *level,
     net_run_release(&r);
 }
 
+/* What is refused has not been compared with PyTorch. */
+static void fully_shard_is_refused_where_it_was_not_measured(void **state)
+{
+    (void)state;
+    refused(NET_RUN_MLP "defaults = dict(shard='fsdp', world=4, rank=4)\n", VS_E_VALUE,
+            "the ranks of world=4 are 0 to 3");
+    refused(NET_RUN_MLP
+            "def optimizer(model):\n    return torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "defaults = dict(shard='fsdp')\n",
+            VS_E_VALUE, "a net with its own optimizer()");
+    refused(NET_RUN_MLP "def train_step(model, optimizer, scaler, inputs, targets):\n"
+                        "    return None\n"
+                        "defaults = dict(shard='fsdp')\n",
+            VS_E_VALUE, "a net with its own train_step");
+    refused_with("shard", "fsdp", "O1", "", "amp=O1: Apex together with shard=fsdp");
+    refused(NET_RUN_HEAD "class Net(nn.Module):\n"
+                         "    def __init__(self):\n"
+                         "        super().__init__()\n"
+                         "        self.scale = nn.Parameter(torch.ones(()))\n"
+                         "    def forward(self, x):\n"
+                         "        return x * self.scale\n"
+                         "def model():\n"
+                         "    return Net()\n"
+                         "def batch(n):\n"
+                         "    return torch.randn(n, 4), torch.randint(0, 3, (n,))\n"
+                         "defaults = dict(shard='fsdp')\n",
+            VS_E_VALUE, "fully_shard doesn't support scalar parameters. Change scale to");
+}
+
 static void levels_of_apex_are_refused_where_apex_could_not_be_called(void **state)
 {
     (void)state;
@@ -434,6 +482,8 @@ int main(void)
         cmocka_unit_test(wrong_defaults_and_missing_functions_are_refused),
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused_with_the_reason),
         cmocka_unit_test(distributed_errors_have_the_text_of_pytorch),
+        cmocka_unit_test(fully_shard_is_refused_where_it_was_not_measured),
+        cmocka_unit_test(each_rank_holds_a_padded_shard),
         cmocka_unit_test(accumulation_divides_the_batch_and_marks_each_part),
         cmocka_unit_test(without_training_a_step_ends_after_the_loss),
         cmocka_unit_test(a_skipped_step_on_meta_allocates_no_optimizer_state),

@@ -59,7 +59,7 @@ static void meta_and_cpu_emit_the_same_events(void **state)
         {"zero-grad", "zeros"}, {"grad", "eval"},   {"accumulate", "2"}, {"inplace", "on"},
         {"detach-loss", "off"}, {"data", "once"},   {"freeze", "a"},     {"drop-outputs", "on"},
         {"optimizer", "adamw"}, {"foreach", "off"}, {"prefetch", "2"},   {"shard", "ddp"},
-        {"shard", "zero1"}};
+        {"shard", "zero1"},     {"shard", "fsdp"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,0 +1,486 @@
+# lang/prelude/fsdp.py - fully_shard (FSDP2) in one of `world` processes, this one being `rank`.
+#
+# For:       train.py; docs/internals/sharding.md has the sequence and how it was measured.
+# Invariant: names, lists and their order are those of PyTorch 2.15's torch.distributed.fsdp._fully_shard, because the
+#            memory events depend on them. No data is sent: the other processes are assumed to have the same values.
+import torch
+import torch.nn as nn
+
+# Streams of their own, as numbers that the allocator keeps apart; torch.cuda.Stream() hands out 1 to 32.
+_COPY_IN = 33
+_REDUCE_SCATTER = 35
+
+_NO_PASS = "no pass"
+_FORWARD = "forward"
+_PRE_BACKWARD = "pre-backward"
+_POST_BACKWARD = "post-backward"
+
+
+def check(net, settings):
+    # refuse what is not known to be equal to PyTorch's, before anything is on the device
+    if int(settings["rank"]) >= settings["world"]:
+        raise ValueError(f"rank={settings['rank']}: the ranks of world={settings['world']} are 0 to "
+                         f"{settings['world'] - 1}")
+    if hasattr(net, "train_step") and settings["grad"] == "train":
+        raise ValueError("shard=fsdp: a net with its own train_step is not supported; leave out train_step, or use "
+                         "shard=ddp")
+    if hasattr(net, "optimizer"):
+        raise ValueError("shard=fsdp: a net with its own optimizer() is not supported; leave out optimizer, or use "
+                         "shard=ddp")
+    for name in ("fuse", "quantize"):
+        if settings[name] != "off":
+            raise ValueError(f"{name}={settings[name]}: together with shard=fsdp it is not supported yet")
+    if settings["amp"] in ("O0", "O1", "O2", "O3"):
+        raise ValueError(f"amp={settings['amp']}: Apex together with shard=fsdp is not modelled; use amp=bf16")
+    if settings["checkpoint"] == "auto" or settings["checkpoint"].startswith("auto:"):
+        raise ValueError(f"checkpoint={settings['checkpoint']}: placements are not planned for shard=fsdp yet; use "
+                         "checkpoint=blocks")
+    if settings["torch"] != "2.15":
+        raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
+    if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1:
+        torch._warn("shard=fsdp: the shards of the other processes are not there, and this one's is used in their "
+                    "place; so the losses are not those of a training")
+
+
+# ---- parameters ----
+
+
+class _Param:
+    # One parameter: its shard, which the optimizer trains, and its whole, whose memory comes and goes.
+    def __init__(self, data, slots, name, world, rank):
+        self.slots = slots
+        self.name = name
+        self.size = tuple(data.shape)
+        self.stride = tuple(data.stride())
+        if len(self.size) == 0:
+            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel "
+                             "equal to 1.")
+        if not data.is_contiguous():
+            raise NotImplementedError(f"FSDP does not support non-contiguous parameters yet: {name}")
+        self.rows = (self.size[0] + world - 1) // world
+        mine = max(0, min(self.rows, self.size[0] - rank * self.rows))
+        padded = data.new_zeros((self.rows,) + self.size[1:])
+        torch._set_category(padded, "parameter")
+        if mine > 0:
+            padded.narrow(0, 0, mine).copy_(data.narrow(0, rank * self.rows, mine))
+        self.shard = padded.view(-1)
+        self.sharded = nn.Parameter(padded.narrow(0, 0, mine), requires_grad=data.requires_grad)
+        torch._set_name(self.sharded, name)
+        self.output = None
+        self.unsharded = None
+        self.set_on_modules(self.sharded)
+
+    def set_on_modules(self, p):
+        for m, name in self.slots:
+            setattr(m, name, p)
+
+    def init_output(self, world):
+        if self.output is None:
+            self.output = torch.empty(self.shard.numel() * world, dtype=self.shard.dtype, device="cuda")
+            torch._set_category(self.output, "parameter")
+            torch._set_name(self.output, self.name)
+
+    def init_unsharded(self):
+        # with a version of its own: a copy into the output does not count as a change of the parameter
+        if self.unsharded is None:
+            self.unsharded = nn.Parameter(torch._apart(self.output).as_strided(self.size, self.stride, 0),
+                                          requires_grad=self.sharded.requires_grad)
+            torch._set_name(self.unsharded, self.name)
+
+    def to_sharded(self):
+        self.set_on_modules(self.sharded)
+        torch._free_storage(self.output)
+
+
+class _PostBackward(torch.autograd.Function):
+    # The inputs of a unit, whose gradients are its last ones. PyTorch: RegisterPostBackwardFunction.
+    @staticmethod
+    def forward(ctx, unit, *inputs):
+        ctx.unit = unit
+        return inputs
+
+    @staticmethod
+    def backward(ctx, *grads):
+        ctx.unit.post_backward()
+        return (None,) + grads
+
+
+def _tensors_with_grad(value, found):
+    if isinstance(value, torch.Tensor):
+        if value.requires_grad:
+            found.append(value)
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            _tensors_with_grad(v, found)
+    elif isinstance(value, dict):
+        for v in value.values():
+            _tensors_with_grad(v, found)
+
+
+def _replaced(value, replacements):
+    if isinstance(value, torch.Tensor):
+        return replacements.pop(0) if value.requires_grad else value
+    if isinstance(value, tuple):
+        return tuple([_replaced(v, replacements) for v in value])
+    if isinstance(value, list):
+        return [_replaced(v, replacements) for v in value]
+    if isinstance(value, dict):
+        return {k: _replaced(v, replacements) for k, v in value.items()}
+    return value
+
+
+# ---- units ----
+
+
+class _Shared:
+    # what the units of one model share: FSDPStateContext and FSDPCommContext
+    def __init__(self, world, rank):
+        self.world = world
+        self.rank = rank
+        self.units = []  # in the order of named_modules()
+        self.forward_root = None
+        self.is_callback_queued = False
+        self.gathered_before = None
+        self.reduced_before = []
+        self.post_forward_order = []
+
+    def after_backward(self):
+        for unit in self.units:
+            if unit.group_state != _POST_BACKWARD:
+                unit.post_backward()
+            unit.group_state = _NO_PASS
+            unit.state = _NO_PASS
+        for unit in self.units:
+            unit.gathered = None
+            unit.post_forward_indices.clear()
+        self.gathered_before = None
+        self.post_forward_order.clear()
+        self.reduced_before.clear()
+        self.is_callback_queued = False
+
+
+class _Unit:
+    # FSDPState and its FSDPParamGroup: parameters that are gathered together
+    def __init__(self, path, shared, params, reshards):
+        self.path = path
+        self.shared = shared
+        self.params = params
+        self.reshards = reshards
+        self.is_unsharded = False
+        self.state = _NO_PASS
+        self.group_state = _NO_PASS
+        self.gathered = None
+        self.post_forward_indices = []
+
+    # ---- all-gather ----
+
+    def unshard(self):
+        if self.gathered is None and not self.is_unsharded and len(self.params) > 0:
+            self.gathered = () if self.shared.world == 1 else (self.all_gather(),)
+
+    @torch.no_grad()
+    def all_gather(self):
+        world = self.shared.world
+        rank = self.shared.rank
+        is_apart = self.group_state == _FORWARD or self.group_state == _PRE_BACKWARD
+        before = torch._stream(_COPY_IN if is_apart else -1)
+        inputs = [p.shard for p in self.params]
+        sizes = [t.numel() for t in inputs]
+        numel = sum(sizes)
+        output = torch.empty(numel * world, dtype=inputs[0].dtype, device="cuda")
+        torch._set_category(output, "other")
+        torch._set_name(output, "all-gather of " + self.path)
+        own = output.narrow(0, numel * rank, numel)
+        torch._foreach_copy_(own.split(sizes), inputs)
+        del inputs
+        rows = output.view(world, -1)
+        if rank > 0:
+            rows.narrow(0, 0, rank).copy_(own)
+        if rank + 1 < world:
+            rows.narrow(0, rank + 1, world - rank - 1).copy_(own)
+        torch._stream(before)
+        return output
+
+    def wait_for_unshard(self):
+        if self.gathered is None:
+            return
+        shared = self.shared
+        if self.group_state == _FORWARD:
+            shared.gathered_before = None
+        self.copy_out()
+        for p in self.params:
+            p.init_unsharded()
+        for p in self.params:
+            p.set_on_modules(p.unsharded)
+        self.is_unsharded = True
+        if self.group_state == _FORWARD and shared.world > 1:
+            shared.gathered_before = self.gathered
+        self.gathered = None
+
+    @torch.no_grad()
+    def copy_out(self):
+        world = self.shared.world
+        if world == 1:
+            for p in self.params:
+                p.init_output(1)
+                torch._alloc_storage(p.output)
+                p.output.copy_(p.shard)
+            return
+        for p in self.params:
+            p.init_output(world)
+            torch._alloc_storage(p.output)
+        sizes = [p.shard.numel() for p in self.params]
+        packed = _packed(sizes, self.params[0].shard.element_size(), world, True)
+        pieces = self.gathered[0].view(world, -1).split(sizes, dim=1)
+        for p, piece in zip(self.params, pieces):
+            p.output.view(world, -1).copy_(piece)
+        del packed
+
+    def reshard(self):
+        if self.group_state == _FORWARD and not self.reshards:
+            return
+        if self.is_unsharded:
+            for p in self.params:
+                p.to_sharded()
+            self.is_unsharded = False
+
+    # ---- forward ----
+
+    def pre_forward(self, args, kwargs):
+        if self.state == _PRE_BACKWARD:
+            # a checkpoint runs the unit again: the hook of its output has gathered the parameters
+            if not self.is_unsharded:
+                self.unshard()
+                self.wait_for_unshard()
+            return args, kwargs
+        if self.state != _FORWARD:
+            self.state = _FORWARD
+            if self.shared.forward_root is None:
+                self.shared.forward_root = self
+        if len(self.params) == 0:
+            return args, kwargs
+        is_entered = self.group_state != _FORWARD
+        self.group_state = _FORWARD
+        self.unshard()
+        self.wait_for_unshard()
+        if is_entered and torch.is_grad_enabled():
+            found = []
+            _tensors_with_grad((args, kwargs), found)
+            if len(found) > 0:
+                args, kwargs = _replaced((args, kwargs), list(_PostBackward.apply(self, *found)))
+        return args, kwargs
+
+    def post_forward(self, output):
+        shared = self.shared
+        if self.state == _PRE_BACKWARD:
+            return output
+        if len(self.params) > 0:
+            if not torch._is_in_backward():
+                self.reshard()
+                self.post_forward_indices.append(len(shared.post_forward_order))
+                shared.post_forward_order.append(self)
+            self.group_state = _NO_PASS
+        if torch.is_grad_enabled():
+            found = []
+            _tensors_with_grad(output, found)
+            for t in found:
+                torch._before_backward_of(t, self.pre_backward)
+            found.clear()
+        self.state = _NO_PASS
+        if shared.forward_root is self:
+            shared.gathered_before = None
+            shared.forward_root = None
+        return output
+
+    # ---- backward ----
+
+    def pre_backward(self):
+        self.state = _PRE_BACKWARD
+        if not self.shared.is_callback_queued:
+            self.shared.is_callback_queued = True
+            torch._after_backward(self.shared.after_backward)
+        if len(self.params) == 0 or self.group_state == _PRE_BACKWARD:
+            return
+        self.group_state = _PRE_BACKWARD
+        self.unshard()
+        self.wait_for_unshard()
+        if len(self.post_forward_indices) > 0:
+            at = self.post_forward_indices.pop()
+            if at > 0:
+                self.shared.post_forward_order[at - 1].prefetch()
+
+    def prefetch(self):
+        before = self.group_state
+        self.group_state = _PRE_BACKWARD
+        self.unshard()
+        self.group_state = before
+
+    def post_backward(self):
+        self.group_state = _POST_BACKWARD
+        params = []
+        grads = []
+        for p in self.params:
+            if p.unsharded is not None and p.unsharded.grad is not None:
+                params.append(p)
+                grads.append(p.unsharded.grad)
+                p.unsharded.grad = None
+        self.reshard()
+        while len(self.shared.reduced_before) > 0:
+            self.shared.reduced_before.pop(0)
+        if len(grads) > 0:
+            self.shared.reduced_before.append(self.reduce(params, grads))
+
+    @torch.no_grad()
+    def reduce(self, params, grads):
+        world = self.shared.world
+        sizes = [p.shard.numel() for p in params]
+        numel = sum(sizes)
+        given = torch.empty(numel * world, dtype=grads[0].dtype, device="cuda")
+        torch._set_category(given, "gradient")
+        torch._set_name(given, "reduce-scatter of " + self.path)
+        packed = _packed(sizes, given.element_size(), world, False)
+        for p, grad, piece in zip(params, grads, given.view(world, -1).split(sizes, dim=1)):
+            _chunk(p, grad, piece)
+        del packed, grad, piece
+        grads.clear()
+        before = torch._stream(_REDUCE_SCATTER)
+        output = torch.empty(numel, dtype=given.dtype, device="cuda")
+        torch._set_category(output, "gradient")
+        output.copy_(given.view(world, -1)[self.shared.rank])
+        offset = 0
+        for p, size in zip(params, sizes):
+            grad = output.as_strided(p.sharded.shape, p.sharded.stride(), offset)
+            offset += size
+            if p.sharded.grad is None:
+                p.sharded.grad = grad
+            else:
+                p.sharded.grad.add_(grad)
+        torch._stream(before)
+        return given
+
+
+def _packed(sizes, element_size, world, is_split):
+    # the addresses and sizes that PyTorch's kernel reads on the device
+    numbers = torch._packed_pointers([size * element_size for size in sizes], world, is_split)
+    packed = torch.empty(numbers, dtype=torch.int64, device="cuda")
+    torch._set_category(packed, "workspace")
+    return packed
+
+
+def _chunk(p, grad, piece):
+    # `piece` has a row for each process; the gradient's elements fill it row by row, and zeros follow
+    if not _is_dense(grad):
+        raise NotImplementedError(f"shard=fsdp: the gradient of {p.name} is not dense in memory, which is not "
+                                  "supported")
+    numel = grad.numel()
+    width = piece.shape[1]
+    flat = grad.as_strided((numel,), (1,), grad.storage_offset())  # as it lies in memory, like PyTorch's kernel
+    rows = numel // width
+    rest = numel - rows * width
+    if rows > 0:
+        piece.narrow(0, 0, rows).copy_(flat.narrow(0, 0, rows * width).view(rows, width))
+    if rest > 0:
+        piece[rows].narrow(0, 0, rest).copy_(flat.narrow(0, rows * width, rest))
+        piece[rows].narrow(0, rest, width - rest).zero_()
+        rows += 1
+    if rows < piece.shape[0]:
+        piece.narrow(0, rows, piece.shape[0] - rows).zero_()
+
+
+def _is_dense(t):
+    expected = 1
+    for stride, size in sorted([(s, n) for s, n in zip(t.stride(), t.shape) if n > 1]):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+# ---- fully_shard ----
+
+
+def _managed(module, units, found):
+    # depth first, children before their parent, without units below
+    if module in found:
+        return
+    for child in module.children():
+        if child not in units and child not in found:
+            _managed(child, units, found)
+    found.append(module)
+
+
+def _check_dtypes(params):
+    dtypes = []
+    for p in params:
+        if p.dtype not in dtypes:
+            dtypes.append(p.dtype)
+    trained = [d for d in dtypes if any([p.dtype == d and p.requires_grad for p in params])]
+    if len(trained) > 1:
+        raise AssertionError("FSDP expects uniform original parameter dtype but got {"
+                             + ", ".join([str(d) for d in trained]) + "}")
+    if len(dtypes) > 1:
+        raise ValueError("shard=fsdp: frozen parameters of another dtype than the trained ones in one unit are not "
+                         "supported yet")
+
+
+@torch.no_grad()
+def _shard_unit(module, path, names, units, shared, reshards):
+    modules = []
+    _managed(module, units, modules)
+    slots = {}
+    buffers = []
+    for m in modules:
+        for name, p in m._parameters.items():
+            if p is not None:
+                slots.setdefault(p, []).append((m, name))
+        for name, b in m._buffers.items():
+            if b is not None:
+                buffers.append((m, name, names[b]))
+    params = list(slots.keys())
+    in_order = [p for name, p in module.named_parameters() if p in slots]
+    moved = {}
+    for p in params:
+        moved[p] = p.to("cuda")
+    for m, name, path in buffers:
+        b = getattr(m, name).to("cuda")
+        torch._set_category(b, "buffer")
+        torch._set_name(b, path)
+        setattr(m, name, b)
+    made = []
+    _check_dtypes(params)
+    for p in params:
+        moved[p].requires_grad_(p.requires_grad)
+        made.append(_Param(moved[p], slots[p], names[p], shared.world, shared.rank))
+    unit = _Unit(path, shared, made, reshards)
+    # PyTorch compares the names of parameters before and after: so these hold them until the end
+    for p in in_order:
+        moved.pop(p)
+    return unit
+
+
+def _with_unit(plain, unit):
+    def forward(*args, **kwargs):
+        args, kwargs = unit.pre_forward(args, kwargs)
+        output = plain(*args, **kwargs)
+        return unit.post_forward(output)
+
+    return forward
+
+
+def fully_shard(model, blocks, settings):
+    # the blocks, then the model with what is left; `model` is on the host, and on the device afterwards
+    shared = _Shared(settings["world"], int(settings["rank"]))
+    names = {p: name for name, p in model.named_parameters()}
+    names.update({b: name for name, b in model.named_buffers()})
+    paths = {m: name for name, m in model.named_modules()}
+    reshards = settings["reshard"] == "on"
+    units = []
+    for m in blocks:
+        unit = _shard_unit(m, paths[m], names, units, shared, reshards)
+        m.forward = _with_unit(m.forward, unit)
+        units.append(m)
+        shared.units.append(unit)
+    # the root's parameters are needed first in backward: they stay
+    unit = _shard_unit(model, "the root", names, units, shared, False)
+    model.forward = _with_unit(model.forward, unit)
+    shared.units.insert(0, unit)  # the order of named_modules()

@@ -1,0 +1,187 @@
+/*
+ * lang/torch/sharding.c - see sharding.h.
+ *
+ * Must not know:  units, processes.
+ * Invariant:      none of these functions runs an op.
+ */
+#include "lang/torch/sharding.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/target.h"
+#include "engine/autograd/autograd.h"
+#include "engine/core/engine.h"
+#include "lang/interp/call.h"
+#include "lang/interp/interp.h"
+#include "lang/torch/callback.h"
+
+bool lang_native_free_storage(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_free_storage", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_free_storage() takes a tensor");
+    eng_free_storage(call->args[0].as.tensor);
+    return true;
+}
+
+bool lang_native_alloc_storage(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_alloc_storage", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_alloc_storage() takes a tensor");
+    eng_alloc_storage(vm->eng, call->args[0].as.tensor);
+    return lang_check_engine(vm);
+}
+
+bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_apart", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_apart() takes a tensor");
+    *out = lang_tensor(eng_alias_apart(call->args[0].as.tensor));
+    return true;
+}
+
+/* ---- calls from backward ---- */
+
+struct called {
+    struct lang_vm *vm;
+    struct lang_value function;
+};
+
+static bool called_run(void *user, struct eng_tensor *ignored)
+{
+    const struct called *c = user;
+    struct lang_vm *vm = c->vm;
+    const struct lang_kwnames none = {0, NULL, NULL};
+    struct lang_value *base = vm->sp;
+    struct lang_callback cb;
+    bool ok;
+
+    (void)ignored;
+    if (vm->failed)
+        return false;
+    lang_callback_begin(vm, &cb);
+    ok = lang_reserve(vm, 1);
+    if (ok) {
+        lang_push(vm, lang_keep(c->function));
+        ok = lang_call_at(vm, base, 0, &none);
+    }
+    if (ok)
+        lang_drop(vm, lang_pop(vm));
+    return lang_callback_end(vm, &cb, ok);
+}
+
+static void called_free(void *user)
+{
+    struct called *c = user;
+
+    lang_drop(c->vm, c->function);
+    vs_free(c);
+}
+
+static struct eng_hooks called_new(struct lang_vm *vm, struct lang_value function)
+{
+    struct called *c = vs_alloc(sizeof(*c));
+
+    *c = (struct called){vm, lang_keep(function)};
+    return (struct eng_hooks){.user = c, .run = called_run, .free_user = called_free};
+}
+
+bool lang_native_before_backward_of(struct lang_vm *vm, const struct lang_call *call,
+                                    struct lang_value *out)
+{
+    struct eng_hooks hook;
+
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_before_backward_of", 2) || call->args[0].kind != LANG_TENSOR ||
+        call->args[0].as.tensor->grad_fn == NULL)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_before_backward_of() takes a result");
+    hook = called_new(vm, call->args[1]);
+    eng_node_hook_add(call->args[0].as.tensor, &hook);
+    return true;
+}
+
+bool lang_native_after_backward(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    struct eng_hooks hook;
+
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_after_backward", 1))
+        return false;
+    hook = called_new(vm, call->args[0]);
+    eng_after_backward(vm->eng, &hook);
+    return lang_check_engine(vm);
+}
+
+bool lang_native_is_in_backward(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_is_in_backward", 0))
+        return false;
+    *out = lang_bool(eng_is_in_backward(vm->eng));
+    return true;
+}
+
+/* ---- tables of kernels ---- */
+
+/*
+ * at::native::detail (TensorShape.cu): a block of 128 threads copies 16 bytes a thread; a copy of a split is given at
+ * most twice the threads that the GPU holds at once, and further bytes are copied by loops.
+ */
+#define BLOCK_THREADS UINT64_C(128)
+#define BLOCK_BYTES (BLOCK_THREADS * 16)
+
+static uint64_t div_up(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static uint64_t blocks_of(const uint64_t *bytes, uint32_t count, uint64_t iterations)
+{
+    uint64_t blocks = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        blocks += div_up(bytes[i], BLOCK_BYTES * iterations);
+    return blocks;
+}
+
+static uint64_t split_numbers(const struct vs_target *gpu, const uint64_t *bytes, uint32_t count,
+                              uint64_t rows)
+{
+    const uint64_t most = (uint64_t)gpu->processors * (uint64_t)gpu->threads / BLOCK_THREADS * 2;
+    const uint64_t factor = div_up(blocks_of(bytes, count, 1) * rows, most);
+    uint64_t rows_per_block = (uint64_t)ceil(sqrt((double)factor));
+
+    rows_per_block = rows_per_block < rows ? rows_per_block : rows;
+    rows_per_block = rows_per_block ? rows_per_block : 1;
+    return 4 * (uint64_t)count + 1 +
+           blocks_of(bytes, count, factor ? div_up(factor, rows_per_block) : 1);
+}
+
+bool lang_native_packed_pointers(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out)
+{
+    const struct vs_target *gpu = eng_target(vm->eng);
+    struct lang_value *items = NULL;
+    uint32_t count = 0;
+    uint64_t *bytes;
+    bool is_split;
+
+    if (!lang_args_exact(vm, call, "_packed_pointers", 3))
+        return false;
+    if (!lang_items(call->args[0], &items, &count) || !lang_is_int(call->args[1]))
+        return lang_fail(vm, VS_E_TYPE, "_packed_pointers() takes sizes, rows, a bool");
+    bytes = vs_calloc((size_t)count + 1, sizeof(*bytes));
+    for (uint32_t i = 0; i < count; i++)
+        bytes[i] = lang_is_int(items[i]) ? (uint64_t)items[i].as.i : 0;
+    is_split = call->args[2].kind == LANG_BOOL && call->args[2].as.i;
+    *out = lang_int((int64_t)(is_split ? split_numbers(gpu ? gpu : vs_target_find("a100-80"), bytes,
+                                                       count, (uint64_t)call->args[1].as.i)
+                                       : 6 * (uint64_t)count + 2 + blocks_of(bytes, count, 1)));
+    vs_free(bytes);
+    return true;
+}

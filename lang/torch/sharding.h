@@ -1,0 +1,37 @@
+/*
+ * lang/torch/sharding.h - functions for lang/prelude/fsdp.py: memory that is freed while tensors refer to it, calls
+ * before and after parts of a backward, sizes of the tables that PyTorch's kernels over lists of tensors take.
+ *
+ * For:            lang/torch/prelude_functions.c.
+ * Must not know:  units, processes.
+ * Invariant:      a function given to backward is released when its node, or that backward, is gone.
+ */
+#ifndef LANG_SHARDING_H
+#define LANG_SHARDING_H
+
+#include "lang/value/vm.h"
+
+/* torch._free_storage(t), torch._alloc_storage(t): eng_free_storage, eng_alloc_storage */
+bool lang_native_free_storage(struct lang_vm *vm, const struct lang_call *call,
+                              struct lang_value *out);
+bool lang_native_alloc_storage(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out);
+/* torch._apart(t): eng_alias_apart */
+bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
+/* torch._before_backward_of(t, f): calls f() whenever a backward reaches the node that made t, before the node runs. */
+bool lang_native_before_backward_of(struct lang_vm *vm, const struct lang_call *call,
+                                    struct lang_value *out);
+/* torch._after_backward(f): calls f() at the end of the running backward. */
+bool lang_native_after_backward(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out);
+/* torch._is_in_backward(): whether a backward runs now. */
+bool lang_native_is_in_backward(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out);
+/*
+ * torch._packed_pointers(sizes, rows, is_split): how many 64-bit numbers PyTorch packs for one kernel over a list of
+ * tensors. sizes: the bytes of each tensor in one of `rows` rows. is_split: split_with_sizes_copy, else _chunk_cat.
+ */
+bool lang_native_packed_pointers(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out);
+
+#endif
