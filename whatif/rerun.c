@@ -73,12 +73,24 @@ static bool is_pair_of(const char *pair, const struct wif_words *kept)
     return false;
 }
 
-/* The environment of this process, but of the variables that a recipe keeps those that it kept. */
-static void environment_make(const struct wif_recipe *recipe, struct wif_words *out)
+/*
+ * The environment of this process, but of the variables that a recipe keeps those that it kept. stop: where the program
+ * is to stop, for `record`; NULL: nowhere.
+ */
+static void environment_make(const struct wif_recipe *recipe, const char *stop,
+                             struct wif_words *out)
 {
     struct wif_words kept = {NULL, 0, 0};
 
     wif_recipe_variables(&kept);
+    wif_words_add(&kept, WIF_STOP_VARIABLE);
+    if (stop) {
+        struct vs_text pair = {NULL, 0, 0};
+
+        vs_text_addf(&pair, WIF_STOP_VARIABLE "=%s", stop);
+        wif_words_add(out, vs_text_get(&pair));
+        vs_text_release(&pair);
+    }
     for (char **pair = environ; *pair; pair++)
         if (!is_pair_of(*pair, &kept))
             wif_words_add(out, *pair);
@@ -254,9 +266,9 @@ static enum vs_status outcome(int status, const char *path, const char *log_path
                    code, line);
 }
 
-/* path: absolute, because the program has a folder of its own. */
+/* path: absolute, because the program has a folder of its own. stop: as of environment_make. */
 static enum vs_status run(const struct wif_recipe *recipe, const struct vs_toggles *toggles,
-                          const char *path, rpl_progress_fn *progress, void *user,
+                          const char *path, const char *stop, rpl_progress_fn *progress, void *user,
                           struct vs_error *err)
 {
     struct wif_words argv = {NULL, 0, 0};
@@ -268,7 +280,7 @@ static enum vs_status run(const struct wif_recipe *recipe, const struct vs_toggl
     int log;
 
     argv_make(recipe, toggles, path, &argv);
-    environment_make(recipe, &envp);
+    environment_make(recipe, stop, &envp);
     vs_text_addf(&log_path, "%s.log", path);
     unlink(path);
     log = open(vs_text_get(&log_path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -309,8 +321,106 @@ enum vs_status wif_rerun(const struct rpl_trace *base, const struct vs_toggles *
     if (!st)
         st = wif_rerun_check(&toggles, err);
     if (!st)
-        st = run(&recipe, &toggles, vs_text_get(&absolute), progress, user, err);
+        st = run(&recipe, &toggles, vs_text_get(&absolute), NULL, progress, user, err);
     vs_text_release(&absolute);
+    vs_toggles_release(&toggles);
+    wif_recipe_release(&recipe);
+    return st;
+}
+
+/* ---- up to an event ---- */
+
+/* The program of `base` and its toggles. */
+static enum vs_status program_get(const struct rpl_trace *base, struct wif_recipe *recipe,
+                                  struct vs_toggles *toggles, struct vs_error *err)
+{
+    enum vs_status st = wif_recipe_read(base, recipe, err);
+
+    if (!st)
+        st = toggles_make(base, NULL, toggles, err);
+    return st ? st : wif_rerun_check(toggles, err);
+}
+
+/* What the caller waits for; and its own progress. */
+struct awaiting {
+    const char *file;
+    rpl_progress_fn *progress;
+    void *user;
+};
+
+/* False: the program is to end, because the file is there, or because the caller does not wait for it any more. */
+static bool await(void *user, uint64_t done, uint64_t total)
+{
+    const struct awaiting *a = user;
+
+    return access(a->file, F_OK) != 0 && (!a->progress || a->progress(a->user, done, total));
+}
+
+enum vs_status wif_rerun_until(const struct rpl_trace *base, const char *stop, const char *folder,
+                               const char *file, rpl_progress_fn *progress, void *user,
+                               struct vs_error *err)
+{
+    struct awaiting awaiting = {.file = file, .progress = progress, .user = user};
+    struct wif_recipe recipe = {.folder = NULL};
+    struct vs_toggles toggles = {{NULL}};
+    struct vs_text path = {NULL, 0, 0};
+    enum vs_status st = program_get(base, &recipe, &toggles, err);
+
+    vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
+    if (!st)
+        st = run(&recipe, &toggles, vs_text_get(&path), stop, await, &awaiting, err);
+    if (access(file, F_OK) == 0)
+        st = VS_OK;
+    else if (!st)
+        st = vs_fail(err, VS_E_VALUE, "the program ended before it came to this event");
+    vs_text_release(&path);
+    vs_toggles_release(&toggles);
+    wif_recipe_release(&recipe);
+    return st;
+}
+
+/* After fork: only calls that are safe there. The program has this process's terminal. */
+VS_NORETURN static void child_run_here(const char *folder, char *const *argv, char *const *envp)
+{
+    if (chdir(folder) == 0)
+        execve(OWN_EXECUTABLE, argv, envp);
+    _exit(126);
+}
+
+enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop, const char *folder,
+                              struct vs_error *err)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction interrupt, quit;
+    struct wif_recipe recipe = {.folder = NULL};
+    struct vs_toggles toggles = {{NULL}};
+    struct wif_words argv = {NULL, 0, 0};
+    struct wif_words envp = {NULL, 0, 0};
+    struct vs_text path = {NULL, 0, 0};
+    enum vs_status st = program_get(base, &recipe, &toggles, err);
+    int status = 0;
+    pid_t pid;
+
+    vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
+    if (!st) {
+        argv_make(&recipe, &toggles, vs_text_get(&path), &argv);
+        environment_make(&recipe, stop, &envp);
+        pid = fork();
+        if (pid == 0)
+            child_run_here(recipe.folder, argv.items, envp.items);
+        /* ^C at the terminal is the program's */
+        sigaction(SIGINT, &ignore, &interrupt);
+        sigaction(SIGQUIT, &ignore, &quit);
+        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        sigaction(SIGINT, &interrupt, NULL);
+        sigaction(SIGQUIT, &quit, NULL);
+        if (pid < 0)
+            st = vs_fail(err, VS_E_IO, "the program cannot be run again: %s", strerror(errno));
+    }
+    vs_text_release(&path);
+    wif_words_release(&argv);
+    wif_words_release(&envp);
     vs_toggles_release(&toggles);
     wif_recipe_release(&recipe);
     return st;
@@ -335,8 +445,9 @@ char *wif_rerun_folder(struct vs_error *err)
 
 void wif_rerun_folder_remove(char *folder)
 {
-    static const char *const NAMES[] = {WIF_RERUN_TRACE, WIF_RERUN_TRACE ".log",
-                                        WIF_RERUN_TRACE "-journal", "whatif.driver.db"};
+    static const char *const NAMES[] = {
+        WIF_RERUN_TRACE,    WIF_RERUN_TRACE ".log", WIF_RERUN_TRACE "-journal",
+        "whatif.driver.db", WIF_RERUN_FOUND,        WIF_RERUN_FOUND ".part"};
 
     for (size_t i = 0; folder && i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
         struct vs_text path = {NULL, 0, 0};

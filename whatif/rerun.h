@@ -47,10 +47,33 @@ VS_MUST_USE enum vs_status wif_rerun_load(const struct rpl_trace *base,
                                           void *user, struct rpl_trace *out, struct vs_error *err);
 
 /*
+ * Where the program is to stop is passed to `record` in this variable of its environment, as
+ * tracer/python/vramscope_stop.py reads it: "KIND ADDRESS NUMBER RANK FILE".
+ */
+#define WIF_STOP_VARIABLE "VRAMSCOPE_STOP"
+
+/*
+ * Run the program of `base` again, as it was recorded, until it has written `file`, which is absolute and in `folder`;
+ * then it is ended. stop: as above. Nothing is recorded. VS_E_VALUE: the program ended without writing it, or failed.
+ * Other errors: as wif_rerun.
+ */
+VS_MUST_USE enum vs_status wif_rerun_until(const struct rpl_trace *base, const char *stop,
+                                           const char *folder, const char *file,
+                                           rpl_progress_fn *progress, void *user,
+                                           struct vs_error *err);
+/*
+ * The same at this process's terminal, to its end: what it prints is seen, what is typed is its input. ^C does not end
+ * this process meanwhile.
+ */
+VS_MUST_USE enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop,
+                                          const char *folder, struct vs_error *err);
+
+/*
  * A temporary folder for the trace of a run, `folder`/WIF_RERUN_TRACE; heap memory. NULL with VS_E_IO in `err`: none
  * could be made. wif_rerun_folder_remove removes it with what wif_rerun leaves there, and frees its name.
  */
 #define WIF_RERUN_TRACE "whatif.db"
+#define WIF_RERUN_FOUND "found" /* what wif_rerun_until waits for */
 char *wif_rerun_folder(struct vs_error *err);
 void wif_rerun_folder_remove(char *folder);
 

@@ -29,6 +29,7 @@
 #include "replay/ranks/ranks.h"
 #include "replay/report/report.h"
 #include "tracer/python_files.h"
+#include "whatif/rerun.h"
 
 #define OUT_DEFAULT "trace.db"
 #define ENTRIES_DEFAULT 1000000u
@@ -141,6 +142,7 @@ static void job_release(struct job *job)
 /* The environment of Python: the recorder's files, and what they shall do. */
 static enum vs_status folder_fill(struct job *job, struct vs_error *err)
 {
+    const char *stop = getenv(WIF_STOP_VARIABLE);
     struct vs_text settings = {NULL, 0, 0};
     struct trc_python_file file;
     enum vs_status st = cli_standin_settings(job->args, &settings, &job->rank, err);
@@ -150,6 +152,8 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
     for (size_t i = 0; !st && trc_python_file(i, &file); i++)
         st = cli_folder_write(&job->folder, file.name, file.text, file.len, err);
     cli_toggles_settings(job->args, &settings);
+    if (stop && !strchr(stop, '\n'))
+        vs_text_addf(&settings, "stop %s\n", stop);
     vs_text_addf(&settings, "entries %zu\nstacks %s\nobserve %s\n", job->entries ? job->entries : 1,
                  job->stacks, job->observe);
     if (!st)

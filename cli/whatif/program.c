@@ -3,6 +3,7 @@
  */
 #include "cli/whatif/program.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "base/mem.h"
 #include "cli/progress.h"
+#include "replay/report/summary.h"
 #include "whatif/recipe.h"
 #include "whatif/rerun.h"
 
@@ -38,7 +40,7 @@ static enum vs_status agreement_check(const struct cli_program_whatif *run,
                        recipe->recorded_by, vs_text_get(&run->command));
     if (!isatty(0) || !isatty(2))
         return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this toggle needs the recorded program to run again, and there is no "
+                       "this needs the recorded program to run again, and there is no "
                        "terminal to ask on; --rerun runs it:\n  %s",
                        vs_text_get(&run->command));
     return is_agreed(run) ? VS_OK : vs_fail(err, VS_E_STOPPED, "the program was not run again");
@@ -79,27 +81,55 @@ static enum vs_status record(struct cli_program_whatif *run, const struct rpl_tr
     return st;
 }
 
-enum vs_status cli_program_whatif_run(struct cli_program_whatif *run, const struct rpl_trace *base,
-                                      const struct vs_toggles *set, bool rerun, const char *path,
-                                      struct rpl_trace **out, struct vs_error *err)
+enum vs_status cli_program_agree(struct cli_program_whatif *run, const struct rpl_trace *base,
+                                 bool rerun, struct vs_error *err)
 {
     struct wif_recipe recipe = {.folder = NULL};
-    enum vs_status st = wif_rerun_check(set, err);
+    enum vs_status st = wif_recipe_read(base, &recipe, err);
 
-    *out = NULL;
-    if (!st && path && access(path, F_OK) == 0)
-        st = vs_fail(err, VS_E_EXISTS, "%s: it exists already; --out names another file", path);
-    if (!st)
-        st = wif_recipe_read(base, &recipe, err);
     if (!st) {
         wif_recipe_add_command(&recipe, &run->command);
         wif_recipe_add_changes(&recipe, base, &run->changes);
         fputs(vs_text_get(&run->changes), stderr);
         st = agreement_check(run, &recipe, rerun, err);
     }
+    wif_recipe_release(&recipe);
+    return st;
+}
+
+enum vs_status cli_program_whatif_run(struct cli_program_whatif *run, const struct rpl_trace *base,
+                                      const struct vs_toggles *set, bool rerun, const char *path,
+                                      struct rpl_trace **out, struct vs_error *err)
+{
+    enum vs_status st = wif_rerun_check(set, err);
+
+    *out = NULL;
+    if (!st && path && access(path, F_OK) == 0)
+        st = vs_fail(err, VS_E_EXISTS, "%s: it exists already; --out names another file", path);
+    if (!st)
+        st = cli_program_agree(run, base, rerun, err);
     if (!st)
         st = record(run, base, set, path, out, err);
-    wif_recipe_release(&recipe);
+    return st;
+}
+
+enum vs_status cli_event_get(const struct cli_args *args, struct rpl_trace *trace, uint64_t *out,
+                             struct vs_error *err)
+{
+    const uint64_t count = rpl_trace_event_count(trace);
+    struct rpl_summary sum = {.events = 0};
+    size_t at = 0;
+    enum vs_status st = VS_OK;
+
+    if (cli_args_has(args, "at"))
+        st = cli_args_count(args, "at", 0, (size_t)count, &at, err);
+    else
+        st = rpl_summary_fill(&sum, trace, err);
+    *out = at ? at : sum.oom.event ? sum.oom.event : sum.peak.event;
+    if (!st && !*out)
+        st = vs_fail(err, VS_E_USAGE, "%s: events are numbered from 1 to %" PRIu64, args->cmd->name,
+                     count);
+    rpl_summary_release(&sum);
     return st;
 }
 

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/toggle.h"
+#include "cli/args.h"
 #include "replay/trace/trace.h"
 
 /*
@@ -28,6 +29,18 @@ struct cli_program_whatif {
     struct vs_text changes;
     char *folder;
 };
+
+/*
+ * Ask on the terminal whether the program of `base` may run. What changed in its scripts since is printed; both texts
+ * are appended to run->command and run->changes. rerun: the user has said yes (--rerun), for a trace of somebody
+ * else's, too.
+ *
+ * VS_E_UNSUPPORTED: the trace is of no program, it was made by another user or elsewhere, or there is no terminal to
+ * ask on. VS_E_STOPPED: the user said no.
+ */
+VS_MUST_USE enum vs_status cli_program_agree(struct cli_program_whatif *run,
+                                             const struct rpl_trace *base, bool rerun,
+                                             struct vs_error *err);
 
 /*
  * Ask on the terminal, run the program with `set`, and open what was recorded.
@@ -44,6 +57,12 @@ VS_MUST_USE enum vs_status cli_program_whatif_run(struct cli_program_whatif *run
                                                   const struct vs_toggles *set, bool rerun,
                                                   const char *path, struct rpl_trace **out,
                                                   struct vs_error *err);
+/*
+ * The event of --at, of a command that has this option; where it was not given that of out of memory or of the peak.
+ * VS_E_USAGE: there is no such event. Other errors: those of reading the trace.
+ */
+VS_MUST_USE enum vs_status cli_event_get(const struct cli_args *args, struct rpl_trace *trace,
+                                         uint64_t *out, struct vs_error *err);
 /* The member `program` of the JSON object that is open: docs/formats/json.md. */
 void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_json *json);
 void cli_program_whatif_release(struct cli_program_whatif *run);

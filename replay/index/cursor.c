@@ -11,11 +11,18 @@
 #include "base/mem.h"
 #include "replay/index/index_internal.h"
 #include "replay/state/state.h"
+#include "replay/trace/found.h"
 
+/*
+ * found: the holders of a program that were found at event found_seq when it was run again, and those of the state;
+ * found_seq 0: there are none, the holders are those of the state
+ */
 struct rpl_cursor {
     struct rpl_index *index;
     struct rpl_state state;
     struct vs_event event;
+    struct rpl_holders found;
+    uint64_t found_seq;
 };
 
 struct rpl_cursor *rpl_cursor_new(struct rpl_index *index)
@@ -24,6 +31,7 @@ struct rpl_cursor *rpl_cursor_new(struct rpl_index *index)
 
     cursor->index = index;
     rpl_state_init(&cursor->state);
+    rpl_holders_init(&cursor->found);
     return cursor;
 }
 
@@ -32,6 +40,7 @@ void rpl_cursor_free(struct rpl_cursor *cursor)
     if (!cursor)
         return;
     rpl_state_release(&cursor->state);
+    rpl_holders_release(&cursor->found);
     vs_free(cursor);
 }
 
@@ -206,6 +215,58 @@ static bool is_near(const struct rpl_cursor *cursor, uint64_t seq, size_t chunk)
     return now + 1 >= rpl_index_chunk_first(chunk);
 }
 
+/* Whether a save event says this already. */
+static bool is_known(const struct rpl_holders *holders, const struct rpl_found_row *row)
+{
+    for (size_t i = rpl_holders_first(holders, row->block); i != SIZE_MAX;
+         i = rpl_holders_next(holders, i))
+        if (row->node && holders->items[i].holder.node == row->node)
+            return true;
+    return false;
+}
+
+/* The holders that were found at this event when the program was run again, if it was. */
+static enum vs_status found_fill(struct rpl_cursor *cursor, struct vs_error *err)
+{
+    struct rpl_trace *trace = cursor->index->trace;
+    const struct rpl_holders *holders = &cursor->state.holders;
+    struct rpl_found_row *rows = NULL;
+    size_t count = 0;
+    enum vs_status st;
+
+    if (cursor->found_seq && cursor->found_seq == cursor->state.seq)
+        return VS_OK;
+    cursor->found_seq = 0;
+    if (!rpl_found_has(trace, cursor->state.seq))
+        return VS_OK;
+    st = rpl_found_get(trace, cursor->state.seq, &rows, &count, err);
+    rpl_holders_clear(&cursor->found);
+    for (size_t i = 0; i < holders->count; i++)
+        rpl_holders_add(&cursor->found, &holders->items[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct rpl_held held = {.block = rows[i].block,
+                                      .holder = {.kind = (enum vs_holder)rows[i].kind,
+                                                 .name = rows[i].name,
+                                                 .scope = rows[i].scope,
+                                                 .location = rows[i].location,
+                                                 .node = rows[i].node}};
+
+        if (!is_known(holders, &rows[i]))
+            rpl_holders_add(&cursor->found, &held);
+    }
+    if (!st)
+        cursor->found_seq = cursor->state.seq;
+    vs_free(rows);
+    return st;
+}
+
+/* The holders at the cursor. */
+static const struct rpl_holders *holders_of(const struct rpl_cursor *cursor)
+{
+    return cursor->found_seq && cursor->found_seq == cursor->state.seq ? &cursor->found
+                                                                       : &cursor->state.holders;
+}
+
 enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
 {
     enum vs_status st = VS_OK;
@@ -213,7 +274,7 @@ enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct v
 
     VS_ASSERT(seq <= cursor->index->event_count);
     if (seq == cursor->state.seq)
-        return VS_OK;
+        return found_fill(cursor, err);
     if (seq) {
         chunk = rpl_index_chunk_of(seq);
         if (!is_near(cursor, seq, chunk))
@@ -225,7 +286,7 @@ enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct v
         rpl_state_clear(&cursor->state);
         memset(&cursor->event, 0, sizeof(cursor->event));
     }
-    return st;
+    return st ? st : found_fill(cursor, err);
 }
 
 const struct rpl_live *rpl_cursor_live(const struct rpl_cursor *cursor)
@@ -252,23 +313,23 @@ struct rpl_here rpl_cursor_here(const struct rpl_cursor *cursor)
 
 const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *count)
 {
-    *count = cursor->state.holders.count;
-    return cursor->state.holders.items;
+    *count = holders_of(cursor)->count;
+    return holders_of(cursor)->items;
 }
 
 size_t rpl_cursor_held_first(const struct rpl_cursor *cursor, uint64_t block)
 {
-    return rpl_holders_first(&cursor->state.holders, block);
+    return rpl_holders_first(holders_of(cursor), block);
 }
 
 size_t rpl_cursor_held_next(const struct rpl_cursor *cursor, size_t i)
 {
-    return rpl_holders_next(&cursor->state.holders, i);
+    return rpl_holders_next(holders_of(cursor), i);
 }
 
 size_t rpl_cursor_held_count(const struct rpl_cursor *cursor, size_t i)
 {
-    return rpl_holders_count(&cursor->state.holders, i);
+    return rpl_holders_count(holders_of(cursor), i);
 }
 
 const struct rpl_segment *rpl_cursor_segments(const struct rpl_cursor *cursor, size_t *count)

@@ -70,8 +70,9 @@ struct rpl_here {
 struct rpl_here rpl_cursor_here(const struct rpl_cursor *cursor);
 
 /*
- * All `count` current holders. Those of tensors on the host have block 0. The `name` of autograd's holders is 0;
- * replay/inspect/alive.h finds it. Borrowed until the next move.
+ * All `count` current holders; at an event to which a program was run again (replay/trace/found.h) also those that
+ * were found there, whose since_seq is 0: not known. Those of tensors on the host have block 0. The `name` of
+ * autograd's holders is 0; replay/inspect/alive.h finds it. Borrowed until the next move.
  */
 const struct rpl_held *rpl_cursor_held(const struct rpl_cursor *cursor, size_t *count);
 

@@ -33,7 +33,7 @@ static enum vs_status holders_fill(struct rpl_why *why, const struct rpl_cursor 
             vs_grow(why->holders, why->holder_count, &why->holder_cap, sizeof(*why->holders));
         holder = &why->holders[why->holder_count++];
         *holder = held[i].holder;
-        if (holder->kind == VS_HOLD_SAVED && holder->node)
+        if (holder->kind == VS_HOLD_SAVED && holder->node && !holder->name)
             st = rpl_node_name(rpl_cursor_index(cursor), holder->node, &holder->name, err);
     }
     return st;

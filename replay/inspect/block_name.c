@@ -92,6 +92,7 @@ static bool add_holder(const struct rpl_cursor *cursor, const struct rpl_block *
     case VS_HOLD_CHECKPOINT:
     case VS_HOLD_CACHE:
     case VS_HOLD_GRAPH:
+    case VS_HOLD_CPP:
     case VS_HOLDER_COUNT:
         break;
     }

@@ -56,6 +56,7 @@ static struct rpl_retained_entry entry_of(const struct rpl_trace *trace,
     case VS_HOLD_GRAD:
     case VS_HOLD_CACHE:
     case VS_HOLD_GRAPH:
+    case VS_HOLD_CPP:
     case VS_HOLDER_COUNT:
         entry.name = holder->name;
         break;
@@ -234,6 +235,7 @@ static void group_add(const struct rpl_trace *trace, const struct rpl_retained_n
         [VS_HOLD_CHECKPOINT] = "checkpoints, to run again",
         [VS_HOLD_CACHE] = "autocast's weight cache",
         [VS_HOLD_GRAPH] = "gradients on their way",
+        [VS_HOLD_CPP] = "C++ alone",
         [RPL_RETAINED_SEVERAL] = "several of these at once",
         [RPL_RETAINED_NONE] = "no holder that is known",
     };

@@ -110,6 +110,9 @@ void rpl_leak_owner_text(const struct rpl_trace *trace, const struct rpl_leak_ow
 void rpl_leak_owner_json(const struct rpl_trace *trace, const struct rpl_leak_owner *owner,
                          struct vs_json *json);
 
+/* Write the JSON object of a live block, as a row of `largest`. */
+void rpl_why_json(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_json *json);
+
 /* Write the JSON object of a peak: {"allocated": …, "by_category": {…}}. */
 void rpl_peak_json(const struct rpl_trace *trace, const struct rpl_peak *peak,
                    struct vs_json *json);

@@ -329,6 +329,11 @@ static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why
     vs_json_end(json);
 }
 
+void rpl_why_json(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_json *json)
+{
+    tensor_json(trace, why, UINT64_MAX, json);
+}
+
 /* What the import derived rather than read; null of a trace that was not imported. */
 static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
 {

@@ -86,6 +86,8 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
     rpl_block_text(report->trace, &why->block, why->name, out);
     if (rpl_trace_is_imported(report->trace)) {
         vs_text_add_char(out, '\n');
+        if (why->holder_count) /* the program was run again to this event */
+            add_holders(report, why, out);
         return;
     }
     if (!why->block.tensor) {

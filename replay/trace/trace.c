@@ -22,6 +22,7 @@
 struct rpl_trace {
     struct sto_reader *reader;
     struct rpl_mem *mem;
+    struct rpl_found found;
     void *user_data;
     void (*user_data_free)(void *user_data);
 };
@@ -48,8 +49,14 @@ struct rpl_trace *rpl_trace_new(void)
     return trace;
 }
 
+struct rpl_found *rpl_trace_found(struct rpl_trace *trace)
+{
+    return &trace->found;
+}
+
 enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_error *err)
 {
+    trace->found.is_read = false;
     return trace->reader ? sto_reader_refresh(trace->reader, err) : VS_OK;
 }
 
@@ -109,6 +116,7 @@ void rpl_trace_free(struct rpl_trace *trace)
         return;
     sto_reader_close(trace->reader);
     rpl_mem_free(trace->mem);
+    vs_free(trace->found.seqs);
     rpl_trace_set_user_data(trace, NULL, NULL);
     vs_free(trace);
 }

@@ -1,7 +1,7 @@
 /*
  * replay/trace/trace_internal.h - where the events of a trace are stored.
  *
- * For:            replay/index, replay/trace/marks.c, whatif/whatif.c.
+ * For:            replay/index, replay/trace/found.c, replay/trace/marks.c, whatif/whatif.c.
  * Must not know:  what events mean.
  * Invariant:      a trace has either a reader of a file or its events in memory, never both.
  */
@@ -13,6 +13,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "replay/trace/found.h"
 #include "replay/trace/trace.h"
 #include "store/reader.h"
 
@@ -20,6 +21,8 @@
 struct sto_reader *rpl_trace_reader(const struct rpl_trace *trace);
 /* The tables of a trace in memory; NULL for a trace in a file. Borrowed. */
 struct rpl_mem *rpl_trace_memory(const struct rpl_trace *trace);
+/* At which events the program was run again to, for its holders: replay/trace/found.h. Borrowed. */
+struct rpl_found *rpl_trace_found(struct rpl_trace *trace);
 /*
  * Find the next tensor that has a name, with an id greater than *id (0 at first).
  *

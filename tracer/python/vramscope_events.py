@@ -17,8 +17,11 @@ import weakref
 
 def as_part_of(original, function):
     """A function that stands in for one of PyTorch's: call stacks show it as PyTorch's."""
-    function.__code__ = function.__code__.replace(co_filename=original.__code__.co_filename,
-                                                  co_firstlineno=original.__code__.co_firstlineno)
+    code = original.__code__
+    changes = {"co_filename": code.co_filename, "co_firstlineno": code.co_firstlineno}
+    if hasattr(code, "co_qualname"):  # since Python 3.11
+        changes["co_qualname"] = code.co_qualname
+    function.__code__ = function.__code__.replace(**changes)
     function.__doc__, function.__module__ = original.__doc__, original.__module__
     return function
 

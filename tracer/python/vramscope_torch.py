@@ -50,6 +50,7 @@ class History:
         self.events = None
         self.toggles = None
         self.toggles_failure = None
+        self.stop = None  # stops the program at one event (vramscope_stop.py), or None
         self.pid = None
         self.path = None
         self.ooms = 0
@@ -101,6 +102,7 @@ class History:
         self.attempt("os._exit", self.watch_exit)
         self.attempt("SIGTERM", self.watch_term)
         self.attempt("events", self.watch_events)
+        self.attempt("stop", self.watch_stop)
 
     def turn_on(self):
         settings = settings_read(self.folder)
@@ -147,6 +149,15 @@ class History:
             self.events.toggles = self.toggles
             self.events.begin()
 
+    def watch_stop(self):
+        where = settings_read(self.folder).get("stop")
+        if where:
+            self.stop = module_of(self.folder, "vramscope_stop").Stop(self.torch, where, self)
+            self.stop.begin()
+
+    def module(self, name):
+        return module_of(self.folder, name)
+
     def watch_oom(self):
         self.torch._C._cuda_attach_out_of_memory_observer(self.on_oom)
 
@@ -191,6 +202,8 @@ class History:
 
     def on_oom(self, *_):
         """Write a snapshot in case the program does not end normally: at out-of-memory number 1, 2, 4, 8 and so on."""
+        if self.stop:
+            self.stop.on_oom()
         self.ooms += 1
         if self.ooms & (self.ooms - 1) == 0:
             self.dump("oom")

@@ -119,7 +119,7 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
     char since[32];
     struct vs_text text = {NULL, 0, 0};
 
-    if (rpl_trace_is_imported(run->trace))
+    if (rpl_trace_is_imported(run->trace) && !why->holder_count)
         tui_page_add(page, TUI_DIM, "held by   %s",
                      holder_by_category(run->trace, (enum vs_category)why->block.category));
     else if (!why->holder_count)
@@ -136,7 +136,8 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
         tui_page_add(page, TUI_DIM, "%-10s", i ? "" : "held by")->seq = holder->since_seq;
         tui_page_more(page, 0, is_saved ? TUI_CAT_SAVED : TUI_STRONG, "%s", vs_text_get(&text));
         snprintf(since, sizeof(since), "since @%" PRIu64, holder->since_seq);
-        add_beside(page, w, TUI_DIM, since);
+        if (holder->since_seq) /* of a program it is not known */
+            add_beside(page, w, TUI_DIM, since);
     }
     vs_text_release(&text);
 }

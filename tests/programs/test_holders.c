@@ -1,0 +1,115 @@
+/*
+ * tests/programs/test_holders.c - who holds the blocks of a program, found by running it again to an event.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/e2e/program.h"
+#include "tests/programs/corpus.h"
+
+/* `vramscope why` of trace.db, run again without asking. The caller releases it. */
+static struct program why(const char *option, const char *value)
+{
+    struct program p = program_run("why", "--rerun", "--json", "--top", "1000",
+                                   program_path("trace.db"), option, value, NULL);
+
+    if (p.status != 0)
+        fail_msg("why: status %d: %s", p.status, p.err);
+    return p;
+}
+
+static void each_kind_of_holder_is_found_at_the_peak(void **state)
+{
+    static const char *const WANTED[] = {
+        "local `x` of `step`",
+        "local `out` of `step`",
+        "local `again` of `step`",
+        "local `batch` of `batches`",
+        "local `inside` of `closure.<locals>.get`",
+        "attribute `weight` of `fc`",
+        "item of `past[0]` in `Net`",
+        "item of `kept['a']` in `Box`",
+        "item of `history[0]['loss']` in `<module>`",
+        "item of `param_groups[0]['params'][0]` in `AdamW`",
+        "item of `state[fc.weight]['exp_avg']` in `AdamW`",
+        "`.grad` of `fc.weight`",
+        "saved by `AddmmBackward0`",
+        "autocast's weight cache",
+        "C++ alone, no object of Python, since `empty`",
+    };
+    struct program p = corpus_record("holders", 0, CORPUS_GPU);
+    char *json;
+
+    (void)state;
+    program_release(&p);
+    p = why(NULL, NULL);
+    for (size_t i = 0; i < sizeof(WANTED) / sizeof(WANTED[0]); i++)
+        if (!strstr(p.out, WANTED[i]))
+            fail_msg("no block has the holder \"%s\": %s", WANTED[i], p.out);
+    /* the report has them, too, without running anything */
+    json = corpus_report(program_path("trace.db"));
+    if (!strstr(json, "local `x` of `step`") || !strstr(json, "C++ alone"))
+        fail_msg("the report has no holders: %.3000s", json);
+    free(json);
+    program_release(&p);
+}
+
+/* Each event is that of the recording: the bytes allocated there are compared before holders are stored. */
+static void holders_are_found_at_events_of_all_kinds(void **state)
+{
+    static const char *const WHICH[] = {
+        "select min(seq) from event where kind = 'alloc'",
+        "select max(seq) from event where kind = 'free'",
+        "select seq from event where kind = 'free' limit 1 offset 20",
+        "select max(seq) from event where kind = 'segment_alloc'",
+        "select seq from event where kind = 'alloc' and phase = 'backward' limit 1",
+    };
+    struct program p = corpus_record("holders", 0, CORPUS_GPU);
+
+    (void)state;
+    program_release(&p);
+    for (size_t i = 0; i < sizeof(WHICH) / sizeof(WHICH[0]); i++) {
+        const int64_t seq = sql_int(program_path("trace.db"), WHICH[i]);
+        char text[24];
+
+        snprintf(text, sizeof(text), "%" PRId64, seq);
+        p = why("--at", text);
+        assert_int_equal(json_int(p.out, "$.event"), seq);
+        if (strstr(p.out, "\"holders\": []"))
+            fail_msg("a block at event %s has no holder: %s", text, p.out);
+        program_release(&p);
+    }
+    assert_int_equal(sql_int(program_path("trace.db"), "select count(distinct seq) from held"),
+                     (int64_t)(sizeof(WHICH) / sizeof(WHICH[0])));
+}
+
+static void what_filled_the_gpu_is_held_when_memory_runs_out(void **state)
+{
+    struct program p = corpus_record("out_of_memory", 0, "rtx3060");
+
+    (void)state;
+    program_release(&p);
+    p = why(NULL, NULL);
+    if (!strstr(p.out, "item of `blocks[10]` in `<module>`"))
+        fail_msg("who holds the last block is not said: %s", p.out);
+    program_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_of_holder_is_found_at_the_peak),
+        cmocka_unit_test(holders_are_found_at_events_of_all_kinds),
+        cmocka_unit_test(what_filled_the_gpu_is_held_when_memory_runs_out),
+    };
+
+    return cmocka_run_group_tests_name("programs/holders", tests, corpus_setup, corpus_cleanup);
+}
