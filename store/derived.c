@@ -2,7 +2,7 @@
  * store/derived.c - see derived.h.
  *
  * Must not know:  the contents of a part.
- * Invariant:      a writer's transaction is open from its begin to its end; the file is not changed before the end.
+ * Invariant:      a writer's transaction is open from its begin to its end; between two of them the file has no part 0.
  */
 #include "store/derived.h"
 
@@ -12,10 +12,17 @@
 #include "store/db_internal.h"
 #include "store/reader_internal.h"
 
+/* How long a commit waits for readers. */
+#define COMMIT_TIMEOUT_MS 10000
+
+/* What was written since the last commit is in memory: this much causes a commit. */
+#define PENDING_BYTES_MAX ((size_t)8 << 20)
+
 struct sto_derived_writer {
     struct sto_db db;
     char *path;
     sqlite3_stmt *put;
+    size_t pending_bytes;
 };
 
 /* Read the blob directly into the caller's memory, so that SQLite keeps no copy. */
@@ -73,6 +80,7 @@ enum vs_status sto_derived_begin(const char *path, struct sto_derived_writer **o
                  : sto_db_fail(&w->db, err);
         goto out;
     }
+    sqlite3_busy_timeout(w->db.handle, COMMIT_TIMEOUT_MS);
     st = sto_db_exec(&w->db, "DELETE FROM derived", err);
     if (!st)
         st = sto_db_prepare(&w->db, "INSERT INTO derived VALUES (?, ?)", &w->put, err);
@@ -88,9 +96,17 @@ out:
 enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id, const uint8_t *bytes,
                                size_t len, struct vs_error *err)
 {
+    enum vs_status st;
+
     sqlite3_bind_int64(w->put, 1, (sqlite3_int64)id);
     sqlite3_bind_blob64(w->put, 2, len ? (const void *)bytes : "", len, SQLITE_STATIC);
-    return sto_db_run(&w->db, w->put, err);
+    st = sto_db_run(&w->db, w->put, err);
+    w->pending_bytes += len;
+    if (!st && w->pending_bytes > PENDING_BYTES_MAX && id) {
+        w->pending_bytes = 0;
+        st = sto_db_exec(&w->db, "COMMIT; BEGIN IMMEDIATE", err);
+    }
+    return st;
 }
 
 enum vs_status sto_derived_end(struct sto_derived_writer *w, bool is_kept, struct vs_error *err)

@@ -3,7 +3,7 @@
  *
  * For:            replay/, which computes these data.
  * Must not know:  the meaning of these data.
- * Invariant:      a file has either all parts or none: they are replaced together, in one transaction.
+ * Invariant:      a file that has part 0 has all parts: it is removed before the others, and written after them.
  */
 #ifndef STO_DERIVED_H
 #define STO_DERIVED_H
@@ -32,6 +32,10 @@ struct sto_derived_writer;
  */
 VS_MUST_USE enum vs_status sto_derived_begin(const char *path, struct sto_derived_writer **out,
                                              struct vs_error *err);
+/*
+ * Write part `id`, once. Part 0 must be the last one: the others are committed some MiB at a time, and are of no use
+ * without it.
+ */
 VS_MUST_USE enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id,
                                            const uint8_t *bytes, size_t len, struct vs_error *err);
 /* Commit the parts written (is_kept) or roll back. Frees `w`, also on failure; NULL is accepted. */

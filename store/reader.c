@@ -234,6 +234,11 @@ uint32_t sto_reader_tensor_count(const struct sto_reader *r)
     return sto_tensors_count(r->tensors);
 }
 
+uint32_t sto_reader_nameless_to(const struct sto_reader *r, uint32_t id)
+{
+    return sto_tensors_nameless_to(r->tensors, id);
+}
+
 enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id, struct vs_tensor_desc *out,
                                  struct vs_error *err)
 {

@@ -144,6 +144,8 @@ const struct vs_location *sto_reader_location(const struct sto_reader *r, uint32
 uint32_t sto_reader_tensor_count(const struct sto_reader *r);
 VS_MUST_USE enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id,
                                              struct vs_tensor_desc *out, struct vs_error *err);
+/* A number n >= id - 1 such that no tensor with an id from `id` to n has a name: they need not be read. `id` >= 1. */
+uint32_t sto_reader_nameless_to(const struct sto_reader *r, uint32_t id);
 
 /* Steps in order of first_seq; 0 <= i < count. */
 size_t sto_reader_step_count(const struct sto_reader *r);

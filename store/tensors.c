@@ -2,7 +2,7 @@
  * store/tensors.c - see tensors_internal.h.
  *
  * Must not know:  shapes, names.
- * Invariant:      rows[id - 1] is empty until the block that contains it is read.
+ * Invariant:      the rows of a block are in memory from its reading until too many are.
  */
 #include "store/tensors_internal.h"
 
@@ -15,11 +15,20 @@
 /* A larger gap between ids means a damaged file: the rows are indexed by id. */
 #define ID_GAP_MAX (UINT32_C(1) << 20)
 
-/* A block of tensors: ids first_id … first_id + count - 1, or any ids if is_sparse. */
+/* So many of the other blocks are kept decoded, half a MiB each; then all of them are removed. */
+#define READ_BLOCKS_MAX 16
+
+/*
+ * A block of tensors: ids first_id … first_id + count - 1, or any ids if is_sparse.
+ *
+ * rows  NULL: not read, or is_sparse
+ */
 struct block {
     int64_t id;
     size_t count;
     uint32_t first_id;
+    struct sto_tensor_row *rows;
+    bool has_names;
     bool is_sparse;
     bool is_read;
 };
@@ -30,10 +39,11 @@ struct sto_tensors {
     struct block *blocks;
     size_t block_count;
     size_t block_cap;
-    struct sto_tensor_row *rows;
-    size_t row_count;
+    struct sto_tensor_row *rows; /* by id - 1, of the sparse blocks */
+    size_t row_count;            /* the largest id */
     size_t row_cap;
     struct vs_event *records;
+    size_t read_count; /* blocks with rows */
 };
 
 static enum vs_status damaged(const struct sto_tensors *t, const char *what, struct vs_error *err)
@@ -68,6 +78,30 @@ static void rows_fit(struct sto_tensors *t)
     t->row_cap = cap;
 }
 
+/* Of the blocks that are not sparse. */
+static void rows_forget(struct sto_tensors *t)
+{
+    for (size_t i = 0; t->read_count && i < t->block_count; i++) {
+        vs_free(t->blocks[i].rows);
+        t->blocks[i].rows = NULL;
+    }
+    t->read_count = 0;
+}
+
+/* Where the row with this id of the block belongs; NULL: nowhere. */
+static struct sto_tensor_row *row_slot(struct sto_tensors *t, const struct block *block,
+                                       uint32_t id)
+{
+    if (!block->is_sparse)
+        return id >= block->first_id && id - block->first_id < block->count
+                   ? &block->rows[id - block->first_id]
+                   : NULL;
+    if (!id || !rows_reserve(t, id))
+        return NULL;
+    rows_fit(t);
+    return &t->rows[id - 1];
+}
+
 static enum vs_status block_read(struct sto_tensors *t, struct block *block, struct vs_error *err)
 {
     enum vs_status st;
@@ -75,13 +109,19 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
     if (!t->records)
         t->records = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*t->records));
     st = sto_chunks_block_read(t->chunks, block->id, block->count, t->records, err);
+    if (!st && !block->is_sparse) {
+        if (t->read_count >= READ_BLOCKS_MAX)
+            rows_forget(t);
+        block->rows = vs_calloc(block->count, sizeof(*block->rows));
+        t->read_count++;
+    }
     for (size_t i = 0; !st && i < block->count; i++) {
         const struct vs_event *record = &t->records[i];
+        struct sto_tensor_row *row = row_slot(t, block, record->raw.e);
 
-        if (!record->raw.e || !rows_reserve(t, record->raw.e))
+        if (!row)
             return damaged(t, "a tensor makes no sense", err);
-        rows_fit(t);
-        t->rows[record->raw.e - 1] = (struct sto_tensor_row){
+        *row = (struct sto_tensor_row){
             .id = record->raw.e,
             .block = record->raw.a,
             .shape = (uint32_t)record->raw.b,
@@ -93,7 +133,10 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
     return st;
 }
 
-/* Take a row of the statement: id, count, and base, step and width of the column of ids (NULL: all ids are 0). */
+/*
+ * Take a row of the statement: id, count, base, step and width of the column of ids (NULL: all ids are 0), and whether
+ * a tensor of the block has a name.
+ */
 static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, struct vs_error *err)
 {
     sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
@@ -101,7 +144,9 @@ static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, stru
     bool counts_up = sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
                      (count == 1 || sqlite3_column_int64(stmt, 3) == 1) &&
                      sqlite3_column_int64(stmt, 4) == 0;
-    struct block block = {.id = sqlite3_column_int64(stmt, 0), .is_sparse = !counts_up};
+    struct block block = {.id = sqlite3_column_int64(stmt, 0),
+                          .has_names = sqlite3_column_int(stmt, 5) != 0,
+                          .is_sparse = !counts_up};
 
     if (count < 1 || count > STO_CHUNK_EVENTS_MAX)
         return damaged(t, "a block of no possible length", err);
@@ -127,7 +172,9 @@ static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs
     enum vs_status st;
 
     st = sto_db_prepare(t->db,
-                        "SELECT b.id, b.count, c.base, c.step, c.width FROM event_block b "
+                        "SELECT b.id, b.count, c.base, c.step, c.width, "
+                        "EXISTS (SELECT 1 FROM event_column n WHERE n.id = b.id * 16 + 5) "
+                        "FROM event_block b "
                         "LEFT JOIN event_column c ON c.id = b.id * 16 + 7 "
                         "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id",
                         &stmt, err);
@@ -143,7 +190,7 @@ static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs
     return st;
 }
 
-/* Allocate rows for the listed blocks, and read those blocks whose tensors cannot be located by id. */
+/* Find the largest id of the listed blocks, and read those blocks whose tensors cannot be located by id. */
 static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
 {
     enum vs_status st = VS_OK;
@@ -156,7 +203,6 @@ static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
         else if (!block->is_sparse && !rows_reserve(t, block->first_id + block->count - 1))
             st = damaged(t, "a tensor makes no sense", err);
     }
-    rows_fit(t);
     return st;
 }
 
@@ -184,6 +230,7 @@ void sto_tensors_close(struct sto_tensors *t)
 {
     if (!t)
         return;
+    rows_forget(t);
     vs_free(t->blocks);
     vs_free(t->rows);
     vs_free(t->records);
@@ -196,6 +243,7 @@ enum vs_status sto_tensors_refresh(struct sto_tensors *t, struct vs_error *err)
     enum vs_status st;
 
     /* the last block may have grown */
+    rows_forget(t);
     if (t->block_count)
         from = t->blocks[--t->block_count].id;
     st = blocks_list(t, from, err);
@@ -229,20 +277,26 @@ static struct block *block_of(struct sto_tensors *t, uint32_t id)
 enum vs_status sto_tensors_get(struct sto_tensors *t, uint32_t id,
                                const struct sto_tensor_row **out, struct vs_error *err)
 {
-    struct block *block;
+    struct block *block = id ? block_of(t, id) : NULL;
+    const struct sto_tensor_row *row = NULL;
+    enum vs_status st = block && !block->rows ? block_read(t, block, err) : VS_OK;
 
-    if (id >= 1 && id <= t->row_count && !t->rows[id - 1].id) {
-        block = block_of(t, id);
-        if (block && !block->is_read) {
-            enum vs_status st = block_read(t, block, err);
-
-            if (st)
-                return st;
-        }
-    }
-    if (id < 1 || id > t->row_count || t->rows[id - 1].id != id)
+    if (st)
+        return st;
+    if (block)
+        row = &block->rows[id - block->first_id];
+    else if (id && id <= t->row_cap)
+        row = &t->rows[id - 1];
+    if (!row || row->id != id)
         return vs_fail(err, VS_E_NOT_FOUND, "%s: the trace has no tensor %" PRIu32, t->db->path,
                        id);
-    *out = &t->rows[id - 1];
+    *out = row;
     return VS_OK;
+}
+
+uint32_t sto_tensors_nameless_to(struct sto_tensors *t, uint32_t id)
+{
+    const struct block *block = block_of(t, id);
+
+    return block && !block->has_names ? block->first_id + (uint32_t)block->count - 1 : id - 1;
 }

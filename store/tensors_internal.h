@@ -38,10 +38,13 @@ VS_MUST_USE enum vs_status sto_tensors_refresh(struct sto_tensors *tensors, stru
 uint32_t sto_tensors_count(const struct sto_tensors *tensors);
 
 /*
- * The row with this id, borrowed until the next refresh. VS_E_NOT_FOUND: there is none. VS_E_DAMAGED: it cannot be
+ * The row with this id, borrowed until the next call. VS_E_NOT_FOUND: there is none. VS_E_DAMAGED: it cannot be
  * read.
  */
 VS_MUST_USE enum vs_status sto_tensors_get(struct sto_tensors *tensors, uint32_t id,
                                            const struct sto_tensor_row **out, struct vs_error *err);
+
+/* A number n >= id - 1 such that no tensor with an id from `id` to n has a name. `id` >= 1. */
+uint32_t sto_tensors_nameless_to(struct sto_tensors *tensors, uint32_t id);
 
 #endif

@@ -22,7 +22,7 @@
 #include "store/writer_internal.h"
 
 /* Uncommitted data are in memory: this much causes a commit. */
-#define PENDING_BYTES_MAX (64u << 20)
+#define PENDING_BYTES_MAX (16u << 20)
 
 /* clang-format off */
 enum statement {
@@ -146,7 +146,7 @@ static enum vs_status connection_prepare(struct sto_writer *w, struct vs_error *
     st = sto_db_exec(
         &w->db,
         "PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = 0;"
-        "PRAGMA cache_size = -65536; BEGIN IMMEDIATE",
+        "PRAGMA cache_size = -2048; BEGIN IMMEDIATE",
         err);
     for (int i = 0; !st && i < ST_COUNT; i++)
         st = sto_db_prepare(&w->db, statement_sql[i], &w->statements[i], err);

@@ -81,12 +81,12 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
     if (is_stored)
         st = rpl_index_load(index, err);
     if (st == VS_E_NOT_FOUND) {
-        rpl_index_build_begin(index);
+        rpl_index_build_begin(index,
+                              is_stored ? rpl_scratch_new(sto_reader_path(index->reader)) : NULL);
         st = rpl_index_build(index, count, progress, user, err);
-        if (!st && is_stored)
-            (void)!rpl_index_save(index,
-                                  /* If it cannot be stored it is computed again next time. */
-                                  &ignored);
+        if (!st && is_stored && rpl_index_save(index, &ignored) == VS_OK)
+            st = rpl_index_reload(index, err);
+        /* If it could not be stored it stays in memory, and is computed again next time. */
     }
     if (!st) {
         *out = index;
@@ -102,7 +102,7 @@ void rpl_index_free(struct rpl_index *index)
         return;
     rpl_cursor_free(index->scan);
     /* Frees everything that was computed or read. */
-    rpl_index_build_begin(index);
+    rpl_index_build_begin(index, NULL);
     rpl_builder_free(index->builder);
     rpl_event_classes_free(index->event_classes);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
@@ -140,7 +140,7 @@ enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error
 
 static void pages_trim(struct rpl_pages *pages)
 {
-    if (!pages->count || pages->count == pages->cap)
+    if (!pages->count || pages->count == pages->cap || pages->scratch)
         return;
     pages->items = vs_realloc(pages->items, pages->count, pages->item_bytes);
     pages->cap = pages->count;
@@ -207,7 +207,7 @@ enum vs_status rpl_index_refresh(struct rpl_index *index, uint64_t *added, struc
             index->window[i].chunk = 0;
     if (index->is_paged)
         /* The index in the file is that of the earlier events. */
-        rpl_index_build_begin(index);
+        rpl_index_build_begin(index, NULL);
     st = rpl_index_build(index, count, NULL, NULL, err);
     if (!st)
         *added = count - before;

@@ -15,6 +15,10 @@
 #include "replay/index/unused.h"
 #include "replay/trace/trace_internal.h"
 
+/* Memory of a scratch is given back after so many chunks, and so many nodes of the pyramid: some MiB. */
+#define DROP_CHUNKS 16
+#define DROP_NODES 8192
+
 /* ---- lines and modules ---- */
 
 bool rpl_module_is_inside(const char *path, const char *module, size_t len)
@@ -82,11 +86,13 @@ static void node_merge(struct rpl_node *into, const struct rpl_node *later)
 
 /* ---- arrays ---- */
 
-static void pages_reset(struct rpl_pages *pages, size_t item_bytes, size_t group)
+static void pages_reset(struct rpl_pages *pages, size_t item_bytes, size_t group,
+                        struct rpl_scratch *scratch)
 {
     vs_free(pages->is_there);
-    vs_free(pages->items);
-    *pages = (struct rpl_pages){.item_bytes = item_bytes, .group = group};
+    if (!pages->scratch)
+        vs_free(pages->items);
+    *pages = (struct rpl_pages){.item_bytes = item_bytes, .group = group, .scratch = scratch};
 }
 
 void rpl_builder_free(struct rpl_builder *builder)
@@ -104,21 +110,21 @@ uint64_t rpl_builder_bytes(const struct rpl_builder *builder)
            (builder->detail ? rpl_detail_bytes(builder->detail) : 0);
 }
 
-static void blobs_free(struct rpl_blob **blobs, size_t count)
+static void blobs_free(const struct rpl_index *index, struct rpl_blob **blobs)
 {
-    for (size_t i = 0; *blobs && i < count; i++)
+    for (size_t i = 0; *blobs && !index->scratch && i < index->chunk_count; i++)
         vs_free((*blobs)[i].bytes);
     vs_free(*blobs);
     *blobs = NULL;
 }
 
-void rpl_index_build_begin(struct rpl_index *index)
+void rpl_index_build_begin(struct rpl_index *index, struct rpl_scratch *scratch)
 {
     struct rpl_builder *b = vs_calloc(1, sizeof(*b));
 
-    blobs_free(&index->keyframes, index->chunk_count);
-    blobs_free(&index->touched, index->chunk_count);
-    blobs_free(&index->changes, index->chunk_count);
+    blobs_free(index, &index->keyframes);
+    blobs_free(index, &index->touched);
+    blobs_free(index, &index->changes);
     rpl_builder_free(index->builder);
     index->builder = b;
     index->is_paged = index->is_stored = false;
@@ -131,10 +137,12 @@ void rpl_index_build_begin(struct rpl_index *index)
     index->event_classes = NULL;
     memset(&index->facts, 0, sizeof(index->facts));
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
-        pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP);
-    pages_reset(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP);
-    pages_reset(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP);
-    b->detail = rpl_detail_new(index->reader != NULL);
+        pages_reset(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP, scratch);
+    pages_reset(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, scratch);
+    pages_reset(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, scratch);
+    rpl_scratch_free(index->scratch);
+    index->scratch = scratch;
+    b->detail = rpl_detail_new(index->reader != NULL, scratch);
     if (index->reader)
         index->event_classes = rpl_event_classes_new();
     b->step = -1;
@@ -440,6 +448,8 @@ static void levels_build(struct rpl_index *index, uint64_t first)
             size_t end = child + RPL_FAN < below->count ? child + RPL_FAN : below->count;
             struct rpl_node *node = rpl_pages_add(pages);
 
+            if (pages->count % DROP_NODES == 0)
+                rpl_scratch_drop(index->scratch);
             *node = children[child];
             for (size_t i = child + 1; i < end; i++)
                 node_merge(node, &children[i]);
@@ -528,6 +538,8 @@ enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last, rpl_progr
         /* The chunk is decoded now, so its details cost no further reading. */
         if (!st && index->reader)
             st = rpl_detail_take(index, at, events, err);
+        if (at % DROP_CHUNKS == 0)
+            rpl_scratch_drop(index->scratch);
         seq = last < end ? last : end;
     }
     if (st)

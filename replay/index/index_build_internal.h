@@ -91,9 +91,10 @@ enum vs_status rpl_builder_damaged(uint64_t seq, const char *what, uint64_t numb
 /*
  * The parts of an index that need the details of events: for a file computed together with the rest, as reading the
  * file again would cost more; for a trace in memory when first needed (rpl_index_detail). is_file: also compute the
- * parts that only a file has: keyframes, event classes, the blocks that a chunk touches.
+ * parts that only a file has: keyframes, event classes, the blocks that a chunk touches. scratch: where to keep them,
+ * or NULL.
  */
-struct rpl_detail *rpl_detail_new(bool is_file);
+struct rpl_detail *rpl_detail_new(bool is_file, struct rpl_scratch *scratch);
 void rpl_detail_free(struct rpl_detail *detail);
 /* Host memory used, in bytes. */
 uint64_t rpl_detail_bytes(const struct rpl_detail *detail);

@@ -33,6 +33,7 @@ struct seen {
 
 /*
  * seq            the last event added
+ * scratch        where `seen` is; NULL: in ordinary memory
  * is_file        with keyframes, event classes, and the state that they need; keyframe_seq: the event right after which
  *                the last keyframe was stored
  * allocated, reserved, phase   right after the last event
@@ -53,6 +54,8 @@ struct rpl_detail {
     struct rpl_live ops;
     struct seen *seen;
     size_t seen_count;
+    size_t seen_cap;
+    struct rpl_scratch *scratch;
     uint64_t *waiting;
     size_t waiting_count;
     size_t waiting_cap;
@@ -64,11 +67,12 @@ struct rpl_detail {
     size_t touched_cap;
 };
 
-struct rpl_detail *rpl_detail_new(bool is_file)
+struct rpl_detail *rpl_detail_new(bool is_file, struct rpl_scratch *scratch)
 {
     struct rpl_detail *d = vs_calloc(1, sizeof(*d));
 
     d->is_file = is_file;
+    d->scratch = scratch;
     if (is_file)
         rpl_state_init(&d->state);
     rpl_live_init(&d->ops);
@@ -89,7 +93,8 @@ void rpl_detail_free(struct rpl_detail *d)
     if (d->is_file)
         rpl_state_release(&d->state);
     rpl_live_release(&d->ops);
-    vs_free(d->seen);
+    if (!d->scratch)
+        vs_free(d->seen);
     vs_free(d->waiting);
     rpl_pack_release(&d->changes);
     vs_free(d->touched);
@@ -97,6 +102,14 @@ void rpl_detail_free(struct rpl_detail *d)
 }
 
 /* ---- chunks ---- */
+
+/* Keep what was packed, instead of what was there before. */
+static void blob_set(struct rpl_index *index, struct rpl_blob *blob, const struct rpl_pack *pack)
+{
+    if (!index->scratch)
+        vs_free(blob->bytes);
+    *blob = (struct rpl_blob){rpl_scratch_keep(index->scratch, pack->bytes, pack->len), pack->len};
+}
 
 /* Store the state before the chunk if a keyframe is due. */
 static void keyframe_store(struct rpl_index *index, struct rpl_detail *d, size_t chunk)
@@ -108,7 +121,7 @@ static void keyframe_store(struct rpl_index *index, struct rpl_detail *d, size_t
         return;
     rpl_state_pack(&d->state, &pack);
     rpl_pack_seal(&pack);
-    index->keyframes[chunk] = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
+    blob_set(index, &index->keyframes[chunk], &pack);
     index->chunks[chunk].has_keyframe = true;
     d->keyframe_seq = d->seq;
 }
@@ -122,19 +135,18 @@ static void chunk_begin(struct rpl_index *index, struct rpl_detail *d, size_t ch
 }
 
 /* The changes in the chunk so far. */
-static void changes_keep(const struct rpl_detail *d, struct rpl_blob *blob)
+static void changes_keep(struct rpl_index *index, const struct rpl_detail *d, struct rpl_blob *blob)
 {
     struct rpl_pack pack = {vs_alloc(d->changes.len + 64), d->changes.len, d->changes.len + 64};
 
     if (pack.len)
         memcpy(pack.bytes, d->changes.bytes, pack.len);
     rpl_pack_seal(&pack);
-    vs_free(blob->bytes);
-    *blob = (struct rpl_blob){pack.bytes, pack.len};
+    blob_set(index, blob, &pack);
 }
 
 /* The older blocks that the chunk referred to so far. */
-static void touched_keep(struct rpl_detail *d, struct rpl_blob *blob)
+static void touched_keep(struct rpl_index *index, struct rpl_detail *d, struct rpl_blob *blob)
 {
     struct rpl_pack pack = {NULL, 0, 0};
     uint64_t before = 0;
@@ -145,8 +157,7 @@ static void touched_keep(struct rpl_detail *d, struct rpl_blob *blob)
         before = d->touched[i].key;
     }
     rpl_pack_seal(&pack);
-    vs_free(blob->bytes);
-    *blob = (struct rpl_blob){vs_realloc(pack.bytes, pack.len, 1), pack.len};
+    blob_set(index, blob, &pack);
 }
 
 /* ---- blocks ---- */
@@ -293,7 +304,7 @@ static void seen_grow(struct rpl_detail *d, size_t count)
 {
     if (count <= d->seen_count)
         return;
-    d->seen = vs_realloc(d->seen, count, sizeof(*d->seen));
+    d->seen = rpl_scratch_reserve(d->scratch, d->seen, count, &d->seen_cap, sizeof(*d->seen));
     memset(d->seen + d->seen_count, 0, (count - d->seen_count) * sizeof(*d->seen));
     d->seen_count = count;
 }
@@ -323,8 +334,8 @@ enum vs_status rpl_detail_take(struct rpl_index *index, size_t chunk, const stru
                                    d->reserved);
         d->seq = seq;
     }
-    changes_keep(d, &index->changes[chunk]);
-    touched_keep(d, &index->touched[chunk]);
+    changes_keep(index, d, &index->changes[chunk]);
+    touched_keep(index, d, &index->touched[chunk]);
     return VS_OK;
 }
 

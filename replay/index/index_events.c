@@ -12,6 +12,9 @@
 
 void rpl_pages_reserve(struct rpl_pages *pages, size_t count)
 {
+    /* A scratch grows without copying. */
+    if (pages->scratch)
+        return;
     /* At least double the capacity, as it will grow again. */
     if (count > pages->cap && count < pages->cap * 2)
         count = pages->cap * 2;
@@ -22,7 +25,11 @@ void *rpl_pages_add(struct rpl_pages *pages)
 {
     char *item;
 
-    pages->items = vs_grow(pages->items, pages->count, &pages->cap, pages->item_bytes);
+    if (pages->scratch)
+        pages->items = rpl_scratch_reserve(pages->scratch, pages->items, pages->count + 1,
+                                           &pages->cap, pages->item_bytes);
+    else
+        pages->items = vs_grow(pages->items, pages->count, &pages->cap, pages->item_bytes);
     item = (char *)pages->items + pages->count++ * pages->item_bytes;
     memset(item, 0, pages->item_bytes);
     return item;

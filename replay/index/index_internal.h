@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "replay/index/index.h"
+#include "replay/index/scratch.h"
 #include "replay/index/timeline.h"
 
 /* ---- arrays ---- */
@@ -23,6 +24,8 @@
 /*
  * items     `count` items of item_bytes each
  * is_there  per group of `group` items: it has been read; NULL: all items are in memory
+ * loaded    groups that were read since the array was emptied
+ * scratch   where `items` are; NULL: in ordinary memory
  */
 struct rpl_pages {
     void *items;
@@ -31,6 +34,8 @@ struct rpl_pages {
     size_t item_bytes;
     size_t group;
     bool *is_there;
+    size_t loaded;
+    struct rpl_scratch *scratch;
 };
 
 /* Kinds of parts that are stored in the file. */
@@ -145,6 +150,8 @@ struct rpl_row {
     uint8_t category;
 };
 #define RPL_ROW_GROUP 1024
+/* So many groups of lifetimes of a paged index are in memory, 16 MiB; then all of them are removed. */
+#define RPL_ROW_GROUPS_MAX 256
 #define RPL_NODE_NAME_GROUP 4096
 
 /*
@@ -206,6 +213,8 @@ struct rpl_window_slot {
  *                              events refer to. changes: of each alloc and free, the number of events since the one
  *                              before, and the change of the allocated bytes
  * builder         the state of building; NULL if is_paged
+ * scratch         where everything large is while the index of a file is computed, and the arrays of a paged one; NULL:
+ *                 in ordinary memory
  * bytes           the part of the file that was read last
  * unused, event_classes  see rpl_unused_get and rpl_event_classes_get; NULL until needed
  * scan            a cursor for queries that need the complete state; NULL until needed
@@ -234,6 +243,7 @@ struct rpl_index {
     struct rpl_blob *touched;
     struct rpl_blob *changes;
     struct rpl_builder *builder;
+    struct rpl_scratch *scratch;
     uint8_t *bytes;
     size_t bytes_cap;
     struct rpl_window_slot window[RPL_WINDOW];
@@ -272,8 +282,8 @@ VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chu
 /* ---- index_store.c ---- */
 
 /*
- * Item `i` of a level, of the lifetimes, or of the node names, read from the file if necessary. Errors: those of
- * reading the file.
+ * Item `i` of a level, of the lifetimes, or of the node names, read from the file if necessary. A lifetime is borrowed
+ * until the next one is read. Errors: those of reading the file.
  */
 VS_MUST_USE enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
                                           const struct rpl_node **out, struct vs_error *err);
@@ -295,13 +305,18 @@ VS_MUST_USE enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part
  * one. Other errors: the file cannot be read.
  */
 VS_MUST_USE enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err);
+/*
+ * Free an index that was saved, and read it from the file from now on: the memory it took is free. Errors: those of
+ * reading the file.
+ */
+VS_MUST_USE enum vs_status rpl_index_reload(struct rpl_index *index, struct vs_error *err);
 /* Write the whole index to the file. */
 VS_MUST_USE enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err);
 
 /* ---- index_build.c ---- */
 
-/* Make the index empty, ready for events from 1 on. */
-void rpl_index_build_begin(struct rpl_index *index);
+/* Make the index empty, ready for events from 1 on. Takes `scratch`, which may be NULL. */
+void rpl_index_build_begin(struct rpl_index *index, struct rpl_scratch *scratch);
 /* Add the events up to `last`. */
 VS_MUST_USE enum vs_status rpl_index_build(struct rpl_index *index, uint64_t last,
                                            rpl_progress_fn *progress, void *user,

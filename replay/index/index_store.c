@@ -15,6 +15,9 @@
 #include "replay/trace/trace_internal.h"
 #include "store/derived.h"
 
+/* Memory of a scratch is given back after so many groups are written. */
+#define DROP_GROUPS 32
+
 static uint64_t part_id(enum rpl_part part, size_t level, size_t number)
 {
     return ((uint64_t)part + level) << 32 | number;
@@ -112,12 +115,27 @@ static enum vs_status rebuild(struct rpl_index *index, struct vs_error *err)
     uint64_t count = index->event_count;
     enum vs_status st;
 
-    rpl_index_build_begin(index);
+    rpl_index_build_begin(index, NULL);
     st = rpl_index_build(index, count, NULL, NULL, err);
     if (!st)
         /* It is in memory even if it could not be stored. */
         (void)!rpl_index_save(index, &ignored);
     return st;
+}
+
+/* An array of `count` items of which none has been read. */
+static void pages_expect(struct rpl_index *index, struct rpl_pages *pages, size_t item_bytes,
+                         size_t group, uint64_t count)
+{
+    size_t cap = 0;
+
+    vs_free(pages->is_there);
+    *pages = (struct rpl_pages){.item_bytes = item_bytes,
+                                .group = group,
+                                .count = (size_t)count,
+                                .scratch = index->scratch};
+    pages->items = rpl_scratch_reserve(index->scratch, NULL, pages->count + 1, &cap, item_bytes);
+    pages->is_there = vs_calloc(pages->count / group + 1, sizeof(bool));
 }
 
 static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *pages,
@@ -136,6 +154,7 @@ static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *page
         if (!rpl_unpack_is_done(&in))
             st = VS_E_NOT_FOUND;
         pages->is_there[number] = true;
+        pages->loaded++;
     }
     return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
 }
@@ -152,8 +171,15 @@ enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
 enum vs_status rpl_index_row(struct rpl_index *index, size_t i, const struct rpl_row **out,
                              struct vs_error *err)
 {
-    enum vs_status st = group_need(index, &index->rows, RPL_PART_LIFETIMES, 0, i, err);
+    struct rpl_pages *rows = &index->rows;
+    enum vs_status st;
 
+    if (rows->is_there && rows->loaded >= RPL_ROW_GROUPS_MAX && !rows->is_there[i / rows->group]) {
+        rpl_scratch_clear(rows->scratch, rows->items);
+        memset(rows->is_there, 0, rows->count / rows->group + 1);
+        rows->loaded = 0;
+    }
+    st = group_need(index, rows, RPL_PART_LIFETIMES, 0, i, err);
     *out = (const struct rpl_row *)index->rows.items + i;
     return st;
 }
@@ -295,16 +321,6 @@ static void head_pack(const struct rpl_index *index, struct rpl_pack *out)
     rpl_pack_seal(out);
 }
 
-/* An array of `count` items of which none has been read. */
-static void pages_expect(struct rpl_pages *pages, size_t item_bytes, size_t group, uint64_t count)
-{
-    vs_free(pages->items);
-    vs_free(pages->is_there);
-    *pages = (struct rpl_pages){.item_bytes = item_bytes, .group = group, .count = (size_t)count};
-    pages->items = vs_calloc(pages->count + 1, item_bytes);
-    pages->is_there = vs_calloc(pages->count / group + 1, sizeof(bool));
-}
-
 /* False: it is the index of other events, or has another version. */
 static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
 {
@@ -337,10 +353,12 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
         nodes > count + RPL_NUMBER_GAP_MAX || index->peak_count > count ||
         index->name_count > rpl_trace_tensor_count(index->trace))
         return false;
-    pages_expect(&index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rows);
-    pages_expect(&index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, nodes);
+    index->scratch = rpl_scratch_new(NULL);
+    pages_expect(index, &index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rows);
+    pages_expect(index, &index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, nodes);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
-        pages_expect(&index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP, level_count);
+        pages_expect(index, &index->levels[i], sizeof(struct rpl_node), RPL_NODE_GROUP,
+                     level_count);
         if (rpl_unpack_uint(in) != level_count)
             return false;
         level_count = level_count > 1 ? (level_count + RPL_FAN - 1) / RPL_FAN : 0;
@@ -405,6 +423,23 @@ enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
     return VS_OK;
 }
 
+enum vs_status rpl_index_reload(struct rpl_index *index, struct vs_error *err)
+{
+    enum vs_status st;
+
+    rpl_index_build_begin(index, NULL);
+    rpl_builder_free(index->builder);
+    index->builder = NULL;
+    rpl_event_classes_free(index->event_classes);
+    index->event_classes = NULL;
+    st = rpl_index_load(index, err);
+    if (st != VS_E_NOT_FOUND)
+        return st;
+    /* another process has changed it since */
+    rpl_index_build_begin(index, NULL);
+    return rpl_index_build(index, rpl_trace_event_count(index->trace), NULL, NULL, err);
+}
+
 /* ---- writing ---- */
 
 static enum vs_status groups_save(struct sto_derived_writer *w, const struct rpl_index *index,
@@ -416,6 +451,8 @@ static enum vs_status groups_save(struct sto_derived_writer *w, const struct rpl
     for (size_t g = 0; !st && g * pages->group < pages->count; g++) {
         group_pack(index, part, level, g, pack);
         st = sto_derived_put(w, part_id(part, level, g), pack->bytes, pack->len, err);
+        if (g % DROP_GROUPS == 0)
+            rpl_scratch_drop(index->scratch);
     }
     return st;
 }
@@ -437,6 +474,8 @@ static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl
         rpl_pack_clear(pack);
     }
     for (size_t i = 0; !st && i < index->chunk_count; i++) {
+        if (i % DROP_GROUPS == 0)
+            rpl_scratch_drop(index->scratch);
         if (index->chunks[i].has_keyframe)
             st = sto_derived_put(w, part_id(RPL_PART_KEYFRAME, 0, i), index->keyframes[i].bytes,
                                  index->keyframes[i].len, err);
@@ -501,10 +540,7 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
     st = sto_derived_begin(sto_reader_path(index->reader), &w, err);
     if (st)
         return st;
-    head_pack(index, &pack);
-    st = sto_derived_put(w, part_id(RPL_PART_HEAD, 0, 0), pack.bytes, pack.len, err);
-    if (!st)
-        st = chunks_save(w, index, &pack, err);
+    st = chunks_save(w, index, &pack, err);
     if (!st)
         st = peaks_save(w, index, &pack, err);
     if (!st)
@@ -519,6 +555,11 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
         st = groups_save(w, index, RPL_PART_NODES, 0, &index->nodes, &pack, err);
     for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)
         st = groups_save(w, index, RPL_PART_LEVEL, i, &index->levels[i], &pack, err);
+    rpl_pack_clear(&pack);
+    head_pack(index, &pack);
+    if (!st)
+        /* Last: without it the other parts are not used. */
+        st = sto_derived_put(w, part_id(RPL_PART_HEAD, 0, 0), pack.bytes, pack.len, err);
     if (st)
         /* Report the first failure. */
         (void)!sto_derived_end(w, false, &ignored);

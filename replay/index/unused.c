@@ -17,6 +17,10 @@
 #include "replay/index/unused_internal.h"
 #include "replay/trace/pack.h"
 
+/* Memory of a scratch is given back after so many items, or chunks: some MiB. */
+#define DROP_ITEMS 65536
+#define DROP_CHUNKS 64
+
 /* From event `seq` on, `bytes` more of a site are unused, or fewer (is_end). */
 struct border {
     uint64_t seq;
@@ -96,10 +100,39 @@ static uint32_t site_of(struct finding *f, uint32_t location, uint64_t requested
 
 /* ---- borders ---- */
 
+/* Capacity for one more item of a vector. */
+static void *vector_grow(const struct finding *f, void *vec, size_t count, size_t *cap,
+                         size_t bytes)
+{
+    return f->index->scratch ? rpl_scratch_reserve(f->index->scratch, vec, count + 1, cap, bytes)
+                             : vs_grow(vec, count, cap, bytes);
+}
+
+/* Capacity for `count` items of a new vector. */
+static void *vector_new(const struct finding *f, size_t count, size_t bytes)
+{
+    size_t cap = 0;
+
+    return rpl_scratch_reserve(f->index->scratch, NULL, count + 1, &cap, bytes);
+}
+
+static void vector_free(const struct finding *f, void *vec)
+{
+    if (!f->index->scratch)
+        vs_free(vec);
+}
+
+/* Item `i` of a long loop is next. */
+static void pause_at(const struct finding *f, size_t i)
+{
+    if (i % DROP_ITEMS == 0)
+        rpl_scratch_drop(f->index->scratch);
+}
+
 static void border_add(struct finding *f, uint64_t seq, const struct rpl_row *row, uint32_t site,
                        bool is_end)
 {
-    f->borders = vs_grow(f->borders, f->border_count, &f->border_cap, sizeof(*f->borders));
+    f->borders = vector_grow(f, f->borders, f->border_count, &f->border_cap, sizeof(*f->borders));
     f->borders[f->border_count++] = (struct border){seq, row->bytes, site, is_end};
 }
 
@@ -116,23 +149,28 @@ static void borders_sort(struct finding *f)
 {
     size_t chunks = f->index->chunk_count;
     size_t *next = vs_calloc(chunks + 1, sizeof(*next));
-    struct border *sorted = vs_alloc((f->border_count + 1) * sizeof(*sorted));
+    struct border *sorted = vector_new(f, f->border_count, sizeof(*sorted));
 
-    for (size_t i = 0; i < f->border_count; i++)
+    for (size_t i = 0; i < f->border_count; i++) {
+        pause_at(f, i);
         next[rpl_index_chunk_of(f->borders[i].seq) + 1]++;
+    }
     for (size_t c = 0; c < chunks; c++)
         next[c + 1] += next[c];
-    for (size_t i = 0; i < f->border_count; i++)
+    for (size_t i = 0; i < f->border_count; i++) {
+        pause_at(f, i);
         sorted[next[rpl_index_chunk_of(f->borders[i].seq)]++] = f->borders[i];
+    }
     /* next[c] is now the end of chunk c. */
     for (size_t c = 0; c < chunks; c++) {
         size_t first = c ? next[c - 1] : 0;
 
+        pause_at(f, c * (DROP_ITEMS / DROP_CHUNKS));
         if (next[c] > first + 1)
             qsort(sorted + first, next[c] - first, sizeof(*sorted), by_seq);
     }
     vs_free(next);
-    vs_free(f->borders);
+    vector_free(f, f->borders);
     f->borders = sorted;
 }
 
@@ -141,7 +179,10 @@ static enum vs_status borders_find(struct finding *f, struct vs_error *err)
     for (size_t i = 0; i < f->index->rows.count; i++) {
         const struct rpl_row *row;
         uint32_t site;
-        enum vs_status st = rpl_index_row(f->index, i, &row, err);
+        enum vs_status st;
+
+        pause_at(f, i);
+        st = rpl_index_row(f->index, i, &row, err);
 
         if (st)
             return st;
@@ -160,10 +201,11 @@ static enum vs_status borders_find(struct finding *f, struct vs_error *err)
 
 static void runs_make(struct finding *f)
 {
-    f->runs = vs_alloc((f->border_count + 1) * sizeof(*f->runs));
+    f->runs = vector_new(f, f->border_count, sizeof(*f->runs));
     f->runs[0] = (struct run){.end = 0};
     f->run_count = 1;
     for (size_t i = 0; i < f->border_count; i++) {
+        pause_at(f, i);
         if (i && f->borders[i].seq == f->borders[i - 1].seq)
             f->runs[f->run_count - 1].end = i + 1;
         else
@@ -182,6 +224,7 @@ static void runs_measure(struct finding *f)
         uint64_t allocated = f->index->chunks[c].allocated;
         uint64_t seq = rpl_index_chunk_first(c);
 
+        pause_at(f, c * (DROP_ITEMS / DROP_CHUNKS));
         while (in.at < in.end) {
             seq += rpl_unpack_uint(&in);
             allocated = rpl_unpack_bytes(&in, allocated);
@@ -199,6 +242,7 @@ static void floor_find(struct finding *f)
     size_t at = 0;
 
     for (size_t r = 0; r < f->run_count; r++) {
+        pause_at(f, r);
         for (; at < f->runs[r].end; at++)
             unused = f->borders[at].is_end ? unused - f->borders[at].bytes
                                            : unused + f->borders[at].bytes;
@@ -244,6 +288,7 @@ static void states_find(struct finding *f)
     for (size_t r = 0; r < f->run_count; r++) {
         struct run *last;
 
+        pause_at(f, r);
         for (; at < f->runs[r].end; at++)
             print_add(&print, &f->borders[at]);
         if (f->runs[r].highest <= f->unused->floor)
@@ -262,7 +307,8 @@ static void states_emit(struct finding *f)
     struct rpl_unused *unused = f->unused;
     uint64_t *now = vs_calloc(unused->site_count + 1, sizeof(*now));
     uint64_t *last = vs_calloc(unused->site_count + 1, sizeof(*last));
-    uint32_t *touched = vs_alloc((f->border_count + 1) * sizeof(*touched));
+    uint32_t *touched = NULL;
+    size_t touched_cap = 0;
     size_t touched_count = 0;
     size_t at = 0;
     size_t cap = 0;
@@ -270,10 +316,12 @@ static void states_emit(struct finding *f)
 
     unused->states = vs_alloc((unused->state_count + 1) * sizeof(*unused->states));
     for (size_t r = 0; r < f->run_count; r++) {
+        pause_at(f, r);
         for (; at < f->runs[r].end; at++) {
             const struct border *b = &f->borders[at];
 
             now[b->site] = b->is_end ? now[b->site] - b->bytes : now[b->site] + b->bytes;
+            touched = vector_grow(f, touched, touched_count, &touched_cap, sizeof(*touched));
             touched[touched_count++] = b->site;
         }
         if (!f->runs[r].is_kept)
@@ -294,7 +342,7 @@ static void states_emit(struct finding *f)
     }
     vs_free(now);
     vs_free(last);
-    vs_free(touched);
+    vector_free(f, touched);
 }
 
 enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
@@ -315,8 +363,8 @@ enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,
     }
     rpl_unused_free(f.unused);
     vs_table_release(&f.by_location);
-    vs_free(f.borders);
-    vs_free(f.runs);
+    vector_free(&f, f.borders);
+    vector_free(&f, f.runs);
     vs_table_release(&f.by_print);
     return st;
 }

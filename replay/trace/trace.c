@@ -257,6 +257,10 @@ bool rpl_trace_tensor_named(const struct rpl_trace *trace, uint32_t *id, uint32_
 
     while (*id < count) {
         ++*id;
+        if (!trace->mem && sto_reader_nameless_to(trace->reader, *id) >= *id) {
+            *id = sto_reader_nameless_to(trace->reader, *id);
+            continue;
+        }
         if (trace->mem && !rpl_mem_tensor_name(trace->mem, *id))
             continue;
         if (!rpl_trace_tensor(trace, *id, &desc) || !desc.name)
