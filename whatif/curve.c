@@ -16,6 +16,9 @@ void wif_curve_release(struct wif_curve *curve)
 {
     for (size_t i = 0; i < curve->count; i++)
         wif_placement_release(&curve->points[i].placement);
+    for (size_t i = 0; i < curve->offload_count; i++)
+        vs_free(curve->offloads[i].value);
+    vs_free(curve->offloads);
     vs_free(curve->points);
     memset(curve, 0, sizeof(*curve));
 }

@@ -21,11 +21,30 @@ struct wif_point {
     struct wif_placement placement;
 };
 
-/* From the highest peak to the lowest; no two points have the same one. */
+/*
+ * A point without checkpoints that copies what some modules save to the host in forward, and back in backward.
+ * value: of the toggle `offload`; owned. peak in bytes; *_flops and host_bytes, in both directions, of all steps.
+ */
+struct wif_offload_point {
+    char *value;
+    uint64_t peak;
+    uint64_t recompute_flops;
+    uint64_t total_flops;
+    uint64_t host_bytes;
+};
+
+/*
+ * From the highest peak to the lowest; no two points have the same one. offloads: likewise, once wif_curve_offload has
+ * found them; steps: of these runs.
+ */
 struct wif_curve {
     struct wif_point *points;
     size_t count;
     size_t cap;
+    struct wif_offload_point *offloads;
+    size_t offload_count;
+    size_t offload_cap;
+    uint64_t steps;
 };
 
 /* Points that a curve has at most, unless another number is asked for. */
@@ -41,6 +60,18 @@ VS_MUST_USE enum vs_status wif_curve_fill(struct wif_curve *out, struct rpl_trac
                                           const struct vs_toggles *set, size_t points,
                                           rpl_progress_fn *progress, void *user,
                                           struct vs_error *err);
+
+/*
+ * Add the points with copies to the host to a filled curve: up to eight runs, of which each offloads an eighth of the
+ * modules more, the first ones of the forward first, and the last one all of it. None where the net offloads already or
+ * keeps nothing.
+ *
+ * VS_E_STOPPED: progress returned false. Others: those of reading the trace.
+ */
+VS_MUST_USE enum vs_status wif_curve_offload(struct wif_curve *curve, struct rpl_trace *base,
+                                             const struct vs_toggles *set,
+                                             rpl_progress_fn *progress, void *user,
+                                             struct vs_error *err);
 void wif_curve_release(struct wif_curve *curve);
 
 #endif

@@ -175,6 +175,8 @@ void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *us
         note_uint(note, user, "saved_tensors", result->saved_tensors);
         note_uint(note, user, "saved_bytes", result->saved_bytes);
         note_uint(note, user, "saved_bytes_all", result->saved_bytes_all);
+        if (result->host_bytes)
+            note_uint(note, user, "host_bytes", result->host_bytes);
     }
     if (result->workspace_notes.measured)
         note(user, "workspaces", result->workspace_notes.measured);

@@ -20,7 +20,8 @@ static const struct cli_option OPTIONS[] = {
      "them, and the largest batch"},
     {"curve", 0, NULL, false,
      "peak against recomputation: the placements of checkpoints between no checkpoint and the "
-     "least peak; with --capacity also the cheapest within it"},
+     "least peak, and copies to the host with their bytes; with --capacity also the cheapest "
+     "placement within it"},
     {"points", 0, "N", false, "points of the curve, 2 to 200 (default 16)"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
@@ -81,6 +82,8 @@ static enum vs_status print_curve(struct rpl_trace *trace, const char *name,
     enum vs_status st =
         wif_curve_fill(&placements.curve, trace, NULL, options->points, NULL, NULL, err);
 
+    if (!st)
+        st = wif_curve_offload(&placements.curve, trace, NULL, NULL, NULL, err);
     if (!st)
         st = fit_fill(&placements, trace, err);
     if (!st && options->json)

@@ -227,6 +227,8 @@ static struct eng_tensor *copy_to_side(struct eng *e, struct eng_tensor *t, bool
     struct eng_tensor *copy = eng_call1(e, ENG_OP_to_copy, args);
 
     eng_set_grad_enabled(e, grad);
+    if (copy)
+        e->counters.host_bytes += (uint64_t)eng_numel(t) * vs_dtype_bytes((enum vs_dtype)t->dtype);
     return copy;
 }
 

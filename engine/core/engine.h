@@ -139,6 +139,7 @@ struct eng_counters {
     uint64_t saved_bytes_all; /* including parameters, buffers and the batch */
     uint64_t events;          /* alloc and free events, counted with or without an observer */
     uint64_t backwards;       /* backward passes begun */
+    uint64_t host_bytes;      /* of saved tensors, copied to the host and back (eng_set_offload) */
 };
 struct eng_counters eng_counters_get(const struct eng *e);
 

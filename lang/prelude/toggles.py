@@ -301,8 +301,12 @@ def _find_sequentials(m, path, found):
 
 def offload(model, settings):
     # last, so that checkpoints are inside: what they keep of their arguments goes to the host, too
-    if settings["offload"] != "off" and settings["grad"] != "no_grad":
-        model.forward = _offloaded(model.forward)
+    value = settings["offload"]
+    if value == "off" or settings["grad"] == "no_grad":
+        return
+    for m in [model] if value == "activations" else modules_at(model, value.split(","), "offload"):
+        for part in m if isinstance(m, nn.ModuleList) else [m]:  # a ModuleList is never called, its modules are
+            part.forward = _offloaded(part.forward)
 
 
 def _offloaded(plain):

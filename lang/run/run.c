@@ -383,6 +383,7 @@ static void result_complete(struct lang_run_state *run)
     counters = eng_counters_get(run->eng);
     result->recompute_flops = counters.recompute_flops;
     result->total_flops = counters.total_flops;
+    result->host_bytes = counters.host_bytes;
     result->has_oom = eng_oom_get(run->eng, &result->oom);
     result->workspace_notes = eng_workspaces_notes_make(run->eng);
 }

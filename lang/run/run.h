@@ -212,7 +212,8 @@ struct lang_result {
     size_t peak_phase;
     uint64_t recompute_flops;
     uint64_t total_flops;
-    uint64_t events; /* allocations and frees */
+    uint64_t host_bytes; /* of saved tensors, copied to the host and back */
+    uint64_t events;     /* allocations and frees */
     bool has_oom;
     struct eng_oom oom;
     struct eng_workspaces_notes workspace_notes;

@@ -183,6 +183,8 @@ EVENT_NETS = (
     ("sample_nets/mlp_swish_custom.py", {"offload": "activations"}),
     ("sample_nets/unet.py", {"offload": "activations", "batch": "1", "steps": "2"}),
     ("sample_nets/resnet18.py", {"offload": "activations", "batch": "2"}),
+    ("sample_nets/resnet18.py", {"offload": "conv1,bn1,relu,layer1,layer2.0", "batch": "2"}),
+    ("tests/nets/gpt_tiny.py", {"offload": "blocks", "steps": "2"}),
     ("sample_nets/vit_tiny.py", {"offload": "activations", "batch": "2", "steps": "2"}),
     ("sample_nets/vit_tiny.py", {"offload": "activations", "checkpoint": "blocks", "batch": "2", "steps": "2"}),
     ("sample_nets/optimizer_in_backward.py", {}), ("sample_nets/optimizer_in_backward.py", {"accumulate": "2"}),

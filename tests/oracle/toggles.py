@@ -10,7 +10,7 @@ from torch.utils import checkpoint as ckpt
 from netfile import DEFAULT_LR, DEFAULTS, no_initialisation, to_device
 
 VALUES = {  # name: the default first, then what else is legal; None: any text or number
-    "batch": None, "steps": None, "accumulate": None, "lr": None, "data": ("fresh", "once"),
+    "batch": None, "steps": None, "offload": None, "accumulate": None, "lr": None, "data": ("fresh", "once"),
     "inplace": None, "amp": ("off", "fp16", "bf16"), "half": ("off", "on"),
     "checkpoint": None, "checkpoint-impl": ("non-reentrant", "reentrant"),
     "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
@@ -18,7 +18,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1", "fsdp"), "world": None, "rank": None,
     "reshard": ("on", "off"),
-    "offload": ("off", "activations"), "fuse": ("off", "on"), "quantize": ("off", "int8"),
+    "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
             nn.Hardswish, nn.Hardsigmoid, nn.Hardtanh, nn.RReLU, nn.Threshold,
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
-    t = {"accumulate": 1, "inplace": "off", "checkpoint": "off", "freeze": "",
+    t = {"accumulate": 1, "inplace": "off", "offload": "off", "checkpoint": "off", "freeze": "",
          "prefetch": "off", "world": 8, "rank": 0, "chunk-loss": "off"}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
@@ -71,7 +71,11 @@ def prepare(model, toggles, decided=None):
     if toggles["checkpoint"] != "off":
         notes["checkpoint"] = wrap_checkpoint(model, toggles)
     if toggles["offload"] != "off" and toggles["grad"] != "no_grad":
-        offload(model)
+        paths = [""] if toggles["offload"] == "activations" else toggles["offload"].split(",")
+        for path in paths:
+            m = model.get_submodule(path)
+            for part in m if isinstance(m, nn.ModuleList) else [m]:
+                offload(part)
     freeze(model, toggles["freeze"])
     if toggles["chunk-loss"] != "off":
         of_prelude("chunked_loss").use(int(toggles["chunk-loss"]))

@@ -186,6 +186,86 @@ static void the_points_of_a_thousand_layers_do_too(void **state)
 }
 
 /* A training step of vgg19_counters.py moves images and never calls the net. */
+/*
+ * More modules copied to the host: a lower peak, more bytes over PCIe, nothing recomputed. Each point is the run with
+ * its value.
+ */
+static void offloading_more_modules_lowers_the_peak_and_moves_more(void **state)
+{
+    static const struct {
+        const char *net;
+        const char *toggles;
+    } CASES[] = {
+        {"sample_nets/resnet18.py", "batch=8 steps=2"},
+        {"sample_nets/linear100.py", "steps=2"},
+        {"sample_nets/vit_tiny.py", "batch=8 steps=2"},
+    };
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(CASES) / sizeof(CASES[0]); n++) {
+        struct rpl_trace *base = net_trace(CASES[n].net, CASES[n].toggles);
+        struct wif_curve curve;
+        struct vs_error err = VS_ERROR_INIT;
+
+        if (wif_curve_fill(&curve, base, NULL, 2, NULL, NULL, &err) ||
+            wif_curve_offload(&curve, base, NULL, NULL, NULL, &err))
+            fail_msg("%s: %s", CASES[n].net, err.text);
+        assert_int_equal(curve.steps, 2);
+        assert_true(curve.offload_count >= 2);
+        for (size_t i = 0; i < curve.offload_count; i++) {
+            const struct wif_offload_point *point = &curve.offloads[i];
+            struct rpl_trace *run = rpl_trace_new();
+            struct rpl_summary sum = {.flops = 0};
+            struct vs_toggles set = {{NULL}};
+            uint64_t host_bytes = 0;
+
+            if (vs_toggles_set(&set, VS_TOGGLE_OFFLOAD, point->value, &err) ||
+                wif_run(base, &set, run, &err) || rpl_summary_fill(&sum, run, &err))
+                fail_msg("%s offload=%s: %s", CASES[n].net, point->value, err.text);
+            assert_int_equal(point->peak, sum.peak.allocated);
+            assert_true(rpl_trace_meta_uint(run, "host_bytes", &host_bytes));
+            assert_int_equal(point->host_bytes, host_bytes);
+            assert_int_equal(point->recompute_flops, 0);
+            assert_true(point->peak < (i ? point[-1].peak : curve.points[0].placement.peak));
+            assert_true(i == 0 || point->host_bytes > point[-1].host_bytes);
+            rpl_summary_release(&sum);
+            vs_toggles_release(&set);
+            rpl_trace_free(run);
+        }
+        wif_curve_release(&curve);
+        rpl_trace_free(base);
+    }
+}
+
+/* One Linear of 8 by 4 floats saves its input, 2 by 8, and its weight: 192 bytes out and back in each of two steps. */
+static void bytes_copied_to_the_host_are_those_of_the_saved_tensors(void **state)
+{
+    static const char NET[] = "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n"
+                              "    def __init__(self):\n        super().__init__()\n"
+                              "        self.fc = nn.Linear(8, 4)\n\n"
+                              "    def forward(self, x):\n        return self.fc(x)\n\n\n"
+                              "def model():\n    return Net()\n\n\n"
+                              "def batch(n):\n"
+                              "    return torch.randn(2, 8, requires_grad=True), None\n\n\n"
+                              "def loss(output, target):\n    return output.sum()\n";
+    struct rpl_trace *source = rpl_trace_new();
+    struct rpl_trace *run = rpl_trace_new();
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t host_bytes = 0;
+
+    (void)state;
+    rpl_trace_set_source(source, "net.py", NET);
+    if (vs_toggles_set_pair(&set, "offload=fc", &err) ||
+        vs_toggles_set_pair(&set, "steps=2", &err) || wif_run(source, &set, run, &err))
+        fail_msg("%s", err.text);
+    assert_true(rpl_trace_meta_uint(run, "host_bytes", &host_bytes));
+    assert_int_equal(host_bytes, 2 * 2 * (2 * 8 + 8 * 4) * 4);
+    vs_toggles_release(&set);
+    rpl_trace_free(run);
+    rpl_trace_free(source);
+}
+
 static void a_net_that_is_not_called_is_refused(void **state)
 {
     struct rpl_trace *base = net_trace("sample_nets/vgg19_counters.py", NULL);
@@ -272,6 +352,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_of_a_curve_has_its_promised_peak_when_run),
         cmocka_unit_test(the_points_of_a_thousand_layers_do_too),
+        cmocka_unit_test(offloading_more_modules_lowers_the_peak_and_moves_more),
+        cmocka_unit_test(bytes_copied_to_the_host_are_those_of_the_saved_tensors),
         cmocka_unit_test(a_net_that_is_not_called_is_refused),
         cmocka_unit_test(the_plan_beats_checkpointing_all_blocks_of_resnet152),
         cmocka_unit_test(a_net_of_a_thousand_layers_fits_into_a_seventh_of_its_memory),
