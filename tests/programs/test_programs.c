@@ -352,6 +352,7 @@ int main(void)
         ONE("unet3d"),
         ONE("experts"),
         ONE("graphs"),
+        ONE("copies"),
         ONE("forks"),
         ONE("libraries"),
         ONE("selective_checkpoint"),

@@ -180,8 +180,8 @@ class Events:
     def begin(self):
         if self.torch._C._autograd._profiler_enabled():
             return
-        self.list_begin()
         self.thread = threading.get_ident()
+        self.list_begin()
         self.is_on = True
         self.modules_watch()
         self.backward_watch()
@@ -217,6 +217,7 @@ class Events:
                 del os.environ["KINETO_LOG_LEVEL"]
             else:
                 os.environ["KINETO_LOG_LEVEL"] = level
+        self.range_begin(self.reading.WHOLE)
 
     def list_end(self):
         """End the profiler and read its list, which holds weak references to all tensors that ops got."""

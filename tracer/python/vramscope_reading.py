@@ -7,6 +7,7 @@ keys that are added are those that recording/snapshot_facts.c reads.
 import re
 from bisect import bisect_right
 
+WHOLE = "vramscope all"  # range of a whole list: PyTorch leaves out allocations that are in no range
 MODULE = "vramscope:"  # range of a module's call; its path follows
 LOSS = "vramscope loss"
 MARK = "vramscope mark "  # its number follows
@@ -113,6 +114,8 @@ class Reading:
     def own_read(self, event, name, context):
         if name.startswith(MARK):
             self.marks[int(name[len(MARK):])] = event.start_time_ns
+            return context
+        if name == WHOLE:
             return context
         if name == OWN or name == COLLECTOR:
             return Context(context.module, name, context.node, context.phase)
