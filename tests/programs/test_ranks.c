@@ -117,6 +117,22 @@ static void a_rank_that_has_ended_is_named_and_the_traces_are_valid(void **state
     program_release(&p);
 }
 
+/* Rank 1 never comes to a barrier of Gloo's, which would wait for half an hour. */
+static void who_waits_for_long_in_which_collective_is_named(void **state)
+{
+    struct program p;
+
+    (void)state;
+    setenv("VRAMSCOPE_RANK_WAIT", "0.5", 1);
+    p = corpus_record("late_rank", 2, CORPUS_GPU);
+    unsetenv("VRAMSCOPE_RANK_WAIT");
+    if (!strstr(p.err, "vramscope: rank 0 of 2 has waited 0.5 s in barrier of ranks 0 1 (gloo), "
+                       "called at ") ||
+        !strstr(p.err, "late_rank.py:16\n") || strstr(p.err, "rank 1 of 2 has waited"))
+        fail_msg("stderr is: %s", p.err);
+    program_release(&p);
+}
+
 #define ALONE(command)                                                                             \
     {                                                                                              \
         "alone: " command, a_rank_alone_has_the_events_that_it_has_among_others, NULL, NULL,       \
@@ -139,6 +155,7 @@ int main(void)
         cmocka_unit_test(the_summary_names_the_rank_that_peaks_and_the_line),
         cmocka_unit_test(objects_come_as_they_were_sent),
         cmocka_unit_test(a_rank_that_has_ended_is_named_and_the_traces_are_valid),
+        cmocka_unit_test(who_waits_for_long_in_which_collective_is_named),
         ONE_OF_1024("ranks zero"),
         ONE_OF_1024("ranks mesh"),
     };

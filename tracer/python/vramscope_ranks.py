@@ -102,6 +102,8 @@ def attach(stand_in, torch, settings):
     stand_in.module("vramscope_objects").watch(stand_in, torch, is_alone)
     if is_alone:
         others_answer(stand_in, torch)
+    else:
+        stand_in.module("vramscope_waits").watch(stand_in, torch)
 
 
 def others_answer(stand_in, torch):
