@@ -186,9 +186,18 @@ static bool find_in_function(struct lang_vm *vm, struct lang_value obj, struct l
     return true;
 }
 
+/* Names with an underscore are the prelude's, except those of PyTorch's own that models call. */
 static bool hides(const struct lang_vm *vm, const struct lang_string *name)
 {
-    return name->text[0] == '_' && vm->frame != NULL && vm->frame->is_user;
+    static const char *const CALLED[] = {"_grouped_mm", "_weight_norm"};
+
+    if (name->text[0] != '_' || vm->frame == NULL || !vm->frame->is_user)
+        return false;
+    for (size_t i = 0; i < sizeof(CALLED) / sizeof(*CALLED); i++) {
+        if (strcmp(name->text, CALLED[i]) == 0)
+            return false;
+    }
+    return true;
 }
 
 static void find_in_space(struct lang_vm *vm, const struct lang_namespace *s,

@@ -278,6 +278,10 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     return ret
 
 
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    return torch._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
+
+
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     if p != 2:
         raise NotImplementedError(f"F.normalize: p={p} is not supported here; use p=2")

@@ -22,6 +22,34 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return torch._op._vector_norm(input, [] if dim is None else dim, keepdim, dtype=dtype)
 
 
+def norm_except_dim(v, pow=2, dim=0):
+    if dim == -1:
+        return v.norm(pow)
+    if dim != 0 and dim != v.dim() - 1:
+        return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+    size = [1] * v.dim()
+    size[dim] = v.shape[dim]
+    if dim == 0:
+        return v.contiguous().view(v.shape[0], -1).norm(pow, 1).view(size)
+    return v.contiguous().view(-1, v.shape[dim]).norm(pow, 0).view(size)
+
+
+def _weight_norm(v, g, dim=0):
+    v = v.contiguous()
+    g = g.contiguous()
+    if dim == 0 or dim == v.dim() - 1:
+        return torch._op._weight_norm_interface(v, g, dim)[0]
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def _grouped_mm(input, mat2, offs=None, bias=None, out_dtype=None):
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    if out_dtype is not None and out_dtype != input.dtype:
+        raise NotImplementedError("grouped_mm: out_dtype must be the dtype of the operands here")
+    return torch._op._grouped_mm(input, mat2, offs)
+
+
 def dropout(input, p, train):
     return torch._op._dropout(input, p, train)
 

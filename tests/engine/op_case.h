@@ -29,6 +29,7 @@
  *     half            the op exists for float16 and float32: no float64
  *     cast            the op rounds: a difference quotient is only accurate to 1e-3
  *     ruled           the gradient is not the derivative but what PyTorch defines (none for an embedding's padding row)
+ *     matrices        incoming gradients must be row- or column-major matrices
  *     random          values come from the random generator: not compared with another implementation's
  *     inner           only called by other ops, where autocast is off: not called under it
  *     novalues noevents   nothing is compared with PyTorch, for the reason given beside the row

@@ -314,6 +314,15 @@ class Files(unittest.TestCase):
         self.assertIn("(at == 2).any()", text)
         self.assertIn("x * 2", text)
 
+    def test_what_forward_says_of_gradients_is_written(self):
+        def body(self, x):
+            x = x[:, None]
+            x.requires_grad = True
+            return (x * 2).detach().requires_grad_().squeeze(1)
+        text = write(Outer(Inner(body)))
+        self.assertIn("x.requires_grad = True", text)
+        self.assertIn("detach.requires_grad = True", text)
+
     def test_an_optimizer_is_written_with_what_is_not_its_default(self):
         model = Outer(Inner(plain))
         text = write(model, optimizer=torch.optim.AdamW(model.parameters(), lr=0.002, weight_decay=0.1))

@@ -9,7 +9,7 @@ import torch
 from .expr import ATOM, IN_PLACE, Expressions
 from .functions import on_context, put_on_context
 from .record import op_name
-from .scope import count_of, dropped, size_of
+from .scope import count_of, dropped, set_requires_grad, size_of
 
 _SIZE_STEPS = (size_of, count_of, operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod)
 _TAKEN = {"torch", "nn", "F", "self", "print", "len", "list"}
@@ -214,7 +214,8 @@ class Body:
             return node.meta.get("modes") == self.scope.modes
         if self._named(drops):
             return False
-        if user.op == "call_function" and user.target in (setattr, on_context, put_on_context):
+        if user.op == "call_function" and user.target in (
+                setattr, on_context, put_on_context, set_requires_grad):
             return False
         return user.meta.get("modes") == node.meta.get("modes") and node in self._drops(user)
 

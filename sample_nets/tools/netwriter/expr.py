@@ -6,7 +6,7 @@ import torch
 
 from .functions import Applied, from_context, on_context
 from .record import is_known, op_name
-from .scope import count_of, size_of
+from .scope import count_of, set_requires_grad, size_of
 from .text import literal
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/", "matmul": "@", "pow": "**",
@@ -118,6 +118,8 @@ class Expressions:
             return "ctx." + node.args[0], ATOM
         if node.target is on_context:
             return "ctx.%s(%s)" % (node.args[0], ", ".join(self.value(a) for a in node.args[1:])), -1
+        if node.target is set_requires_grad:
+            return "%s.requires_grad = %s" % (self.value(node.args[0], least=ATOM), node.args[1]), -1
         kind, name = op_name(node.target)
         if kind == "attribute":
             return "%s.%s" % (self.value(node.args[0], least=ATOM), name), ATOM

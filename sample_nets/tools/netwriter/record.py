@@ -16,7 +16,8 @@ from torch import nn
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from . import frames, functions, known, leaves
-from .scope import Scope, Unsupported, count_of, has_symbols, is_plain_object, parts, size_of, tensors_of
+from .scope import (Scope, Unsupported, count_of, has_symbols, is_plain_object, parts, set_requires_grad, size_of,
+                    tensors_of)
 from .sizes import Size
 from .values import layout, off_device, own_objects, real, requires_grad
 
@@ -24,6 +25,7 @@ MOST_VALUES = 1 << 20
 _READS = ("__bool__", "item", "__int__", "__float__", "__index__", "tolist")
 _RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "rand_like", "randn_like", "empty",
            "empty_like", "new_empty")
+_DETACHED = ("detach", "detach_", "data")
 _CHECKPOINT = ("_checkpoint_impl", "_checkpoint_without_reentrant_generator",
                "_checkpoint_without_reentrant_generator_impl")
 CUDA = torch.device("cuda")
@@ -41,6 +43,8 @@ _BY_OPERATOR = {"__radd__": "add", "__rmul__": "mul", "__rsub__": "sub", "__rdiv
 def op_name(function):
     """(kind, name): ("Tensor", "view"), ("attribute", "mT"), ("F", "relu"), ("torch", "cat") or ("", full name)."""
     name = resolve_name(function) or ""
+    if not name and getattr(torch, getattr(function, "__name__", ""), None) is function:
+        name = "torch." + function.__name__  # those with an underscore
     if name.startswith("torch.Tensor."):
         rest = name[len("torch.Tensor."):]
         if rest.endswith(".__get__"):
@@ -226,7 +230,8 @@ class Recorder:
         """Binds the results. One that is an argument again becomes an object of its own: each name's end is seen."""
         given = {id(t) for t in tensors_of(args) + tensors_of(kwargs)}
         host = self._on_host(node, args, kwargs)
-        grads = self.grad and any(requires_grad(t) for t in tensors_of(args) + tensors_of(kwargs))
+        grads = self.grad and any(requires_grad(t) for t in tensors_of(args) + tensors_of(kwargs)) and not (
+            node.op == "call_function" and op_name(node.target)[1] in _DETACHED)
         self.paused += 1
         result = own_objects(result, given)
         self.paused -= 1
@@ -292,9 +297,16 @@ class Recorder:
         if kind == "Tensor" and name in ("cuda", "cpu", "pin_memory") and getattr(
                 args[0], "net_host", False) == (name != "cuda"):
             return args[0]
-        if kind == "Tensor" and name == "requires_grad_":
-            return args[0]
+        if kind == "Tensor" and name in ("requires_grad_", "requires_grad.__set__"):
+            self._require_grad(args[0], bool((*args[1:], *kwargs.values(), True)[0]))
+            return args[0] if name == "requires_grad_" else None  # a setter never releases what it is given
         return NotImplemented
+
+    def _require_grad(self, t, wanted):
+        if requires_grad(t) != wanted:
+            scope = self.scopes[-1]
+            self.note(scope, scope.graph.call_function(set_requires_grad, (scope.node_of(t), wanted)))
+            t.net_grad = wanted
 
     def _sizes(self, t):
         scope = self.scopes[-1]

@@ -25,6 +25,10 @@ def count_of(tensor):
     """Target of the nodes for `tensor.numel()`."""
 
 
+def set_requires_grad(tensor, wanted):
+    """Target of the nodes for `tensor.requires_grad = wanted`."""
+
+
 def is_plain_object(value):
     return dataclasses.is_dataclass(value) and not isinstance(value, (type, dict))
 
