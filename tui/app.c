@@ -108,6 +108,7 @@ enum vs_status tui_app_open(struct tui_app *app, const char *path, struct vs_err
 {
     enum vs_status st;
 
+    app->path = path;
     app->name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     views_init(app);
     st = rpl_trace_open(path, &app->base.trace, err);

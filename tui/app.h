@@ -142,7 +142,7 @@ struct tui_moved {
 };
 
 /*
- * name         name of the trace
+ * name         name of the trace; path: of its file, as it was given, NULL of a trace in memory
  * base         the recorded run; change: the other run
  * moved        of the base, measured with the first other run
  * capacity     bytes of the device; 0: not known
@@ -168,6 +168,7 @@ struct tui_moved {
  */
 struct tui_app {
     const char *name;
+    const char *path;
     struct tui_run base;
     struct tui_change change;
     struct tui_moved moved;

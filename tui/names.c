@@ -6,6 +6,8 @@
  */
 #include "tui/names.h"
 
+#include <inttypes.h>
+
 #include <string.h>
 
 #include "replay/inspect/block_name.h"
@@ -67,4 +69,16 @@ const struct rpl_block *tui_block_largest(const struct tui_run *run)
             best = block;
     }
     return best;
+}
+
+void tui_derived_text(const struct tui_run *run, struct vs_text *out)
+{
+    uint64_t last = 0;
+
+    if (!rpl_trace_meta(run->trace, "derived_from"))
+        return;
+    vs_text_add(out, "phases, categories derived");
+    if (rpl_trace_meta_uint(run->trace, "start_events", &last) && last)
+        vs_text_addf(out, "; pre-existing blocks up to @%" PRIu64, last);
+    vs_text_add(out, "  ");
 }

@@ -41,4 +41,10 @@ bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
 /* The largest live block; NULL: there is none. */
 const struct rpl_block *tui_block_largest(const struct tui_run *run);
 
+/*
+ * Of an imported run whose phases and categories are derived: says so, and up to which event the pre-existing
+ * blocks stand, whose category follows from less. Nothing of another run.
+ */
+void tui_derived_text(const struct tui_run *run, struct vs_text *out);
+
 #endif

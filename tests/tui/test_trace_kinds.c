@@ -91,6 +91,57 @@ static void why_shows_the_whole_call_stack_of_an_imported_block(void **state)
     tui_app_release(&app);
 }
 
+/* u and d walk the stack of the event; the file is shown where it lies beside the trace. */
+static void the_call_stack_of_an_imported_event_is_walked(void **state)
+{
+    const char *path = program_path("walked.db");
+    struct program p = program_run("import", "tests/golden/snapshots/lm4_forward_ctx100.pickle.gz",
+                                   "-o", path, NULL);
+    struct vs_text source = {NULL, 0, 0};
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    for (int line = 1; line < 80; line++)
+        vs_text_addf(&source, "statement %d\n", line);
+    program_file("profile_memory.py", vs_text_get(&source));
+    vs_text_release(&source);
+    session_open(&app, path, 120, 40);
+    session_type(&app, "gcM");
+    session_expect(&app, "> torch/functional.py:einsum:407");
+    session_type(&app, "d");
+    session_expect(&app, "0 above the allocation");
+    session_type(&app, "99u");
+    session_expect(&app, "> profile_memory.py:<module>:58");
+    session_expect(&app, "   58 > statement 58");
+    session_type(&app, "u");
+    session_expect(&app, "this is the outermost frame");
+    session_type(&app, "2d");
+    session_expect(&app, "   21 > statement 21");
+    /* another event has another stack, of which the innermost frame is chosen */
+    session_type(&app, ":goto 40<enter>");
+    session_expect(&app, "> ");
+    session_expect_not(&app, "> profile_memory.py");
+    tui_app_release(&app);
+}
+
+/* What is derived says so where it is shown, with the share of pre-existing blocks. */
+static void what_is_derived_says_so(void **state)
+{
+    const char *path = program_path("says_so.db");
+    struct program p = program_run(
+        "import", "tests/golden/snapshots/nca_custom_kernel_step.pickle.gz", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 80, 24);
+    session_expect(&app, "memory phases, categories derived; pre-existing blocks up to @76");
+    session_type(&app, "gkM");
+    session_expect(&app, "categories derived; 1.6 % are pre-existing");
+    tui_app_release(&app);
+}
+
 static void calls_are_a_tree_that_follows_the_cursor(void **state)
 {
     const char *path = program_path("calls.db");
@@ -292,6 +343,8 @@ int main(void)
         cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_shown),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
         cmocka_unit_test(why_shows_the_whole_call_stack_of_an_imported_block),
+        cmocka_unit_test(the_call_stack_of_an_imported_event_is_walked),
+        cmocka_unit_test(what_is_derived_says_so),
         cmocka_unit_test(calls_are_a_tree_that_follows_the_cursor),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_recording_in_progress_is_followed),

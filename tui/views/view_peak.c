@@ -156,6 +156,22 @@ static void add_category(struct pass *pass, int category, uint64_t bytes, uint64
     vs_text_release(&bar);
 }
 
+/* The share of blocks that the recording did not see being allocated: their category follows from what frees them. */
+static void add_preexisting(struct pass *pass)
+{
+    const struct rpl_live *live = rpl_cursor_live(pass->cursor);
+    uint64_t events = 0;
+    uint64_t bytes = 0;
+
+    if (!rpl_trace_meta_uint(pass->run->trace, "start_events", &events))
+        return;
+    for (size_t i = 0; i < live->block_count; i++)
+        bytes += live->blocks[i].alloc_seq <= events ? live->blocks[i].bytes : 0;
+    if (bytes && live->allocated)
+        tui_page_more(pass->page, 0, TUI_DIM, "; %.1f %% are pre-existing",
+                      100.0 * (double)bytes / (double)live->allocated);
+}
+
 static void add_categories(struct pass *pass)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
@@ -165,6 +181,7 @@ static void add_categories(struct pass *pass)
     tui_page_add(pass->page, TUI_STRONG,
                  pass->oom ? "What fills the device%s" : "What fills the peak%s",
                  rpl_trace_meta(pass->run->trace, "derived_from") ? ", categories derived" : "");
+    add_preexisting(pass);
     for (;;) {
         int next = -1;
 

@@ -21,6 +21,7 @@
 #include "tui/parts/page.h"
 #include "tui/sites.h"
 #include "tui/views.h"
+#include "tui/views/stack_pane.h"
 
 /* Smallest width with the variables beside the code; in narrower views they are below it. */
 #define BESIDE_W 76
@@ -47,6 +48,7 @@ struct call {
  * heaviest  index of the first line with most `bytes`; SIZE_MAX: none holds any
  * vars      the variables
  * sites     if the trace has no source: functions and lines, sorted by bytes
+ * stack     if the trace has no source: the call stack of the current event
  * up        how many calls above the function that runs: its variables come first. 0: that one itself
  * call      that function, and the line of its call
  */
@@ -59,6 +61,7 @@ struct source {
     struct rpl_frames frames;
     struct tui_page vars;
     struct tui_page sites;
+    struct tui_stack_pane stack;
     size_t up;
     struct call call;
     size_t current;
@@ -283,12 +286,12 @@ struct areas {
     struct tui_rect vars;
 };
 
-/* A trace without a source has no names of variables. */
+/* A trace without a source has no names of variables; it may have call stacks. */
 static struct areas areas_of(const struct source *s, int w, int h)
 {
     struct areas areas = {{0, 0, w, h}, {0, 0, 0, 0}};
 
-    if (!s->source_of)
+    if (!s->source_of && !s->stack.count)
         return areas;
     if (w >= BESIDE_W) {
         areas.code.w = w * 3 / 5;
@@ -326,10 +329,15 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         lines_split(s, text);
     areas = areas_of(s, w, h);
     if (!text) {
-        if (s->moves != app->moves)
+        if (s->moves != app->moves) {
             tui_sites_fill(&s->sites, run);
+            tui_stack_pane_fill(&s->stack, app, app->at, h);
+            areas = areas_of(s, w, h);
+            if (s->stack.count && areas.vars.h != h)
+                tui_stack_pane_fill(&s->stack, app, app->at, areas.vars.h);
+        }
         s->moves = app->moves;
-        tui_list_fit(&s->list, s->sites.count, h);
+        tui_list_fit(&s->list, s->sites.count, areas.code.h);
         s->sites.list = s->list;
         return;
     }
@@ -444,11 +452,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct tui_canvas code = tui_canvas_part(c, areas.code);
     struct tui_canvas vars = tui_canvas_part(c, areas.vars);
 
-    if (!s->source_of) {
-        tui_page_draw(&s->sites, c, is_focused);
-        return;
-    }
-    for (int y = 0; y < code.at.h && s->list.top + (size_t)y < s->count; y++) {
+    if (!s->source_of)
+        tui_page_draw(&s->sites, &code, is_focused);
+    for (int y = 0; s->source_of && y < code.at.h && s->list.top + (size_t)y < s->count; y++) {
         size_t i = s->list.top + (size_t)y;
 
         draw_line(s, tui_app_run(app), i, &code, y);
@@ -461,7 +467,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         tui_column(c, areas.vars.x - 1, 0, c->at.h, TUI_G_VLINE, tui_style(TUI_LINE));
     else
         tui_row(c, 0, areas.vars.y - 1, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
-    tui_page_draw(&s->vars, &vars, false);
+    tui_page_draw(s->source_of ? &s->vars : &s->stack.page, &vars, false);
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
@@ -470,6 +476,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     const struct line *line = s->count && s->source_of ? &s->lines[s->list.at] : NULL;
     struct vs_text text = {NULL, 0, 0};
 
+    if (!s->source_of && (action == TUI_FRAME_UP || action == TUI_FRAME_DOWN)) {
+        tui_stack_pane_step(&s->stack, app, action == TUI_FRAME_UP ? count : -count);
+        return true;
+    }
     if (line && action == TUI_FRAME_UP) {
         call_show(s, app, s->up + (size_t)count);
         return true;
@@ -536,6 +546,7 @@ static void release(void *state)
     rpl_frames_release(&s->frames);
     tui_page_release(&s->vars);
     tui_page_release(&s->sites);
+    tui_stack_pane_release(&s->stack);
 }
 
 static const struct tui_hint HINTS[] = {
@@ -554,7 +565,8 @@ const struct tui_view tui_view_source = {
     .help = "The figure before a line: bytes that it allocated and that are alive at the cursor. "
             "Enter: why the largest of its blocks is alive. Space: breakpoint on this line. u: the "
             "calling function. Beside the code: variables and the tensors they hold; `x and 2 "
-            "more`: two other holders.",
+            "more`: two other holders. Without the source, the call stack of "
+            "the event; u and d walk it, and show the file if it is in this folder or the trace's.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct source),

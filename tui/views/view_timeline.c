@@ -15,6 +15,7 @@
 #include "replay/inspect/step.h"
 #include "tui/app.h"
 #include "tui/diff.h"
+#include "tui/names.h"
 #include "tui/parts/chart.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
@@ -514,6 +515,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
     if (((const struct timeline *)state)->is_by_time)
         vs_text_add(out, "by time  ");
+    tui_derived_text(tui_app_run(app), out);
     if (app->change.is_run)
         vs_text_addf(out, "line: %s",
                      app->change.name       ? (app->change.is_shown ? app->name : app->change.name)
