@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "cli/cmds.h"
+#include "cli/ranks.h"
 #include "cli/screen.h"
 #include "tui/change.h"
 
@@ -28,6 +29,9 @@ static const struct cli_option OPTIONS[] = {
     {"rerun", 0, NULL, false,
      "of a program: what-ifs run it again without asking, even if another user or machine recorded "
      "it"},
+    {"ranks", 0, NULL, false,
+     "lay the traces of all ranks that were recorded with this one, or those given, beside each "
+     "other"},
     {"follow", 'f', NULL, false, "watch a recording that is still running"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -60,10 +64,33 @@ static enum vs_status changes_set(const struct cli_args *args, struct tui_app *a
 /* Messages that the screen would hide are printed before it is drawn. */
 static enum vs_status args_check(const struct cli_args *args, struct vs_error *err)
 {
+    if (args->positional_count > 2 && !cli_args_has(args, "ranks"))
+        return vs_fail(err, VS_E_USAGE, "tui: more than two traces need --ranks");
     if (args->positional_count > 1 && cli_args_has(args, "set"))
         return vs_fail(
             err, VS_E_USAGE,
             "tui: give a second trace or --set, not both: each is the run to compare with");
+    return VS_OK;
+}
+
+/* The ranks of --ranks; the app has them from now on. The first one named is the run that is open. */
+static enum vs_status ranks_open(const struct cli_args *args, struct tui_app *app,
+                                 struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    app->ranks = vs_calloc(1, sizeof(*app->ranks));
+    if (args->positional_count == 1)
+        st = cli_ranks_find(args->positionals[0], app->ranks, err);
+    for (size_t i = 0; i < args->positional_count && args->positional_count > 1 && !st; i++)
+        st = rpl_ranks_add(app->ranks, args->positionals[i], err);
+    if (!st)
+        st = rpl_ranks_fill(app->ranks, app->opening, app->opening_user, err);
+    if (st)
+        return st;
+    tui_app_view(app, "ranks");
+    /* the text below the charts needs the width */
+    app->is_single = true;
     return VS_OK;
 }
 
@@ -93,7 +120,9 @@ static int run(const struct cli_args *args)
     app->opening_user = &shown;
     if (cli_screen_read(args, &screen, &err) || args_check(args, &err) ||
         tui_app_open(app, args->positionals[0], &err) ||
-        (args->positional_count > 1 && tui_app_open_other(app, args->positionals[1], &err))) {
+        (cli_args_has(args, "ranks")  ? ranks_open(args, app, &err)
+         : args->positional_count > 1 ? tui_app_open_other(app, args->positionals[1], &err)
+                                      : VS_OK)) {
         if (shown)
             fputs("\r\033[K", stderr);
         status = cli_fail(&err);
@@ -119,20 +148,25 @@ out:
 
 const struct cli_cmd cli_cmd_tui = {
     .name = "tui",
-    .usage = "TRACE [TRACE] [--set TOGGLE=VALUE …] [--follow] | --dump [--size WxH] [--keys KEYS]",
+    .usage = "TRACE [TRACE] [--set TOGGLE=VALUE …] [--follow] [--ranks] | --dump [--size WxH] "
+             "[--keys KEYS]",
     .summary = "Step through a trace like a debugger, and change toggles",
     .help = "Keys: ? lists them. s steps to the next op, S to the previous one; gp goes to the "
             "peak, gw to the what-if "
             "panel; q leaves.\n"
+            "With --ranks, given one trace or all of them: the ranks of a run on one axis, which "
+            "peaks, "
+            "and why they differ.\n"
             "With a second trace: the differences between the two, and their events side by side; "
             "n goes "
             "to the next difference, D switches to the other run.\n\n"
             "  vramscope tui trace.db\n"
             "  vramscope tui before.db after.db\n"
             "  vramscope tui trace.db --set checkpoint=blocks\n"
+            "  vramscope tui trace.db --ranks\n"
             "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
     .options = OPTIONS,
     .positionals_min = 1,
-    .positionals_max = 2,
+    .positionals_max = 4096,
     .run = run,
 };

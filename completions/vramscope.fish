@@ -117,6 +117,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from tui' -l ascii -d 'use only
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-mouse -d 'leave the mouse to the terminal'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l no-precompute -d 'run no what-if speculatively, before a key requests it'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -l rerun -d 'of a program: what-ifs run it again without asking, even if another user or machine recorded it'
+complete -c vramscope -n '__fish_seen_subcommand_from tui' -l ranks -d 'lay the traces of all ranks that were recorded with this one, or those given, beside each other'
 complete -c vramscope -n '__fish_seen_subcommand_from tui' -s f -l follow -d 'watch a recording that is still running'
 complete -c vramscope -n '__fish_seen_subcommand_from why' -l at -x -d 'right after this event (default: the peak, or out of memory)'
 complete -c vramscope -n '__fish_seen_subcommand_from why' -s n -l top -x -d 'how many of the largest blocks to show (default 20)'

@@ -157,6 +157,9 @@ void tui_app_release(struct tui_app *app)
     vs_free(app->search);
     tui_prompt_release(&app->prompt);
     tui_sql_free(app->sql);
+    if (app->ranks)
+        rpl_ranks_release(app->ranks);
+    vs_free(app->ranks);
     tui_config_release(&app->config);
     vs_text_release(&app->message);
     vs_text_release(&app->copied);
@@ -257,7 +260,7 @@ static bool stretch(const struct tui_run *run, enum rpl_verb verb, uint64_t n, u
 }
 
 /* The event of the other run at the same share of the same phase or, without such a phase, step. */
-static uint64_t map_by_share(const struct tui_run *from, const struct tui_run *to, uint64_t seq)
+uint64_t tui_run_map(const struct tui_run *from, const struct tui_run *to, uint64_t seq)
 {
     struct vs_error err = VS_ERROR_INIT;
     uint64_t totals[2] = {rpl_step_total(from->index, RPL_VERB_PHASE),
@@ -290,7 +293,7 @@ uint64_t tui_app_map(const struct tui_app *app, uint64_t seq)
 
     if (pairs)
         return rpl_pairs_event(pairs, app->change.is_shown, seq);
-    return map_by_share(tui_app_run(app), other, seq);
+    return tui_run_map(tui_app_run(app), other, seq);
 }
 
 uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq)
@@ -300,7 +303,7 @@ uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq)
     if (!app->change.is_shown)
         return seq;
     return pairs ? rpl_pairs_event(pairs, false, seq)
-                 : map_by_share(&app->base, &app->change.run, seq);
+                 : tui_run_map(&app->base, &app->change.run, seq);
 }
 
 /* ---- where ---- */

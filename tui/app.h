@@ -19,6 +19,7 @@
 #include "replay/diff/compare.h"
 #include "replay/index/cursor.h"
 #include "replay/index/index.h"
+#include "replay/ranks/ranks.h"
 #include "replay/trace/marks.h"
 #include "replay/trace/trace.h"
 #include "tui/parts/config.h"
@@ -155,6 +156,7 @@ struct tui_moved {
  * view_state   state of each view; panes: index of the view in each pane
  * previous     index of the view that the newest view replaced
  * w, h         size of the screen; columns: columns of the timeline
+ * ranks        the ranks of the run, of which the base is one; owned, NULL: none were asked for
  * sql          the latest `:sql` and its rows (tui/sql.h); NULL until the first
  * message      text of the status line until the next key; is_bad: it reports a failure
  * wish, copied what the loop has to do; pump: draws during long work, NULL without a terminal
@@ -211,6 +213,7 @@ struct tui_app {
     unsigned changed;
     struct tui_pending pending;
     struct tui_prompt prompt;
+    struct rpl_ranks *ranks;
     struct tui_sql *sql;
     struct vs_text message;
     bool is_bad;
@@ -275,6 +278,8 @@ const struct tui_run *tui_app_other(const struct tui_app *app);
  * the same fraction of the same phase and step.
  */
 uint64_t tui_app_map(const struct tui_app *app, uint64_t seq);
+/* The same between any two runs, of which index and events are set: at the same fraction of the same phase and step. */
+uint64_t tui_run_map(const struct tui_run *from, const struct tui_run *to, uint64_t seq);
 /* The event of the shown run that corresponds to event `seq` of the recorded run. */
 uint64_t tui_app_map_recorded(const struct tui_app *app, uint64_t seq);
 

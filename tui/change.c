@@ -374,6 +374,13 @@ enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_
 {
     enum vs_status st;
 
+    /* another second trace takes the place of the one before */
+    tui_diff_forget(app);
+    run_leave(&app->change);
+    tui_run_release(&app->change.second);
+    app->change.second = (struct tui_run){.trace = NULL};
+    app->change.second_name = NULL;
+    app->change.is_run = false;
     app->change.name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     st = rpl_trace_open(path, &app->change.run.trace, err);
     return st ? st : other_begin(app, err);

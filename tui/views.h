@@ -26,6 +26,7 @@ extern const struct tui_view tui_view_sizes;
 extern const struct tui_view tui_view_steps;
 extern const struct tui_view tui_view_retained;
 extern const struct tui_view tui_view_waiting;
+extern const struct tui_view tui_view_ranks;
 extern const struct tui_view tui_view_sql;
 extern const struct tui_view tui_view_breakpoints;
 extern const struct tui_view tui_view_diff;

@@ -1,0 +1,282 @@
+/*
+ * tui/views/view_ranks.c - the ranks of a run beside each other on one axis, which of them peaks, and why they differ.
+ *
+ * Must not know:  terminals, how ranks are found.
+ * Invariant:      the columns are those of the timeline; a column of another rank has the same share of the same phase
+ *                 and step, and all ranks have one scale.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "replay/index/timeline.h"
+#include "tui/app.h"
+#include "tui/change.h"
+#include "tui/parts/chart.h"
+#include "tui/parts/format.h"
+#include "tui/parts/page.h"
+#include "tui/views.h"
+
+/* Cells before the chart of a rank: its name and its peak. */
+#define NAME_W 9
+#define HEAD_W (NAME_W + 8)
+/* Rows of text that the charts leave, where there are many ranks. */
+#define TEXT_ROWS 8
+#define CHART_ROWS_MAX 4
+/* Lines for each difference. */
+#define TOP 12
+
+/*
+ * page     rows of the charts, `rows` for each rank, and the text below them; choice: index of the rank + 1
+ * indexes  of the ranks, in their order; NULL for one that cannot be read
+ * columns  `width` for each rank
+ * w, h, window, moves   for which they were made
+ */
+struct ranks {
+    struct tui_page page;
+    struct rpl_index **indexes;
+    size_t count;
+    struct rpl_column *columns;
+    int width;
+    int rows;
+    int w;
+    int h;
+    struct tui_window window;
+    char *failure;
+};
+
+/* ---- columns ---- */
+
+static void indexes_open(struct ranks *s, const struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    s->count = app->ranks->count;
+    s->indexes = vs_calloc(s->count, sizeof(struct rpl_index *));
+    for (size_t i = 0; i < s->count; i++)
+        if (rpl_index_open(app->ranks->items[i].trace, NULL, NULL, &s->indexes[i], &err) &&
+            !s->failure)
+            s->failure = vs_strdup(err.text);
+}
+
+/* The columns of a rank for the events that columns `base` have of the run that is open. */
+static enum vs_status columns_fill(const struct tui_app *app, struct rpl_index *index,
+                                   const struct rpl_column *base, struct rpl_column *out, int width,
+                                   struct vs_error *err)
+{
+    const struct tui_run *from = &app->base;
+    struct tui_run to = {.index = index, .events = rpl_index_event_count(index)};
+    enum vs_status st = VS_OK;
+
+    for (int x = 0; x < width && !st && to.events; x++) {
+        uint64_t first = tui_run_map(from, &to, base[x].first_seq);
+        uint64_t last = x + 1 < width ? tui_run_map(from, &to, base[x + 1].first_seq) : 0;
+
+        first = first ? first : 1;
+        if (x + 1 == width)
+            last = tui_run_map(from, &to, base[x].last_seq);
+        else if (last > first)
+            last--;
+        st = rpl_timeline_range(index, first, last < first ? first : last, &out[x], err);
+    }
+    return st;
+}
+
+static void columns_make(struct ranks *s, const struct tui_app *app)
+{
+    struct rpl_column *base = vs_calloc((size_t)s->width, sizeof(*base));
+    struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = rpl_timeline_columns(
+        app->base.index, app->change.is_shown ? 1 : app->window.first,
+        app->change.is_shown ? app->base.events : app->window.last, base, (size_t)s->width, &err);
+
+    vs_free(s->columns);
+    s->columns = vs_calloc(s->count * (size_t)s->width, sizeof(*s->columns));
+    for (size_t i = 0; i < s->count && !st; i++)
+        if (s->indexes[i])
+            st = columns_fill(app, s->indexes[i], base, &s->columns[i * (size_t)s->width], s->width,
+                              &err);
+    if (st && !s->failure)
+        s->failure = vs_strdup(err.text);
+    vs_free(base);
+}
+
+/* ---- rows ---- */
+
+static void add_rank(struct ranks *s, const struct tui_app *app, size_t i)
+{
+    const struct rpl_rank *rank = &app->ranks->items[i];
+    struct vs_text name = {NULL, 0, 0};
+    char buf[TUI_SHORT_MAX];
+    bool is_highest =
+        rank->sum.peak.allocated == app->ranks->items[app->ranks->highest].sum.peak.allocated;
+
+    rpl_rank_text(rank, &name);
+    for (int row = 0; row < s->rows; row++) {
+        /* the name of a file is cut at the chart */
+        if (row == 0)
+            tui_page_add(&s->page, TUI_STRONG, "%-*.*s", NAME_W, NAME_W, vs_text_get(&name));
+        else
+            tui_page_add(&s->page, TUI_PLAIN, "%s", "");
+        s->page.lines[s->page.count - 1].choice = i + 1;
+        if (row == 0)
+            tui_page_more(&s->page, NAME_W, is_highest ? TUI_BAD : TUI_PLAIN, "%6s",
+                          tui_short_bytes(rank->sum.peak.allocated, buf));
+        else if (row == 1 && rank->like != i && rank->like == app->ranks->highest)
+            tui_page_more(&s->page, 1, TUI_DIM, "same events");
+    }
+    vs_text_release(&name);
+}
+
+static void page_make(struct ranks *s, const struct tui_app *app, int h)
+{
+    struct vs_text text = {NULL, 0, 0};
+    const char *line;
+    int rows = (h - TEXT_ROWS) / (int)s->count;
+
+    s->rows = rows < 1 ? 1 : rows > CHART_ROWS_MAX ? CHART_ROWS_MAX : rows;
+    tui_page_clear(&s->page);
+    for (size_t i = 0; i < s->count; i++)
+        add_rank(s, app, i);
+    tui_page_add(&s->page, TUI_PLAIN, "%s", "");
+    rpl_ranks_text(app->ranks, TOP, &text);
+    line = vs_text_get(&text);
+    while (*line) {
+        size_t len = strcspn(line, "\n");
+
+        tui_page_add(&s->page, *line == ' ' ? TUI_PLAIN : TUI_STRONG, "%.*s", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+    vs_text_release(&text);
+}
+
+static void sync(void *state, struct tui_app *app, int w, int h)
+{
+    struct ranks *s = state;
+
+    if (!app->ranks) {
+        tui_list_fit(&s->page.list, 0, h);
+        return;
+    }
+    if (!s->indexes)
+        indexes_open(s, app);
+    if (s->w != w || s->h != h || s->window.first != app->window.first ||
+        s->window.last != app->window.last) {
+        s->width = w > HEAD_W + 1 ? w - HEAD_W : 1;
+        columns_make(s, app);
+        page_make(s, app, h);
+        s->w = w;
+        s->h = h;
+        s->window = app->window;
+    }
+    tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+/* ---- the view ---- */
+
+/* The chart of rank `i`, of which row `row` is at y of the canvas. */
+static void draw_chart(const struct ranks *s, const struct tui_app *app, size_t i, int row,
+                       struct tui_canvas *c, int y)
+{
+    struct tui_rect at = {HEAD_W, y - row, s->width, s->rows};
+    struct tui_chart chart = {
+        .columns = &s->columns[i * (size_t)s->width],
+        .count = s->width,
+        .top = app->ranks->items[app->ranks->highest].sum.peak.allocated,
+        .has_letters = tui_app_has_letters(app),
+    };
+    struct tui_canvas part;
+
+    /* a chart of which the upper rows are scrolled away is drawn above the canvas, which clips it */
+    part = tui_canvas_part(c, at);
+    tui_chart_draw(&chart, &part);
+}
+
+static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
+                 bool is_focused)
+{
+    const struct ranks *s = state;
+
+    if (!app->ranks) {
+        tui_text_cut(c, 1, 0, c->at.w - 1, tui_style(TUI_DIM),
+                     "no ranks are open: vramscope tui TRACE --ranks");
+        return;
+    }
+    tui_page_draw(&s->page, c, is_focused);
+    for (int y = 0; y < c->at.h && s->page.list.top + (size_t)y < s->page.count; y++) {
+        size_t line = s->page.list.top + (size_t)y;
+
+        if (line < s->count * (size_t)s->rows && (y == 0 || line % (size_t)s->rows == 0))
+            draw_chart(s, app, line / (size_t)s->rows, (int)(line % (size_t)s->rows), c, y);
+    }
+}
+
+/* Enter: the difference between the run that is open and the chosen rank. */
+static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
+{
+    struct ranks *s = state;
+    struct vs_error err = VS_ERROR_INIT;
+    const struct rpl_rank *rank;
+
+    (void)count;
+    if (action != TUI_OPEN || s->page.list.at >= s->page.count ||
+        !s->page.lines[s->page.list.at].choice)
+        return false;
+    rank = &app->ranks->items[s->page.lines[s->page.list.at].choice - 1];
+    if (app->change.is_shown || tui_change_count(app))
+        tui_app_say(app, "D shows the recorded run, <C-r> its toggles; a rank is compared with it");
+    else if (tui_app_open_other(app, rank->path, &err))
+        tui_app_fail(app, "%s", err.text);
+    else
+        tui_app_say(app, "B is %s; D shows it, gR comes back", rank->path);
+    return true;
+}
+
+static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
+{
+    const struct ranks *s = state;
+
+    if (s->failure)
+        vs_text_add(out, s->failure);
+    else if (app->ranks)
+        vs_text_addf(out, "%zu, on the axis of %s and one scale", app->ranks->count, app->name);
+}
+
+static void release(void *state)
+{
+    struct ranks *s = state;
+
+    for (size_t i = 0; i < s->count; i++)
+        rpl_index_free(s->indexes[i]);
+    vs_free(s->indexes);
+    vs_free(s->columns);
+    vs_free(s->failure);
+    tui_page_release(&s->page);
+}
+
+static const struct tui_hint HINTS[] = {
+    {"enter", "compare"},
+    {NULL, NULL},
+};
+
+const struct tui_view tui_view_ranks = {
+    .name = "ranks",
+    .title = "ranks",
+    .letter = 'R',
+    .scope = TUI_IN_RANKS,
+    .go = TUI_GO_RANKS,
+    .help = "With --ranks: the memory of each rank over the same phases and steps, all on one "
+            "scale, with its peak; below, which rank peaks, from which event on the others differ, "
+            "and the lines that make the difference. Enter on a rank compares the run that is open "
+            "with it.",
+    .hints = HINTS,
+    .state_size = sizeof(struct ranks),
+    .is_list = true,
+    .sync = sync,
+    .draw = draw,
+    .key = key,
+    .text = tui_page_view_text,
+    .title_more = title_more,
+    .release = release,
+};
