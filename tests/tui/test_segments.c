@@ -5,12 +5,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
 #include "replay/inspect/space.h"
+#include "tests/e2e/program.h"
 #include "tests/tui/session.h"
 #include "tui/change.h"
 
@@ -107,6 +110,29 @@ static void rows_are_sorted_by_address_size_and_free_bytes(void **state)
     tui_app_release(&app);
 }
 
+/* The setting that is named was run: its figure is that of the command whatif. */
+static void the_setting_that_helps_was_run(void **state)
+{
+    const char *path = program_path("tried.db");
+    struct program p = program_run("import", "tests/golden/snapshots/lm4_forward_ctx100.pickle.gz",
+                                   "-o", path, NULL);
+    struct tui_app app;
+    char bytes[VS_BYTES_TEXT_MAX];
+    char text[200];
+
+    (void)state;
+    program_release(&p);
+    p = program_run("whatif", path, "--set", "alloc-conf=expandable_segments:True", "--json", NULL);
+    snprintf(text, sizeof(text), "`:set alloc-conf=expandable_segments:True` was run: reserved %s",
+             vs_bytes_text((uint64_t)json_int(p.out, "$.result.reserved"), bytes));
+    program_release(&p);
+    session_open(&app, path, 120, 40);
+    session_type(&app, "gsM");
+    session_expect(&app, " fragmentation: ");
+    session_expect(&app, text);
+    tui_app_release(&app);
+}
+
 static void the_verdict_on_fragmentation_has_the_figures_of_the_segments(void **state)
 {
     struct rpl_space space = {.segments = NULL};
@@ -143,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_can_be_chosen_and_its_holders_shown),
         cmocka_unit_test(rows_are_sorted_by_address_size_and_free_bytes),
+        cmocka_unit_test(the_setting_that_helps_was_run),
         cmocka_unit_test(the_verdict_on_fragmentation_has_the_figures_of_the_segments),
         cmocka_unit_test(fit_compares_a_request_with_the_capacity),
     };

@@ -16,11 +16,10 @@
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
+#include "tui/views/fragmentation.h"
 
 #define HEAD_W 26
 #define FOOT_H 4
-/* Holes of less than this share of the reserved bytes are not fragmentation. */
-#define FRAGMENTED_PERCENT 10.0
 
 enum order { BY_ADDRESS, BY_SIZE, BY_FREE, ORDER_COUNT };
 
@@ -29,6 +28,7 @@ enum order { BY_ADDRESS, BY_SIZE, BY_FREE, ORDER_COUNT };
  * free_bytes of each segment: bytes of its holes
  * address    the chosen part is the one at this address
  * part       its index in space.parts; SIZE_MAX: there is none
+ * tried      settings of the allocator that were run; is_opened: the view was opened, so they are to be run
  * is_common  all rows have the same scale
  */
 struct segments {
@@ -37,6 +37,8 @@ struct segments {
     size_t *order;
     uint64_t *free_bytes;
     size_t cap;
+    struct tui_tried tried;
+    bool is_opened;
     uint64_t moves;
     uint64_t largest;
     uint64_t address;
@@ -174,6 +176,17 @@ static void moved(void *state, struct tui_app *app)
         part_choose(s, app, best);
 }
 
+/* Runs settings of the allocator where they may help. */
+static void settings_try(struct segments *s, struct tui_app *app)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    if (s->is_opened && !s->tried.count && s->space.reserved && !app->change.is_shown &&
+        tui_fragmentation_text(&s->space, app, &text))
+        tui_tried_run(&s->tried, app);
+    vs_text_release(&text);
+}
+
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct segments *s = state;
@@ -194,6 +207,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->list, s->space.segment_count, h - 1 - FOOT_H);
     if (s->part == SIZE_MAX && s->space.part_count)
         s->part = s->space.first_part[s->order[s->list.at]];
+    settings_try(s, app);
 }
 
 /* ---- a row ---- */
@@ -354,40 +368,13 @@ static void part_text(const struct segments *s, const struct tui_app *app, size_
     vs_text_release(&pin);
 }
 
-/*
- * Is it fragmentation? Where a request was refused, it is if the holes together are large enough for it; elsewhere, by
- * their share.
- */
-static void verdict_text(const struct segments *s, const struct tui_app *app, struct vs_text *out)
-{
-    const struct tui_run *run = tui_app_run(app);
-    const struct rpl_space *space = &s->space;
-    double percent = 100.0 * (double)space->free_bytes / (double)space->reserved;
-    bool is_refused = run->oom && app->at == run->oom;
-    bool is_fragmented =
-        is_refused ? space->free_bytes >= run->oom_bytes : percent >= FRAGMENTED_PERCENT;
-    uint64_t largest =
-        space->largest_hole == SIZE_MAX ? 0 : space->parts[space->largest_hole].bytes;
-    char a[VS_BYTES_TEXT_MAX];
-    char b[VS_BYTES_TEXT_MAX];
-    char d[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(out, "%s: %s of %s (%.1f %%) are free in segments",
-                 is_fragmented ? "fragmentation" : "not fragmentation",
-                 vs_bytes_text(space->free_bytes, a), vs_bytes_text(space->reserved, b), percent);
-    if (is_refused)
-        vs_text_addf(out, ", %s were requested", vs_bytes_text(run->oom_bytes, d));
-    if (is_fragmented)
-        vs_text_addf(out, ", the largest hole has %s; `:set alloc-conf=expandable_segments:True`",
-                     vs_bytes_text(largest, d));
-}
-
 static void draw_foot(const struct segments *s, const struct tui_app *app, struct tui_canvas *c)
 {
     int y = c->at.h - FOOT_H;
     char a[VS_BYTES_TEXT_MAX];
     struct vs_text text = {NULL, 0, 0};
     struct vs_text pin = {NULL, 0, 0};
+    bool is_fragmented = false;
 
     tui_row(c, 0, y, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
     if (s->part != SIZE_MAX)
@@ -395,11 +382,13 @@ static void draw_foot(const struct segments *s, const struct tui_app *app, struc
     tui_text_cut(c, 1, y + 1, c->at.w - 2, tui_style(TUI_STRONG), vs_text_get(&text));
     vs_text_clear(&text);
     if (s->space.reserved)
-        verdict_text(s, app, &text);
+        is_fragmented = tui_fragmentation_text(&s->space, app, &text);
     tui_text_cut(c, 1, y + 2, c->at.w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
     vs_text_clear(&text);
+    if (is_fragmented && !app->change.is_shown)
+        tui_tried_text(&s->tried, &text);
     if (s->space.largest_hole != SIZE_MAX) {
-        vs_text_addf(&text, "largest hole %s",
+        vs_text_addf(&text, "%slargest hole %s", text.len ? "; " : "",
                      vs_bytes_text(s->space.parts[s->space.largest_hole].bytes, a));
         if (pin_name(s, app, s->space.largest_hole, &pin))
             vs_text_addf(&text, ", pinned by %s", vs_text_get(&pin));
@@ -515,6 +504,15 @@ static void release(void *state)
     rpl_space_release(&s->space);
     vs_free(s->order);
     vs_free(s->free_bytes);
+    tui_tried_release(&s->tried);
+}
+
+static void opened(void *state, struct tui_app *app)
+{
+    struct segments *s = state;
+
+    (void)app;
+    s->is_opened = true;
 }
 
 static const struct tui_hint HINTS[] = {
@@ -531,7 +529,9 @@ const struct tui_view tui_view_segments = {
     .help =
         "Each row is a segment, . is free. h and l go to the next block or hole of the segment, "
         "enter shows why it is alive. o: by address, by size, by free bytes. t: all segments to "
-        "one scale. `:fit 1.5G`: would an allocation of this size fit here?",
+        "one scale. `:fit 1.5G`: would an allocation of this size fit here? Where memory is "
+        "fragmented, settings of alloc-conf are run, and the last row has the best; any key stops "
+        "that.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct segments),
@@ -541,6 +541,7 @@ const struct tui_view tui_view_segments = {
     .draw = draw,
     .key = key,
     .text = text,
+    .opened = opened,
     .moved = moved,
     .title_more = title_more,
     .release = release,
