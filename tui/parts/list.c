@@ -72,3 +72,10 @@ void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c
         tui_mark(c, (struct tui_rect){0, y, c->at.w, 1},
                  is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
 }
+
+struct tui_canvas tui_table_canvas(const struct tui_canvas *c)
+{
+    int w = c->at.w < TUI_TABLE_W ? c->at.w : TUI_TABLE_W;
+
+    return tui_canvas_part(c, (struct tui_rect){0, 0, w, c->at.h});
+}

@@ -33,4 +33,11 @@ void tui_list_go(struct tui_list *list, size_t row);
 void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c, int y,
                    bool is_focused);
 
+/*
+ * The left part of a canvas, of at most TUI_TABLE_W cells: a table is drawn there, so that on a wide screen its figures
+ * stay near the names they belong to.
+ */
+#define TUI_TABLE_W 132
+struct tui_canvas tui_table_canvas(const struct tui_canvas *c);
+
 #endif

@@ -71,6 +71,7 @@ void tui_page_more(struct tui_page *page, int column, enum tui_role role, const 
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text)
 {
     int width = w > indent + 8 ? w - indent : 8;
+    bool is_more = false;
 
     text += strspn(text, " ");
     while (*text) {
@@ -87,12 +88,55 @@ void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role,
         if (*end && *end != '\n' && *end != ' ' && best)
             end = best;
         piece = vs_strndup(text, (size_t)(end - text));
-        tui_page_add(page, role, "%*s%s", indent, "", piece);
+        tui_page_add(page, role, "%*s%s", indent, "", piece)->is_more = is_more;
+        is_more = true;
         vs_free(piece);
         text = end;
         while (*text == ' ' || *text == '\n')
             text++;
     }
+}
+
+/* The beginning of the line after the one at `row`, or `row` where it is the last one. */
+static size_t line_after(const struct tui_page *page, size_t row)
+{
+    size_t next = row + 1;
+
+    while (next < page->count && page->lines[next].is_more)
+        next++;
+    return next < page->count ? next : row;
+}
+
+/* The beginning of the line that row `row` belongs to. */
+static size_t line_begin(const struct tui_page *page, size_t row)
+{
+    while (row && row < page->count && page->lines[row].is_more)
+        row--;
+    return row;
+}
+
+bool tui_page_act(struct tui_page *page, enum tui_action action, int64_t count)
+{
+    struct tui_list *list = &page->list;
+
+    if (action == TUI_DOWN) {
+        for (int64_t i = 0; i < count && line_after(page, list->at) != list->at; i++)
+            list->at = line_after(page, list->at);
+    } else if (action == TUI_UP) {
+        for (int64_t i = 0; i < count && list->at; i++)
+            list->at = line_begin(page, list->at - 1);
+    } else if (tui_list_act(list, action, count)) {
+        list->at = line_begin(page, list->at);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Whether the cursor is on line `row` or on the one that it continues. */
+static bool is_chosen(const struct tui_page *page, size_t row)
+{
+    return row == page->list.at || line_begin(page, row) == page->list.at;
 }
 
 static void line_draw(const struct tui_page_line *line, struct tui_canvas *c, int y)
@@ -123,7 +167,7 @@ void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_fo
         if (row >= page->count)
             break;
         line_draw(&page->lines[row], &part, 0);
-        if (row == page->list.at && is_focused)
+        if (is_focused && is_chosen(page, row))
             tui_mark(c, (struct tui_rect){0, y, c->at.w, 1}, TUI_SELECTED);
     }
 }

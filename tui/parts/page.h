@@ -23,7 +23,10 @@ struct tui_part {
     enum tui_role role;
 };
 
-/* A line. block, seq: the block and the event it is about; choice: what its view does on enter; 0: none. */
+/*
+ * A line. block, seq: the block and the event it is about; choice: what its view does on enter; 0: none. is_more: it
+ * continues the line before, and both are one stop of the cursor.
+ */
 struct tui_page_line {
     struct vs_text text;
     struct tui_part parts[TUI_PARTS_MAX];
@@ -31,6 +34,7 @@ struct tui_page_line {
     uint64_t block;
     uint64_t seq;
     size_t choice;
+    bool is_more;
 };
 
 struct tui_page {
@@ -55,6 +59,11 @@ void tui_page_more(struct tui_page *page, int column, enum tui_role role, const 
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text);
 /* Draw the visible lines, with the selected one highlighted. */
 void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_focused);
+
+/*
+ * Move the cursor as tui_list_act does, but to the beginnings of wrapped lines; false: the action is not a movement.
+ */
+bool tui_page_act(struct tui_page *page, enum tui_action action, int64_t count);
 
 struct tui_app;
 /* The functions draw, text and release of a view whose state begins with its only page. */

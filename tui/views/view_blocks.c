@@ -306,19 +306,20 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct blocks *s = state;
+    struct tui_canvas table = tui_table_canvas(c);
 
     if (!s->count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
                  s->all_count ? "none passes the filters; g\\ discards them" : "nothing is alive");
         return;
     }
-    draw_head(s, tui_app_run(app), c);
+    draw_head(s, tui_app_run(app), &table);
     for (int y = 1; y < c->at.h; y++) {
         size_t i = s->list.top + (size_t)y - 1;
 
         if (i >= s->count)
             break;
-        draw_row(app, &s->rows[i], c, y);
+        draw_row(app, &s->rows[i], &table, y);
         tui_list_mark(&s->list, i, c, y, is_focused);
     }
 }

@@ -271,19 +271,20 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct modules *s = state;
+    struct tui_canvas table = tui_table_canvas(c);
 
     if (!s->row_count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
                  s->tree ? "none passes the filters; g\\ discards them" : "no modules");
         return;
     }
-    draw_head(c);
+    draw_head(&table);
     for (int y = 1; y < c->at.h; y++) {
         size_t row = s->list.top + (size_t)y - 1;
 
         if (row >= s->row_count)
             break;
-        draw_module(s, app, s->rows[row], c, y);
+        draw_module(s, app, s->rows[row], &table, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
 }

@@ -174,6 +174,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct ops *s = state;
+    struct tui_canvas table = tui_table_canvas(c);
 
     if (!s->list.count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
@@ -182,11 +183,11 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                      : "this trace has no ops");
         return;
     }
-    draw_head(s, c);
+    draw_head(s, &table);
     for (size_t i = 0; i < s->filled && (int)i < c->at.h - 1; i++) {
         size_t row = s->first + i;
 
-        draw_op(s, tui_app_run(app), &s->ops[i], row == s->current, c, (int)i + 1);
+        draw_op(s, tui_app_run(app), &s->ops[i], row == s->current, &table, (int)i + 1);
         tui_list_mark(&s->list, row, c, (int)i + 1, is_focused);
     }
 }

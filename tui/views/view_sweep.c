@@ -242,6 +242,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 {
     const struct sweep *s = state;
     struct vs_text whole = {NULL, 0, 0};
+    struct tui_canvas table = tui_table_canvas(c);
 
     if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
@@ -255,13 +256,13 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
         return;
     }
-    draw_head(c, figures_x(c->at.w));
+    draw_head(&table, figures_x(table.at.w));
     for (int y = 1; y <= rows_h(c->at.h); y++) {
         size_t row = s->list.top + (size_t)y - 1;
 
         if (row >= count_of(s))
             break;
-        draw_try(s, app, &s->shown->items[s->order[row]], c, y);
+        draw_try(s, app, &s->shown->items[s->order[row]], &table, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
     if (rows_h(c->at.h) + 1 == c->at.h)

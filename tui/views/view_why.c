@@ -38,7 +38,7 @@ static void add_beside(struct tui_page *page, int w, enum tui_role role, const c
     if (tui_text_width(vs_text_get(&line->text)) + 2 + tui_text_width(text) <= w)
         tui_page_more(page, 0, role, "  %s", text);
     else
-        tui_page_add(page, role, "%*s%s", WORD_W, "", text);
+        tui_page_add(page, role, "%*s%s", WORD_W, "", text)->is_more = true;
 }
 
 static void add_size(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
@@ -265,7 +265,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     const struct tui_page_line *line = s->page.count ? &s->page.lines[s->page.list.at] : NULL;
     const struct rpl_block *block;
 
-    (void)count;
+    if (tui_page_act(&s->page, action, count))
+        return true;
     if (action != TUI_OPEN && action != TUI_ACT)
         return false;
     block = line && line->choice

@@ -1,0 +1,106 @@
+/*
+ * tests/tui/parts/test_page.c - a wrapped line is one stop of the cursor; a table stays narrow on a wide screen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tui/parts/page.h"
+
+/* Lines 0, 1 and 2, of which 1 has two more rows. */
+static void page_make(struct tui_page *page, int height)
+{
+    tui_page_add(page, TUI_PLAIN, "zero");
+    tui_page_wrap(page, 10, 0, TUI_PLAIN, "one is of three rows here");
+    tui_page_add(page, TUI_PLAIN, "two");
+    tui_list_fit(&page->list, page->count, height);
+}
+
+static void expect_at(struct tui_page *page, enum tui_action action, int64_t count, size_t row)
+{
+    assert_true(tui_page_act(page, action, count));
+    assert_int_equal(page->list.at, row);
+}
+
+static void a_wrapped_line_is_one_stop(void **state)
+{
+    struct tui_page page = {.count = 0};
+
+    (void)state;
+    page_make(&page, 10);
+    assert_int_equal(page.count, 5);
+    expect_at(&page, TUI_DOWN, 1, 1);
+    expect_at(&page, TUI_DOWN, 1, 4);
+    expect_at(&page, TUI_DOWN, 1, 4);
+    expect_at(&page, TUI_UP, 1, 1);
+    expect_at(&page, TUI_UP, 1, 0);
+    expect_at(&page, TUI_UP, 1, 0);
+    expect_at(&page, TUI_DOWN, 2, 4);
+    expect_at(&page, TUI_UP, 9, 0);
+    assert_false(tui_page_act(&page, TUI_OPEN, 1));
+    tui_page_release(&page);
+}
+
+/* The rest of the last line is no stop of its own. */
+static void the_end_is_the_beginning_of_the_last_line(void **state)
+{
+    struct tui_page page = {.count = 0};
+
+    (void)state;
+    tui_page_add(&page, TUI_PLAIN, "zero");
+    tui_page_wrap(&page, 10, 0, TUI_PLAIN, "one is of three rows here");
+    tui_list_fit(&page.list, page.count, 10);
+    expect_at(&page, TUI_DOWN, 1, 1);
+    expect_at(&page, TUI_DOWN, 1, 1);
+    expect_at(&page, TUI_BOTTOM, 1, 1);
+    expect_at(&page, TUI_TOP, 1, 0);
+    tui_page_release(&page);
+}
+
+static void all_rows_of_the_chosen_line_are_marked(void **state)
+{
+    struct tui_page page = {.count = 0};
+    struct tui_surface surface;
+    struct tui_canvas c;
+
+    (void)state;
+    tui_surface_init(&surface, 20, 6, false);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 20, 6});
+    page_make(&page, 6);
+    expect_at(&page, TUI_DOWN, 1, 1);
+    tui_page_draw(&page, &c, true);
+    for (int y = 0; y < 5; y++)
+        assert_int_equal((surface.cells[y * 20 + 2].style.marks & TUI_SELECTED) != 0,
+                         y >= 1 && y <= 3);
+    tui_page_release(&page);
+    tui_surface_release(&surface);
+}
+
+static void a_table_is_not_wider_than_can_be_read(void **state)
+{
+    struct tui_surface surface;
+    struct tui_canvas c;
+
+    (void)state;
+    tui_surface_init(&surface, 300, 4, false);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 300, 4});
+    assert_int_equal(tui_table_canvas(&c).at.w, TUI_TABLE_W);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 80, 4});
+    assert_int_equal(tui_table_canvas(&c).at.w, 80);
+    tui_surface_release(&surface);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrapped_line_is_one_stop),
+        cmocka_unit_test(the_end_is_the_beginning_of_the_last_line),
+        cmocka_unit_test(all_rows_of_the_chosen_line_are_marked),
+        cmocka_unit_test(a_table_is_not_wider_than_can_be_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
