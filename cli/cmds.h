@@ -15,6 +15,7 @@ extern const struct cli_cmd cli_cmd_import;
 extern const struct cli_cmd cli_cmd_report;
 extern const struct cli_cmd cli_cmd_tui;
 extern const struct cli_cmd cli_cmd_why;
+extern const struct cli_cmd cli_cmd_python;
 extern const struct cli_cmd cli_cmd_whatif;
 extern const struct cli_cmd cli_cmd_diff;
 extern const struct cli_cmd cli_cmd_check;

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "tui/change.h"
+#include "tui/program.h"
 #include "tui/screen.h"
 
 /* ---- panes and views ---- */
@@ -250,6 +251,10 @@ static bool act_words(struct tui_app *app, const struct tui_command *command)
         edit(app);
     else if (action == TUI_EXPORT)
         export_prompt(app);
+    else if (action == TUI_HOLDERS)
+        tui_program_holders(app);
+    else if (action == TUI_PYTHON)
+        tui_program_prompt(app);
     else
         return false;
     return true;

@@ -132,6 +132,7 @@ enum tui_wish {
     TUI_WISH_REDRAW,
     TUI_WISH_COPY, /* `copied` to the clipboard */
     TUI_WISH_EDIT, /* `copied` is a shell command */
+    TUI_WISH_RUN,  /* the same, which says itself what fails */
     TUI_WISH_MOUSE,
     TUI_WISH_COUNT
 };

@@ -14,8 +14,8 @@
 #include "replay/report/traffic.h"
 #include "tui/diff.h"
 #include "tui/gains.h"
+#include "tui/program.h"
 #include "tui/waiting.h"
-#include "whatif/recipe.h"
 #include "whatif/rerun.h"
 #include "whatif/whatif.h"
 
@@ -252,43 +252,6 @@ static enum vs_status compare(struct tui_app *app, uint64_t moved, struct vs_err
     return st;
 }
 
-/*
- * A program runs only when the user has said so: the first what-if that needs it fails with its command, the next one
- * runs it. Where another user or machine recorded it, `tui --rerun` is needed.
- */
-static enum vs_status agreement_check(struct tui_app *app, struct vs_error *err)
-{
-    struct wif_recipe recipe = {.folder = NULL};
-    struct vs_text command = {NULL, 0, 0};
-    enum vs_status st = wif_rerun_check(&app->change.set, err);
-
-    if (st || app->may_rerun)
-        return st;
-    st = wif_recipe_read(app->base.trace, &recipe, err);
-    if (st)
-        goto out;
-    wif_recipe_add_changes(&recipe, app->base.trace, &command);
-    wif_recipe_add_command(&recipe, &command);
-    if (!wif_recipe_is_own(&recipe)) {
-        st = vs_fail(err, VS_E_UNSUPPORTED,
-                     "this runs the recorded program again, which another user or another machine "
-                     "recorded; if you trust it, open the trace with --rerun: %s",
-                     vs_text_get(&command));
-    } else if (!app->rerun_said) {
-        app->rerun_said = true;
-        st = vs_fail(err, VS_E_UNSUPPORTED,
-                     "this runs the recorded program again; do it once more to agree, for all "
-                     "toggles of this session: %s",
-                     vs_text_get(&command));
-    } else {
-        app->may_rerun = true;
-    }
-out:
-    vs_text_release(&command);
-    wif_recipe_release(&recipe);
-    return st;
-}
-
 /* Makes the what-if of change->set the other run. */
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
@@ -301,7 +264,9 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     run_leave(change);
     change->is_run = false;
     if (wif_rerun_is_needed(app->base.trace, &change->set)) {
-        st = agreement_check(app, err);
+        st = wif_rerun_check(&change->set, err);
+        if (!st)
+            st = tui_program_agree(app, err);
         if (st)
             return st;
         wif_cache_allow_rerun(tui_change_cache(app));

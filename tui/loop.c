@@ -130,6 +130,10 @@ static void grant(struct tui_app *app)
             tui_app_fail(app, "the editor could not be run: %s", vs_text_get(&app->copied));
         tui_curses_forget();
         return;
+    case TUI_WISH_RUN:
+        (void)tui_term_run(vs_text_get(&app->copied));
+        tui_curses_forget();
+        return;
     case TUI_WISH_MOUSE:
         tui_term_mouse(app->has_mouse);
         return;

@@ -34,8 +34,11 @@ bool tui_waiting_show(void *user, uint64_t done, uint64_t total)
         return true;
     waiting->shown = now;
     waiting->is_shown = true;
-    tui_app_say(waiting->app, "%s: %" PRIu64 " %%, <C-c> stops", waiting->words,
-                total ? done * 100 / total : 0);
+    if (total)
+        tui_app_say(waiting->app, "%s: %" PRIu64 " %%, <C-c> stops", waiting->words,
+                    done * 100 / total);
+    else
+        tui_app_say(waiting->app, "%s; <C-c> stops", waiting->words);
     tui_app_show(waiting->app);
     return true;
 }

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "replay/index/cursor.h"
 #include "replay/trace/found.h"
-#include "replay/trace/trace_internal.h"
 #include "store/held/held.h"
 #include "whatif/recipe.h"
 #include "whatif/rerun.h"
@@ -27,7 +26,7 @@ enum vs_status wif_holders_check(const struct rpl_trace *trace, struct vs_error 
 {
     uint64_t before = 0;
 
-    if (!wif_recipe_is_in(trace) || !rpl_trace_reader(trace))
+    if (!wif_recipe_is_in(trace) || !rpl_found_path(trace))
         return vs_fail(err, VS_E_UNSUPPORTED,
                        "the trace is of no program that vramscope recorded, so it cannot be run "
                        "again to an event");
@@ -258,8 +257,8 @@ static enum vs_status found_store(struct rpl_index *index, struct rpl_cursor *cu
         st = alike_check(&f, stop, err);
     if (!st) {
         rest_add(&f, trace);
-        st = sto_held_set(sto_reader_path(rpl_trace_reader(trace)), rpl_cursor_seq(cursor),
-                          (uint32_t)f.live->phase, f.rows, f.count, err);
+        st = sto_held_set(rpl_found_path(trace), rpl_cursor_seq(cursor), (uint32_t)f.live->phase,
+                          f.rows, f.count, err);
     }
     vs_free(f.texts);
     vs_free(f.rows);

@@ -37,6 +37,13 @@ bool rpl_found_has(struct rpl_trace *trace, uint64_t seq)
     return false;
 }
 
+const char *rpl_found_path(const struct rpl_trace *trace)
+{
+    const struct sto_reader *reader = rpl_trace_reader(trace);
+
+    return reader ? sto_reader_path(reader) : NULL;
+}
+
 struct taking {
     struct rpl_found_row *rows;
     size_t count;

@@ -39,6 +39,8 @@ struct rpl_found_row {
  * The first call after rpl_trace_open or rpl_trace_refresh reads the list.
  */
 bool rpl_found_has(struct rpl_trace *trace, uint64_t seq);
+/* The file that they are stored in, by the path that the trace was opened by; NULL of a trace in memory. Borrowed. */
+const char *rpl_found_path(const struct rpl_trace *trace);
 /*
  * The `*count` holders at `seq`, in the order in which they were found; the caller frees *out, NULL on failure. Errors:
  * those of reading the file.

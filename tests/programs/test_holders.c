@@ -103,9 +103,61 @@ static void what_filled_the_gpu_is_held_when_memory_runs_out(void **state)
     program_release(&p);
 }
 
+/*
+ * Feed `typed` to a prompt at an event, and compare what it prints with `wanted`, "&" between parts that come in this
+ * order.
+ */
+static void prompt_check(int64_t seq, const char *typed, const char *wanted)
+{
+    const char *vramscope = getenv("VRAMSCOPE");
+    char command[2048];
+    char out[8192];
+    char parts[512];
+    char *rest = parts;
+    const char *at = out;
+    char *part;
+    size_t n;
+    FILE *pipe;
+
+    snprintf(command, sizeof(command),
+             "printf '%s' | timeout 300 '%s' python --rerun --at %" PRId64 " '%s' 2>&1", typed,
+             vramscope ? vramscope : "build/vramscope", seq, program_path("trace.db"));
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    n = fread(out, 1, sizeof(out) - 1, pipe);
+    out[n] = '\0';
+    if (pclose(pipe) != 0)
+        fail_msg("the prompt failed: %s", out);
+    snprintf(parts, sizeof(parts), "%s", wanted);
+    while ((part = strsep(&rest, "&")) != NULL) {
+        at = strstr(at, part);
+        if (!at)
+            fail_msg("`%s` is not printed, or too early: %s", part, out);
+    }
+}
+
+static void a_prompt_opens_in_the_script_at_the_event(void **state)
+{
+    struct program p = corpus_record("holders", 0, CORPUS_GPU);
+    const char *trace = program_path("trace.db");
+
+    (void)state;
+    program_release(&p);
+    /* the last allocation: `again` is there, and the next line is run */
+    prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc'"),
+                 "p tuple(again.shape), len(history)\\nn\\np 40 + 2\\nc\\n",
+                 "holders.py(52)step()&((64, 256), 1)&holders.py(53)step()&42&FIGURES");
+    /* in backward, on another thread, which has no frame */
+    prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc' and phase = "
+                                "'backward'"),
+                 "p tuple(out.shape), 'again' in dir()\\nu\\nq\\n",
+                 "holders.py(48)step()&((64, 256), False)&holders.py(57)<module>()");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_prompt_opens_in_the_script_at_the_event),
         cmocka_unit_test(each_kind_of_holder_is_found_at_the_peak),
         cmocka_unit_test(holders_are_found_at_events_of_all_kinds),
         cmocka_unit_test(what_filled_the_gpu_is_held_when_memory_runs_out),

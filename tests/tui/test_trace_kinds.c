@@ -38,6 +38,22 @@ static void at_the_end_of_a_trace_no_later_use_is_shown(void **state)
     tui_app_release(&app);
 }
 
+/* Only a program that was recorded over a simulated GPU can run again to an event. */
+static void a_net_is_no_program_that_runs_again_to_an_event(void **state)
+{
+    const char *path = program_record("sample_nets/lenet.py", "net.db", NULL, NULL);
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 100, 40);
+    session_type(&app, "gH");
+    session_expect(&app, "the trace is of no program that vramscope recorded");
+    session_type(&app, ":python<enter>");
+    session_expect(&app, "the trace is of no program that vramscope recorded");
+    assert_int_equal(app.wish, TUI_WISH_NOTHING);
+    tui_app_release(&app);
+}
+
 /* Without a source, lines are listed by function, and together have all allocated bytes. */
 static void an_imported_trace_has_its_lines_by_function(void **state)
 {
@@ -340,6 +356,7 @@ static void a_trace_without_its_derived_tables_shows_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_net_is_no_program_that_runs_again_to_an_event),
         cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_shown),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
         cmocka_unit_test(why_shows_the_whole_call_stack_of_an_imported_block),

@@ -19,7 +19,7 @@
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
-#include "tui/sites.h"
+#include "tui/views/sites.h"
 #include "tui/views.h"
 #include "tui/views/stack_pane.h"
 

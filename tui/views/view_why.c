@@ -109,6 +109,8 @@ static const char *holder_by_category(const struct rpl_trace *trace, enum vs_cat
     case VS_CATEGORY_COUNT:
         break;
     }
+    if (rpl_trace_meta(trace, "rerun_command") && rpl_trace_meta(trace, "gpu_played"))
+        return "not known yet: gH runs the program again to this event";
     return rpl_trace_is_program(trace) ? "not known to the driver"
                                        : "not recorded in PyTorch's snapshots";
 }

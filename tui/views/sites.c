@@ -1,10 +1,10 @@
 /*
- * tui/sites.c - see sites.h.
+ * tui/views/sites.c - see sites.h.
  *
  * Must not know:  drawing.
  * Invariant:      every live block is counted at one site.
  */
-#include "tui/sites.h"
+#include "tui/views/sites.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

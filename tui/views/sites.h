@@ -1,6 +1,6 @@
 /*
- * tui/sites.h - lists the allocation sites of live blocks for a trace without source: function and line, sorted by
- * bytes.
+ * tui/views/sites.h - lists the allocation sites of live blocks for a trace without source: function and line, sorted
+ * by bytes.
  *
  * For:            the source view.
  * Must not know:  drawing.
