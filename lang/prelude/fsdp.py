@@ -74,9 +74,9 @@ class _Param:
         for m, name in self.slots:
             setattr(m, name, p)
 
-    def init_output(self, world):
+    def init_output(self, world, dtype):
         if self.output is None:
-            self.output = torch.empty(self.shard.numel() * world, dtype=self.shard.dtype, device="cuda")
+            self.output = torch.empty(self.shard.numel() * world, dtype=dtype, device="cuda")
             torch._set_category(self.output, "parameter")
             torch._set_name(self.output, self.name)
 
@@ -132,6 +132,27 @@ def _replaced(value, replacements):
 # ---- units ----
 
 
+class _Policy:
+    # MixedPrecisionPolicy(param_dtype, reduce_dtype); its other fields are the defaults
+    def __init__(self, value):
+        self.param_dtype = None if value == "off" else torch.bfloat16
+        self.reduce_dtype = {"off": None, "bf16": torch.float32, "bf16-reduce": torch.bfloat16}[value]
+
+    def cast(self, value):
+        # cast_forward_inputs
+        if self.param_dtype is None:
+            return value
+        if isinstance(value, torch.Tensor):
+            return value.to(self.param_dtype) if value.is_floating_point() else value
+        if isinstance(value, tuple):
+            return tuple([self.cast(v) for v in value])
+        if isinstance(value, list):
+            return [self.cast(v) for v in value]
+        if isinstance(value, dict):
+            return {k: self.cast(v) for k, v in value.items()}
+        return value
+
+
 class _Shared:
     # what the units of one model share: FSDPStateContext and FSDPCommContext
     def __init__(self, world, rank):
@@ -161,11 +182,15 @@ class _Shared:
 
 class _Unit:
     # FSDPState and its FSDPParamGroup: parameters that are gathered together
-    def __init__(self, path, shared, params, reshards):
+    def __init__(self, path, shared, params, reshards, policy):
         self.path = path
         self.shared = shared
         self.params = params
         self.reshards = reshards
+        self.policy = policy
+        self.dtype = params[0].shard.dtype if len(params) > 0 else None  # of shards, and of their gradients
+        self.casts = policy.param_dtype is not None and len(params) > 0 and policy.param_dtype != self.dtype
+        self.param_dtype = policy.param_dtype if self.casts else self.dtype  # of what is gathered
         self.is_unsharded = False
         self.state = _NO_PASS
         self.group_state = _NO_PASS
@@ -184,10 +209,10 @@ class _Unit:
         rank = self.shared.rank
         is_apart = self.group_state == _FORWARD or self.group_state == _PRE_BACKWARD
         before = torch._stream(_COPY_IN if is_apart else -1)
-        inputs = [p.shard for p in self.params]
+        inputs = self.all_gather_inputs()
         sizes = [t.numel() for t in inputs]
         numel = sum(sizes)
-        output = torch.empty(numel * world, dtype=inputs[0].dtype, device="cuda")
+        output = torch.empty(numel * world, dtype=self.param_dtype, device="cuda")
         torch._set_category(output, "other")
         torch._set_name(output, "all-gather of " + self.path)
         own = output.narrow(0, numel * rank, numel)
@@ -200,6 +225,17 @@ class _Unit:
             rows.narrow(0, rank + 1, world - rank - 1).copy_(own)
         torch._stream(before)
         return output
+
+    def all_gather_inputs(self):
+        inputs = [p.shard for p in self.params]
+        if not self.casts:
+            return inputs
+        sizes = [t.numel() for t in inputs]
+        flat = torch.empty(sum(sizes), dtype=self.param_dtype, device="cuda")
+        torch._set_category(flat, "cast")
+        splits = flat.split(sizes)
+        torch._foreach_copy_(splits, inputs)
+        return splits
 
     def wait_for_unshard(self):
         if self.gathered is None:
@@ -222,15 +258,16 @@ class _Unit:
         world = self.shared.world
         if world == 1:
             for p in self.params:
-                p.init_output(1)
+                given = p.shard.to(self.param_dtype)
+                p.init_output(1, self.param_dtype)
                 torch._alloc_storage(p.output)
-                p.output.copy_(p.shard)
+                p.output.copy_(given)
             return
         for p in self.params:
-            p.init_output(world)
+            p.init_output(world, self.param_dtype)
             torch._alloc_storage(p.output)
         sizes = [p.shard.numel() for p in self.params]
-        packed = _packed(sizes, self.params[0].shard.element_size(), world, True)
+        packed = _packed(sizes, self.params[0].output.element_size(), world, True)
         pieces = self.gathered[0].view(world, -1).split(sizes, dim=1)
         for p, piece in zip(self.params, pieces):
             p.output.view(world, -1).copy_(piece)
@@ -252,11 +289,13 @@ class _Unit:
             if not self.is_unsharded:
                 self.unshard()
                 self.wait_for_unshard()
-            return args, kwargs
+            return self.policy.cast(args), self.policy.cast(kwargs)
         if self.state != _FORWARD:
             self.state = _FORWARD
             if self.shared.forward_root is None:
                 self.shared.forward_root = self
+        args = self.policy.cast(args)
+        kwargs = self.policy.cast(kwargs)
         if len(self.params) == 0:
             return args, kwargs
         is_entered = self.group_state != _FORWARD
@@ -335,7 +374,7 @@ class _Unit:
         world = self.shared.world
         sizes = [p.shard.numel() for p in params]
         numel = sum(sizes)
-        given = torch.empty(numel * world, dtype=grads[0].dtype, device="cuda")
+        given = torch.empty(numel * world, dtype=self.policy.reduce_dtype or self.dtype, device="cuda")
         torch._set_category(given, "gradient")
         torch._set_name(given, "reduce-scatter of " + self.path)
         packed = _packed(sizes, given.element_size(), world, False)
@@ -347,14 +386,18 @@ class _Unit:
         output = torch.empty(numel, dtype=given.dtype, device="cuda")
         torch._set_category(output, "gradient")
         output.copy_(given.view(world, -1)[self.shared.rank])
+        flat = output.to(self.dtype)
+        torch._set_category(flat, "gradient")
+        views = []
         offset = 0
         for p, size in zip(params, sizes):
-            grad = output.as_strided(p.sharded.shape, p.sharded.stride(), offset)
+            views.append(flat.as_strided(p.sharded.shape, p.sharded.stride(), offset))
             offset += size
+        for p, view in zip(params, views):
             if p.sharded.grad is None:
-                p.sharded.grad = grad
+                p.sharded.grad = view
             else:
-                p.sharded.grad.add_(grad)
+                p.sharded.grad.add_(view)
         torch._stream(before)
         return given
 
@@ -424,7 +467,7 @@ def _check_dtypes(params):
 
 
 @torch.no_grad()
-def _shard_unit(module, path, names, units, shared, reshards):
+def _shard_unit(module, path, names, units, shared, reshards, policy):
     modules = []
     _managed(module, units, modules)
     slots = {}
@@ -441,17 +484,17 @@ def _shard_unit(module, path, names, units, shared, reshards):
     moved = {}
     for p in params:
         moved[p] = p.to("cuda")
-    for m, name, path in buffers:
+    for m, name, full_name in buffers:
         b = getattr(m, name).to("cuda")
         torch._set_category(b, "buffer")
-        torch._set_name(b, path)
+        torch._set_name(b, full_name)
         setattr(m, name, b)
     made = []
     _check_dtypes(params)
     for p in params:
         moved[p].requires_grad_(p.requires_grad)
         made.append(_Param(moved[p], slots[p], names[p], shared.world, shared.rank))
-    unit = _Unit(path, shared, made, reshards)
+    unit = _Unit(path, shared, made, reshards, policy)
     # PyTorch compares the names of parameters before and after: so these hold them until the end
     for p in in_order:
         moved.pop(p)
@@ -474,13 +517,14 @@ def fully_shard(model, blocks, settings):
     names.update({b: name for name, b in model.named_buffers()})
     paths = {m: name for name, m in model.named_modules()}
     reshards = settings["reshard"] == "on"
+    policy = _Policy(settings["mp-policy"])
     units = []
     for m in blocks:
-        unit = _shard_unit(m, paths[m], names, units, shared, reshards)
+        unit = _shard_unit(m, paths[m], names, units, shared, reshards, policy)
         m.forward = _with_unit(m.forward, unit)
         units.append(m)
         shared.units.append(unit)
     # the root's parameters are needed first in backward: they stay
-    unit = _shard_unit(model, "the root", names, units, shared, False)
+    unit = _shard_unit(model, "the root", names, units, shared, False, policy)
     model.forward = _with_unit(model.forward, unit)
     shared.units.insert(0, unit)  # the order of named_modules()

@@ -62,6 +62,8 @@ def note_without_effect(model, settings):
         torch._note_refused("rank", settings["rank"], "only shard=fsdp has other ranks than 0")
     if settings["shard"] != "fsdp" and settings["reshard"] != "on":
         torch._note_refused("reshard", settings["reshard"], "no parameters are gathered; say so: shard=fsdp")
+    if settings["shard"] != "fsdp" and settings["mp-policy"] != "off":
+        torch._note_refused("mp-policy", settings["mp-policy"], "it is fully_shard's: set shard=fsdp, or use amp=bf16")
     _note_freeze_without_effect(model, settings["freeze"])
 
 

@@ -379,6 +379,23 @@ FSDP_MORE = (
     ("tests/nets/gpt_tiny.py", {"offload": "activations", "checkpoint": "blocks"}),
     ("sample_nets/gpt2_small.py", {"batch": "1", "steps": "2"}),
 )
+FSDP_BF16 = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1"}, {"checkpoint": "blocks"}, {"freeze": "half"}, {"grad": "no_grad"},
+                                {"grad": "eval"}, {"amp": "bf16"}, {"half": "on"},
+                                {"accumulate": "2", "checkpoint": "blocks", "offload": "activations"})),
+    ("tests/nets/mlp.py", ({"world": "2", "rank": "1", "optimizer": "adam"},)),
+    ("tests/nets/resnet_small.py", ({"world": "1024", "rank": "1023"},)), ("tests/nets/vit_small.py", ({},)),
+    ("tests/nets/unet_small.py", ({},)), ("tests/nets/conv_small.py", ({"zero-grad": "zeros"},)),
+    ("tests/nets/lstm_cells.py", ({},)), ("tests/nets/dense_small.py", ({},)), ("tests/nets/gpt_tiny_sdpa.py", ({},)),
+    ("sample_nets/gpt2_small.py", ({"batch": "1", "world": "1024", "rank": "1023"},)),
+)
+FSDP_BF16_REDUCE = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1", "accumulate": "2"},
+                                {"accumulate": "2", "reshard": "off", "checkpoint": "blocks",
+                                 "checkpoint-impl": "reentrant"})),
+    ("tests/nets/mlp.py", ({"accumulate": "2"},)),
+    ("tests/nets/resnet_small.py", ({"world": "1024", "rank": "512", "reshard": "off"},)),
+)
 FSDP_REFUSED = "def train_step", "def optimizer"  # ours refuses nets that have one
 
 
@@ -390,6 +407,8 @@ def is_refused_by_fsdp(net):
 
 def make_fsdp(case, only):
     cases = list(FSDP_MORE)
+    for value, of_nets in (("bf16", FSDP_BF16), ("bf16-reduce", FSDP_BF16_REDUCE)):
+        cases += [(net, dict(given, **{"mp-policy": value})) for net, several in of_nets for given in several]
     for net, given in FSDP_NETS:
         cases += [(net, dict(given, optimizer="adam")), (net, dict(given, reshard="off", world="1024", rank="1023"))]
     for i, net in enumerate(nets("tests/nets")):

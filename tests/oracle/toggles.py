@@ -17,7 +17,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on", "early"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1", "fsdp"), "world": None, "rank": None,
-    "reshard": ("on", "off"),
+    "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce"),
     "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
