@@ -60,8 +60,7 @@ _vramscope_options()
     import) echo "--out --device --force --strict --json --help" ;;
     report) echo "--json --ranks --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --rerun --follow --help" ;;
-    why) echo "--at --top --rerun --json --help" ;;
-    whatif) echo "--set --capacity --each --curve --rerun --out --json --help" ;;
+    whatif) echo "--set --capacity --each --curve --ranks --rerun --out --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
     export) echo "--format --out --table --at --whatif --whatifs --force --help" ;;
@@ -88,7 +87,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui why whatif diff check export match sql toggles ops smi lesson advise doctor --help --version"
+        words="record import report tui whatif diff check export match sql toggles ops smi lesson advise doctor --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

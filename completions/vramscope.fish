@@ -129,6 +129,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a 
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l capacity -x -d 'memory of the device, such as 8G (default: as recorded)'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try each toggle alone and the best ones combined, in addition to --set; on a device with a limit: which of them fit, and the largest batch'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l curve -x -d 'the peak over values of a toggle that is a count, such as batch: what each unit takes, and what none does'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l ranks -d 'with shard=fsdp: run all ranks that differ, and say which has the highest peak and why'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l rerun -d 'of a program: run it again without asking, even if another user or machine recorded it'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s o -l out -r -d 'of a program: keep the trace of the run'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l json -d 'print JSON; docs/formats/json.md lists the fields'

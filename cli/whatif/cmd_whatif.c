@@ -19,6 +19,7 @@
 #include "cli/sweep.h"
 #include "cli/whatif/answer.h"
 #include "cli/whatif/program.h"
+#include "cli/whatif/ranks.h"
 #include "replay/report/report.h"
 #include "whatif/cost.h"
 #include "whatif/recipe.h"
@@ -39,6 +40,8 @@ static const struct cli_option OPTIONS[] = {
     {"curve", 0, "TOGGLE", false,
      "the peak over values of a toggle that is a count, such as batch: what each unit takes, and "
      "what none does"},
+    {"ranks", 0, NULL, false,
+     "with shard=fsdp: run all ranks that differ, and say which has the highest peak and why"},
     {"rerun", 0, NULL, false,
      "of a program: run it again without asking, even if another user or machine recorded it"},
     {"out", 'o', "FILE", false, "of a program: keep the trace of the run"},
@@ -350,7 +353,7 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
         return VS_E_USAGE;
     }
     if (!cli_args_has(args, "each") && !cli_args_has(args, "set") && !cli_args_has(args, "curve") &&
-        !capacity)
+        !cli_args_has(args, "ranks") && !capacity)
         return vs_fail(err, VS_E_USAGE,
                        "whatif: --set TOGGLE=VALUE sets what to change; --each tries every toggle");
     if (capacity && (!vs_bytes_parse(capacity, &s->capacity) || !s->capacity))
@@ -398,6 +401,11 @@ static int run(const struct cli_args *args)
             status = cli_fail(&err);
             goto out;
         }
+    } else if (cli_args_has(args, "ranks")) {
+        if (cli_whatif_ranks_print(s.trace, &s.set, s.capacity, json, &text, &err)) {
+            status = cli_fail(&err);
+            goto out;
+        }
     } else if (cli_args_has(args, "each")) {
         if (print_each(&s, json, &text, &err)) {
             status = cli_fail(&err);
@@ -426,7 +434,8 @@ out:
 
 const struct cli_cmd cli_cmd_whatif = {
     .name = "whatif",
-    .usage = "TRACE --set TOGGLE=VALUE … | --each | --curve TOGGLE [--capacity SIZE] [--rerun] "
+    .usage = "TRACE --set TOGGLE=VALUE … | --each | --curve TOGGLE | --ranks [--capacity SIZE] "
+             "[--rerun] "
              "[-o FILE] [--json]",
     .summary = "Show the peak the recorded net or program would have with other toggles",
     .help = "The net stored in the trace is run again without data, with its toggles, seed and "

@@ -84,6 +84,33 @@ static void a_what_if_equals_recording_again(void **state)
     assert_equals_recording("sample_nets/resnet18.py", "alloc-conf", "expandable_segments:True");
 }
 
+/* 97 rows of 48 in shards of 33: the last of three ranks has 31, and Adam keeps less for it. */
+static void whatif_ranks_says_which_rank_peaks_and_why(void **state)
+{
+    const char *trace = program_record("tests/nets/gpt_tiny.py", "ranks.db", "--shard", "fsdp");
+    struct program p = program_run("whatif", trace, "--ranks", "--set", "world=3", "--json", NULL);
+    struct program text = program_run("whatif", trace, "--ranks", "--set", "world=3", NULL);
+    struct program alike = program_run("whatif", trace, "--ranks", "--set", "optimizer=sgd", NULL);
+    struct program bad = program_run("whatif", trace, "--ranks", "--set", "shard=ddp", NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    assert_int_equal(json_int(p.out, "$.world"), 3);
+    assert_int_equal(json_int(p.out, "$.ranks[0].last"), 1);
+    assert_int_equal(json_int(p.out, "$.ranks[1].first"), 2);
+    assert_true(json_int(p.out, "$.ranks[0].categories.optimizer") >
+                json_int(p.out, "$.ranks[1].categories.optimizer"));
+    assert_non_null(strstr(text.out, "ranks 0 to 1 have the highest peak: 1.0 KiB more than rank "
+                                     "2, of these categories: optimizer 1.0 KiB"));
+    assert_non_null(strstr(alike.out, "all 8 ranks are alike"));
+    assert_int_equal(bad.status, 1);
+    assert_non_null(strstr(bad.err, "shard=ddp is followed for rank 0 alone"));
+    program_release(&p);
+    program_release(&text);
+    program_release(&alike);
+    program_release(&bad);
+}
+
 /* Of a net whose activations are all of its memory but for a constant: 32 KiB of input and twice 32 KiB for each. */
 static void a_curve_has_a_slope_and_a_constant(void **state)
 {
@@ -398,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_what_if_equals_recording_again),
+        cmocka_unit_test(whatif_ranks_says_which_rank_peaks_and_why),
         cmocka_unit_test(a_curve_has_a_slope_and_a_constant),
         cmocka_unit_test(the_json_of_whatif_has_its_documented_fields),
         cmocka_unit_test(a_what_if_without_changes_equals_the_recording),

@@ -1,0 +1,122 @@
+/*
+ * tests/whatif/test_ranks.c - the ranges of ranks that are alike, beside every rank run by itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/replay/net_trace.h"
+#include "whatif/ranks.h"
+#include "whatif/whatif.h"
+
+/* Allocations and frees of one rank's run, as text. */
+static char *events_text(struct rpl_trace *base, uint64_t rank)
+{
+    struct rpl_trace *run = rpl_trace_new();
+    struct rpl_scan *scan = malloc(sizeof(*scan));
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event *event;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    char value[24];
+
+    snprintf(value, sizeof(value), "%" PRIu64, rank);
+    assert_int_equal(vs_toggles_set(&set, VS_TOGGLE_RANK, value, &err), VS_OK);
+    if (wif_run(base, &set, run, &err))
+        fail_msg("rank %s: %s", value, err.text);
+    rpl_scan_init(scan, run, 1, rpl_trace_event_count(run));
+    while ((event = rpl_scan_next(scan, &err)) != NULL)
+        if (event->kind == VS_EV_ALLOC || event->kind == VS_EV_FREE)
+            fprintf(out, "%d %" PRIu64 " %" PRIu64 "\n", event->kind, event->alloc.block,
+                    event->alloc.requested_bytes);
+    fclose(out);
+    free(scan);
+    vs_toggles_release(&set);
+    rpl_trace_free(run);
+    return text;
+}
+
+static void check(const char *net, const char *toggles, uint64_t world, size_t ranges)
+{
+    struct rpl_trace *base = net_trace(net, toggles);
+    struct wif_ranks ranks = {.count = 0};
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    char *last = NULL;
+    uint64_t next = 0;
+
+    if (wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err))
+        fail_msg("%s: %s", toggles, err.text);
+    assert_int_equal(ranks.world, world);
+    assert_int_equal(ranks.count, ranges);
+    assert_true(ranks.runs <= world);
+    for (size_t i = 0; i < ranks.count; i++) {
+        assert_int_equal(ranks.items[i].first, next);
+        for (uint64_t rank = next; rank <= ranks.items[i].last; rank++) {
+            char *text = events_text(base, rank);
+
+            if (last && (strcmp(last, text) == 0) != (rank > next))
+                fail_msg("%s: rank %" PRIu64 " is in the wrong range", toggles, rank);
+            free(last);
+            last = text;
+        }
+        next = ranks.items[i].last + 1;
+        assert_true(ranks.items[ranks.highest].peak.allocated >= ranks.items[i].peak.allocated);
+    }
+    assert_int_equal(next, world);
+    free(last);
+    wif_ranks_release(&ranks);
+    rpl_trace_free(base);
+}
+
+/* Layers of 50, 40 and 7 rows. */
+static void ranges_are_those_of_running_every_rank(void **state)
+{
+    (void)state;
+    check("tests/nets/mlp.py", "shard=fsdp world=4 optimizer=adam steps=2", 4, 2);
+    check("tests/nets/mlp.py", "shard=fsdp world=45 optimizer=adam steps=2", 45, 4);
+    check("tests/nets/mlp.py", "shard=fsdp world=100 optimizer=adam steps=1", 100, 4);
+    check("tests/nets/mlp.py", "shard=fsdp world=6 optimizer=adam steps=1 reshard=off", 6, 4);
+}
+
+static void without_state_all_ranks_are_alike(void **state)
+{
+    (void)state;
+    check("tests/nets/mlp.py", "shard=fsdp world=100 steps=1", 100, 1);
+    check("tests/nets/mlp.py", "shard=fsdp world=1 optimizer=adam steps=1", 1, 1);
+}
+
+static void other_ways_to_shard_are_refused(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=zero1 steps=1");
+    struct wif_ranks ranks = {.count = 0};
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
+    assert_string_equal(
+        err.text, "shard=zero1 is followed for rank 0 alone; ranks differ with --set shard=fsdp");
+    wif_ranks_release(&ranks);
+    rpl_trace_free(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges_are_those_of_running_every_rank),
+        cmocka_unit_test(without_state_all_ranks_are_alike),
+        cmocka_unit_test(other_ways_to_shard_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
