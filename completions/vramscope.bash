@@ -59,7 +59,9 @@ _vramscope_options()
     record) echo "--out --force --device --capacity --seed --stacks --history --observe --gpu --gpus --async --values --world --rank --cupti --json --help" "$(_vramscope_toggles --)" ;;
     import) echo "--out --device --force --strict --json --help" ;;
     report) echo "--json --ranks --top --help" ;;
-    tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --rerun --follow --help" ;;
+    tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --rerun --ranks --follow --help" ;;
+    why) echo "--at --top --rerun --json --help" ;;
+    python) echo "--at --rerun --help" ;;
     whatif) echo "--set --capacity --each --curve --ranks --rerun --out --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
@@ -87,7 +89,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui whatif diff check export match sql toggles ops smi lesson advise doctor --help --version"
+        words="record import report tui why python whatif diff check export match sql toggles ops smi lesson advise doctor --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)
