@@ -2,7 +2,7 @@
  * cli/advise/advise.h - advice and the curve of placements, as text and as JSON.
  *
  * For:            cmd_advise.c.
- * Must not know:  how advice is found; that is whatif/advise.h and whatif/curve.h.
+ * Must not know:  how advice is found; that is whatif/advise/advise.h and whatif/curve.h.
  * Invariant:      each figure is of a run with the change beside it, or says that it is of the trace.
  */
 #ifndef CLI_ADVISE_H
@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "replay/trace/trace.h"
-#include "whatif/advise.h"
+#include "whatif/advise/advise.h"
 #include "whatif/curve.h"
 
 /* Append the advice for `trace`, which `name` names, 100 columns wide where labels allow it. */

@@ -2,7 +2,7 @@
  * cli/advise/cmd_advise.c - `advise`: what would help the run of a trace.
  *
  * For:            `vramscope advise`.
- * Must not know:  how advice is found; that is whatif/advise.h and whatif/curve.h.
+ * Must not know:  how advice is found; that is whatif/advise/advise.h and whatif/curve.h.
  * Invariant:      results go to stdout, progress to stderr.
  */
 #include <stdio.h>

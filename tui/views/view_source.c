@@ -19,8 +19,8 @@
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
-#include "tui/views/sites.h"
 #include "tui/views.h"
+#include "tui/views/sites.h"
 #include "tui/views/stack_pane.h"
 
 /* Smallest width with the variables beside the code; in narrower views they are below it. */

@@ -27,7 +27,7 @@ static struct slices slices_of(const struct eng_tensor *v, int dim)
     return (struct slices){count, n, 1, count};
 }
 
-/* The values of t, or room for them where `reads` is false: float64 on the host, row-major. */
+/* The values of t, or space for them where `reads` is false: float64 on the host, row-major. */
 static struct eng_tensor *doubles(struct eng *e, const struct eng_tensor *t, bool reads)
 {
     struct eng_tensor *values = eng_empty(e, t->sizes, t->ndim, VS_F64, true);

@@ -1,5 +1,5 @@
 /*
- * tests/whatif/test_advise.c - advice on sample nets: each change, run again from its own description, has exactly the
+ * tests/whatif/advise/test_advise.c - advice on sample nets: each change, run again from its own description, has exactly the
  * promised peak; what may be advised; what fits; what the trace shows.
  */
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "replay/report/summary.h"
 #include "tests/replay/make_trace.h"
 #include "tests/replay/net_trace.h"
-#include "whatif/advise.h"
+#include "whatif/advise/advise.h"
 #include "whatif/whatif.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /*
- * whatif/advise_leaks.c - advice about a leak: the line that keeps the autograd history of every step, detached.
+ * whatif/advise/advise_leaks.c - advice about a leak: the line that keeps the autograd history of every step, detached.
  *
  * Must not know:  what a line computes: whether it may be changed, a run shows.
  * Invariant:      only a line that fits its form is changed, and only the value that it keeps.
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "replay/inspect/leak_owner.h"
-#include "whatif/advise_internal.h"
+#include "whatif/advise/advise_internal.h"
 
 static bool is_name(const char *text, size_t len)
 {

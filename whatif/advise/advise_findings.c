@@ -1,5 +1,5 @@
 /*
- * whatif/advise_findings.c - advice that the events of a trace give without a run: leaks, what is kept too long,
+ * whatif/advise/advise_findings.c - advice that the events of a trace give without a run: leaks, what is kept too long,
  * parameters that nothing reads.
  *
  * Must not know:  toggles, the net language.
@@ -18,7 +18,7 @@
 #include "replay/inspect/block_text.h"
 #include "replay/inspect/leak_owner.h"
 #include "replay/report/report.h"
-#include "whatif/advise_internal.h"
+#include "whatif/advise/advise_internal.h"
 
 /* Findings below one part in this many of the peak are left out. */
 #define SHARE_MIN 1000

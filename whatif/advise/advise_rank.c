@@ -1,5 +1,5 @@
 /*
- * whatif/advise_rank.c - the order of advice, and which of it is no advice beside other.
+ * whatif/advise/advise_rank.c - the order of advice, and which of it is no advice beside other.
  *
  * Must not know:  what a toggle or a line does.
  * Invariant:      of what is left, nothing is cheaper in every respect than another change and lowers the peak as much.
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "whatif/advise_internal.h"
+#include "whatif/advise/advise_internal.h"
 
 /* ---- what is dominated ---- */
 

@@ -1,5 +1,5 @@
 /*
- * whatif/advise_lines.c - advice about lines: where a local variable can be released earlier.
+ * whatif/advise/advise_lines.c - advice about lines: where a local variable can be released earlier.
  *
  * Must not know:  what a line computes: whether it may be added, a run shows.
  * Invariant:      each line was run; of those that help together none is without effect.
@@ -15,7 +15,7 @@
 #include "lang/syntax/parser.h"
 #include "replay/index/cursor.h"
 #include "replay/inspect/alive.h"
-#include "whatif/advise_internal.h"
+#include "whatif/advise/advise_internal.h"
 #include "whatif/remedy.h"
 #include "whatif/whatif.h"
 

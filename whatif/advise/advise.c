@@ -1,9 +1,9 @@
 /*
- * whatif/advise.c - see advise.h: what is tried in which order.
+ * whatif/advise/advise.c - see advise.h: what is tried in which order.
  *
  * Must not know:  what a toggle or a line does.
  */
-#include "whatif/advise.h"
+#include "whatif/advise/advise.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "replay/diff/compare.h"
 #include "replay/report/traffic.h"
 #include "replay/report/uncertainty.h"
-#include "whatif/advise_internal.h"
+#include "whatif/advise/advise_internal.h"
 #include "whatif/whatif.h"
 
 /* Bytes moved count as more from one part in this many on. */

@@ -1,5 +1,5 @@
 /*
- * whatif/advise_toggles.c - advice that toggles give: each alone, what costs nothing together, and what fits a device.
+ * whatif/advise/advise_toggles.c - advice that toggles give: each alone, what costs nothing together, and what fits a device.
  *
  * Must not know:  what a toggle does.
  * Invariant:      training stays training: `grad` is not changed in a run that trains, and neither is the batch.
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "whatif/advise_internal.h"
+#include "whatif/advise/advise_internal.h"
 #include "whatif/batch.h"
 #include "whatif/whatif.h"
 

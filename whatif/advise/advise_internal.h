@@ -1,5 +1,5 @@
 /*
- * whatif/advise_internal.h - what the files of advice share.
+ * whatif/advise/advise_internal.h - what the files of advice share.
  *
  * For:            whatif/advise*.c only.
  * Must not know:  how advice is shown.
@@ -10,7 +10,7 @@
 
 #include "replay/diff/compare.h"
 #include "replay/index/index.h"
-#include "whatif/advise.h"
+#include "whatif/advise/advise.h"
 
 /*
  * base       the recording; costs: its times

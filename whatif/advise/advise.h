@@ -1,5 +1,5 @@
 /*
- * whatif/advise.h - what would help the run of a trace: changes that were run, ranked, and what the trace shows.
+ * whatif/advise/advise.h - what would help the run of a trace: changes that were run, ranked, and what the trace shows.
  *
  * For:            `vramscope advise`.
  * Must not know:  how advice is shown.
