@@ -1,5 +1,6 @@
 /*
- * whatif/advise/advise_toggles.c - advice that toggles give: each alone, what costs nothing together, and what fits a device.
+ * whatif/advise/advise_toggles.c - advice that toggles give: each alone, what costs nothing together, and what fits a
+ * device.
  *
  * Must not know:  what a toggle does.
  * Invariant:      training stays training: `grad` is not changed in a run that trains, and neither is the batch.

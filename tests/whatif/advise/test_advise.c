@@ -1,6 +1,6 @@
 /*
- * tests/whatif/advise/test_advise.c - advice on sample nets: each change, run again from its own description, has exactly the
- * promised peak; what may be advised; what fits; what the trace shows.
+ * tests/whatif/advise/test_advise.c - advice on sample nets: each change, run again from its own description, has
+ * exactly the promised peak; what may be advised; what fits; what the trace shows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
