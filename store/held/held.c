@@ -33,8 +33,8 @@ enum { FIND_STRING, ADD_STRING, FIND_PLACE, ADD_PLACE, ADD_ROW, STATEMENT_COUNT 
 static const char *const SQL[STATEMENT_COUNT] = {
     [FIND_STRING] = "SELECT id FROM string WHERE text = ?1",
     [ADD_STRING] = "INSERT INTO string SELECT ifnull(max(id), 0) + 1, ?1 FROM string",
-    [FIND_PLACE] = "SELECT id FROM place WHERE phase = ?1 AND func = ?2 AND line = ?3 AND "
-                   "module = 0 AND op = 0",
+    [FIND_PLACE] =
+        "SELECT id FROM place WHERE (phase, func, line, module, op) = (?1, ?2, ?3, 0, 0)",
     [ADD_PLACE] = "INSERT INTO place SELECT ifnull(max(id), 0) + 1, ?1, 0, ?2, ?3, 0 FROM place",
     [ADD_ROW] = "INSERT INTO held VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 };
