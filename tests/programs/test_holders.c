@@ -150,7 +150,7 @@ static void a_prompt_opens_in_the_script_at_the_event(void **state)
     /* in backward, on another thread, which has no frame */
     prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc' and phase = "
                                 "'backward'"),
-                 "p tuple(out.shape), 'again' in dir()\\nu\\nq\\n",
+                 "p tuple(out.shape), \"again\" in dir()\\nu\\nq\\n",
                  "holders.py(48)step()&((64, 256), False)&holders.py(57)<module>()");
 }
 
