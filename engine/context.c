@@ -31,6 +31,7 @@ static void on_alloc_event(void *user, const struct eng_alloc_event *ev)
     if (!e->observer || !KINDS[ev->kind])
         return;
     out.kind = KINDS[ev->kind];
+    out.segment.stream = ev->stream;
     out.segment.bytes = ev->bytes;
     out.segment.address = ev->address;
     out.segment.size_pool = ev->is_small ? VS_SEGMENT_SMALL : VS_SEGMENT_LARGE;

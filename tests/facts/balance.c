@@ -25,10 +25,18 @@ struct sums {
     uint64_t reserved;
 };
 
+/* Memory that a segment event gave to a stream. */
+struct given {
+    uint64_t address;
+    uint64_t bytes;
+    uint64_t stream;
+};
+
 /*
  * blocks   of the test's allocator by block id, block_cap of them
  * sums     over the events so far; peak: the highest since the phase before ended
  * phase    index into the run's phases: which one is going on; is_open: one has begun
+ * given    `given_count` in order: the last one that contains an address says whose it is
  */
 struct balance {
     const char *what;
@@ -40,6 +48,9 @@ struct balance {
     struct sums peak;
     size_t phase;
     bool is_open;
+    struct given *given;
+    size_t given_count;
+    size_t given_cap;
 };
 
 static void rise(uint64_t *peak, uint64_t value)
@@ -69,13 +80,33 @@ static void assert_counters(const struct balance *b, uint64_t seq)
                   stats->reserved_bytes[ENG_STAT_ALL].current);
 }
 
+static void on_given(struct balance *b, const struct vs_event *event)
+{
+    b->given = vs_grow(b->given, b->given_count, &b->given_cap, sizeof(*b->given));
+    b->given[b->given_count++] =
+        (struct given){event->segment.address, event->segment.bytes, event->segment.stream};
+    b->sums.reserved += event->segment.bytes;
+}
+
+/* Allocations do not say their stream; that of their segment is it. */
+static uint64_t stream_of(const struct balance *b, uint64_t address)
+{
+    for (size_t i = b->given_count; i-- > 0;)
+        if (address - b->given[i].address < b->given[i].bytes)
+            return b->given[i].stream;
+    fail_msg("%s: address %" PRIu64 " is in no segment", b->what, address);
+    return 0;
+}
+
 static void on_alloc(struct balance *b, const struct vs_event *event, uint64_t seq)
 {
+    const uint64_t stream = stream_of(b, event->alloc.address);
     struct eng_block *block;
 
     if (event->alloc.block >= b->block_cap)
         fail_msg("%s: block %" PRIu64 " of event %" PRIu64, b->what, event->alloc.block, seq);
-    assert_int_equal(eng_alloc_get(b->alloc, event->alloc.requested_bytes, 0, &block, NULL), VS_OK);
+    assert_int_equal(eng_alloc_get(b->alloc, event->alloc.requested_bytes, stream, &block, NULL),
+                     VS_OK);
     assert_figure(b, seq, "the address", event->alloc.address, eng_block_address(block));
     assert_figure(b, seq, "the block", event->alloc.block_bytes, eng_block_bytes(block));
     b->blocks[event->alloc.block] = block;
@@ -141,7 +172,7 @@ static void on_event(struct balance *b, const struct vs_event *event, uint64_t s
         break;
     case VS_EV_SEGMENT_ALLOC:
     case VS_EV_SEGMENT_MAP:
-        b->sums.reserved += event->segment.bytes;
+        on_given(b, event);
         break;
     case VS_EV_SEGMENT_FREE:
     case VS_EV_SEGMENT_UNMAP:
@@ -185,6 +216,7 @@ void facts_balances(const char *what, const struct facts_run *run, const char *c
     assert_int_equal(b.phase, run->result.phase_count);
     vs_free(scan);
     vs_free(b.blocks);
+    vs_free(b.given);
     eng_alloc_free(b.alloc);
     eng_sim_driver_free(sim);
 }
