@@ -205,6 +205,7 @@ static const struct {
     {"record NET --device cuda", judge_cuda},
     {"report, whatif, diff, check, sql, match, advise", judge_traces},
     {"import, export, toggles, ops, doctor", judge_traces},
+    {"why, python, which run a program again", judge_simulated},
     {"lesson", judge_lesson},
     {"tui", judge_tui},
     {"smi", judge_smi},
