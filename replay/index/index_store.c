@@ -203,7 +203,7 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
         return VS_OK;
     st = part_open(index, part_id(RPL_PART_PEAKS, 0, 0), &in, err);
     if (!st) {
-        index->peaks = vs_alloc((index->peak_count + 1) * sizeof(*index->peaks));
+        index->peaks = vs_realloc(index->peaks, index->peak_count + 1, sizeof(*index->peaks));
         index->peak_cap = index->peak_count + 1;
         for (size_t i = 0; i < index->peak_count; i++)
             index->peaks[i] = seq += rpl_unpack_uint(&in);
