@@ -11,9 +11,10 @@
 #include "standin/runtime/ranks/nccl_wait.h"
 #include "standin/runtime/runtime.h"
 
-/* Guarded by the lock of the tasks. A communicator that others may wait for stays for ever. */
+/* Guarded by the lock of the tasks. A communicator that others may wait for stays for ever, among those that ended. */
 static struct {
     struct sti_communicator *communicators;
+    struct sti_communicator *ended;
     int is_used;
 } results;
 
@@ -209,6 +210,8 @@ void sti_communicator_remove(struct sti_communicator *c)
         at = &(*at)->next;
     if (*at)
         *at = c->next;
+    c->next = results.ended;
+    results.ended = c;
     __atomic_store_n(&c->is_lost, true, __ATOMIC_RELAXED);
     sti_tasks_forget(c);
     sti_tasks_unlock();
