@@ -50,7 +50,9 @@ void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *hol
 
     if (holder->kind == VS_HOLD_SAVED && !holder->name) {
         name = rpl_trace_string(trace, location->op);
-        pattern = "saved for the backward of `%n` of line %l";
+        /* the Function of a net's own is no op */
+        pattern = *name ? "saved for the backward of `%n` of line %l"
+                        : "saved for the backward of an autograd.Function of line %l";
     }
     if (holder->kind == VS_HOLD_CHECKPOINT && !holder->name) {
         name = rpl_trace_string(trace, location->module);

@@ -108,6 +108,23 @@ static void a_node_that_never_ran_is_named_by_its_op(void **state)
     rpl_trace_free(m.trace);
 }
 
+/* What ctx.save_for_backward saves is saved between ops, and no backward node says a name. */
+static void a_function_that_never_ran_backward_is_no_empty_name(void **state)
+{
+    struct make m;
+    struct vs_text text = {NULL, 0, 0};
+    uint64_t at;
+
+    (void)state;
+    make_init(&m);
+    make_alloc(&m, 512, VS_CAT_ACTIVATION);
+    at = make_save(&m, VS_EV_SAVE, 1, 5, false);
+    assert_string_equal(holders(m.trace, at, 1, &text),
+                        "saved for the backward of an autograd.Function");
+    vs_text_release(&text);
+    rpl_trace_free(m.trace);
+}
+
 static void the_grad_of_a_non_parameter_is_named_so(void **state)
 {
     struct make m;
@@ -318,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_holder_is_described),
         cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
+        cmocka_unit_test(a_function_that_never_ran_backward_is_no_empty_name),
         cmocka_unit_test(the_grad_of_a_non_parameter_is_named_so),
         cmocka_unit_test(only_references_held_now_are_holders),
         cmocka_unit_test(the_next_use_and_free_of_a_block_are_found),
