@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "replay/index/index.h"
 #include "replay/inspect/block_text.h"
 #include "replay/inspect/leak_owner.h"
+#include "replay/inspect/modules.h"
 #include "whatif/whatif.h"
 
 static void add_bytes(struct vs_text *out, uint64_t bytes)
@@ -197,6 +199,126 @@ static enum vs_status add_rise(const struct rpl_summary *before, struct rpl_trac
     return st;
 }
 
+/* ---- it fell, but checkpoints reach only a part ---- */
+
+/* Shortens `common` to the path that it and `path` have in common, in whole names. */
+static void path_join(struct vs_text *common, bool *is_first, const char *path)
+{
+    const char *have = vs_text_get(common);
+    size_t len = 0;
+
+    if (*is_first) {
+        *is_first = false;
+        vs_text_add(common, path);
+        return;
+    }
+    for (size_t i = 0; have[i] == path[i] || !have[i] || !path[i]; i++) {
+        if ((!have[i] || have[i] == '.') && (!path[i] || path[i] == '.'))
+            len = i;
+        if (!have[i] || !path[i])
+            break;
+    }
+    common->data[len] = '\0';
+    common->len = len;
+}
+
+/* The path of the innermost module around all that is run again. False: nothing is, or not inside of one module. */
+static bool rerun_module(struct rpl_trace *run, struct vs_text *out, struct vs_error *err)
+{
+    struct rpl_scan *scan = vs_alloc(sizeof(*scan));
+    const struct vs_event *event;
+    bool is_first = true;
+
+    rpl_scan_init(scan, run, 1, rpl_trace_event_count(run));
+    while ((event = rpl_scan_next(scan, err)) != NULL) {
+        if (event->kind == VS_EV_OP_BEGIN && event->op.role == VS_OP_RECOMPUTE) {
+            const struct vs_location *location = rpl_trace_location(run, event->location);
+
+            path_join(out, &is_first, rpl_trace_string(run, location->module));
+        }
+    }
+    vs_free(scan);
+    return out->len > 0;
+}
+
+/* What is saved at the peak by modules outside of `path`, and of these the one directly below the net with the most. */
+static uint64_t saved_outside(const struct rpl_module *all, size_t count, const char *path,
+                              const struct rpl_module **most)
+{
+    uint64_t outside = all[0].by_category[VS_CAT_SAVED];
+
+    *most = NULL;
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t bytes = all[i].by_category[VS_CAT_SAVED];
+        const size_t len = strlen(all[i].path);
+
+        if (strcmp(all[i].path, path) == 0)
+            outside -= bytes;
+        if (all[i].depth == 1 && strncmp(all[i].path, path, len) != 0 &&
+            (!*most || bytes > (*most)->by_category[VS_CAT_SAVED]))
+            *most = &all[i];
+    }
+    return outside;
+}
+
+/* Whether the checkpoints are those of checkpoint_sequential. */
+static bool cuts_one(const struct vs_toggles *set)
+{
+    const char *value = vs_toggles_get(set, VS_TOGGLE_CHECKPOINT);
+
+    return vs_toggles_is_set(set, VS_TOGGLE_CHECKPOINT) &&
+           (strcmp(value, "sqrt") == 0 || strncmp(value, "segments=", 9) == 0);
+}
+
+/* That checkpoint_sequential cuts one Sequential, where others save more than half of what is saved at the peak. */
+static enum vs_status add_segments(struct rpl_trace *run, const struct rpl_summary *after,
+                                   const char *value, struct vs_text *out, struct vs_error *err)
+{
+    struct rpl_index *index = NULL;
+    struct rpl_modules *modules = NULL;
+    struct rpl_cursor *cursor = NULL;
+    struct vs_text path = {NULL, 0, 0};
+    const struct rpl_module *all;
+    const struct rpl_module *most;
+    uint64_t outside;
+    size_t count;
+    enum vs_status st = VS_OK;
+
+    if (!rerun_module(run, &path, err)) {
+        st = err->status;
+        goto out;
+    }
+    st = rpl_index_open(run, NULL, NULL, &index, err);
+    if (!st)
+        st = rpl_modules_new(index, &modules, err);
+    if (st)
+        goto out;
+    cursor = rpl_cursor_new(index);
+    st = rpl_cursor_seek(cursor, after->peak.event, err);
+    if (!st)
+        st = rpl_modules_fill(modules, cursor, err);
+    if (st)
+        goto out;
+    all = rpl_modules_all(modules, &count);
+    outside = saved_outside(all, count, vs_text_get(&path), &most);
+    if (2 * outside <= all[0].by_category[VS_CAT_SAVED] || !most)
+        goto out;
+    vs_text_addf(out, "checkpoint=%s cuts `%s` alone, the longest Sequential; of the ", value,
+                 vs_text_get(&path));
+    add_bytes(out, all[0].by_category[VS_CAT_SAVED]);
+    vs_text_add(out, " saved at the peak, ");
+    add_bytes(out, outside);
+    vs_text_addf(out, " are outside of it, most in `%s` (", most->path);
+    add_bytes(out, most->by_category[VS_CAT_SAVED]);
+    vs_text_add(out, "): checkpoint=blocks and checkpoint=auto reach all of the net");
+out:
+    rpl_cursor_free(cursor);
+    rpl_modules_free(modules);
+    rpl_index_free(index);
+    vs_text_release(&path);
+    return st;
+}
+
 enum vs_status wif_why(const struct rpl_summary *before, struct rpl_trace *run,
                        const struct rpl_summary *after, const struct vs_toggles *set,
                        struct vs_text *out, struct vs_error *err)
@@ -205,6 +327,8 @@ enum vs_status wif_why(const struct rpl_summary *before, struct rpl_trace *run,
         return VS_OK;
     if (after->peak.allocated > before->peak.allocated)
         return add_rise(before, run, after, out, err);
+    if (after->peak.allocated < before->peak.allocated && cuts_one(set))
+        return add_segments(run, after, vs_toggles_get(set, VS_TOGGLE_CHECKPOINT), out, err);
     if (after->peak.allocated == before->peak.allocated && !add_no_effect(run, set, out))
         add_same(before, run, after, out);
     return VS_OK;

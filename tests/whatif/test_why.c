@@ -71,6 +71,29 @@ static void a_higher_peak_under_eval_is_explained_by_the_previous_step(void **st
     release(&a);
 }
 
+/* ResNet-50: layer3 is the longest Sequential, and layer1 and layer2 save more. */
+static void sqrt_that_cuts_a_small_part_of_the_net_says_so(void **state)
+{
+    struct answer a = answer_of("sample_nets/resnet50.py", "checkpoint=sqrt");
+
+    (void)state;
+    assert_true(a.after.peak.allocated < a.before.peak.allocated);
+    has(&a, "checkpoint=sqrt cuts `layer3` alone, the longest Sequential; of the ");
+    has(&a, " are outside of it, most in `layer1` (");
+    release(&a);
+}
+
+/* One chain of a hundred layers, all of it cut: there is nothing to explain. */
+static void sqrt_that_reaches_all_of_the_net_needs_no_reason(void **state)
+{
+    struct answer a = answer_of("sample_nets/linear100.py", "checkpoint=sqrt");
+
+    (void)state;
+    assert_true(a.after.peak.allocated < a.before.peak.allocated);
+    assert_string_equal(vs_text_get(&a.why), "");
+    release(&a);
+}
+
 static void sqrt_over_two_children_is_reported_as_one_segment(void **state)
 {
     struct answer a = answer_of("sample_nets/resnet18.py", "checkpoint=sqrt");
@@ -137,6 +160,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_higher_peak_under_eval_is_explained_by_the_previous_step),
+        cmocka_unit_test(sqrt_that_cuts_a_small_part_of_the_net_says_so),
+        cmocka_unit_test(sqrt_that_reaches_all_of_the_net_needs_no_reason),
         cmocka_unit_test(sqrt_over_two_children_is_reported_as_one_segment),
         cmocka_unit_test(an_effect_outside_the_peak_is_named_with_its_phase),
         cmocka_unit_test(the_category_that_grows_is_named),
