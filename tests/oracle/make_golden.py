@@ -464,6 +464,7 @@ OWN_STEP_TOGGLES = (
     {"drop-outputs": "on"}, {"half": "on"}, {"freeze": "half"}, {"prefetch": "1"}, {"data": "once"},
     {"checkpoint": "blocks", "amp": "fp16", "zero-grad": "zeros"}, {"grad": "no_grad"},
     {"checkpoint": "sqrt", "checkpoint-impl": "reentrant", "optimizer": "momentum"}, {"shard": "ddp"},
+    {"drop-outputs": "early"}, {"chunk-loss": "4"}, {"drop-outputs": "early", "amp": "fp16"},
 )
 
 
