@@ -12,6 +12,11 @@
 #include "base/mem.h"
 #include "store/codec.h"
 
+#define ALL_FIELDS (~UINT32_C(0))
+/* Where events are, and what the codes of other fields may be. */
+#define BASE_FIELDS                                                                                \
+    (UINT32_C(1) << STO_FIELD_SEQ | UINT32_C(1) << STO_FIELD_LOCATION | UINT32_C(1) << STO_FIELD_B)
+
 /* An entry of the list: number in the file, first event, event count, and a hash of the event counts per kind. */
 struct chunk {
     uint64_t idx;
@@ -196,7 +201,7 @@ static void column_take(sqlite3_stmt *stmt, struct vs_arena *bytes, struct sto_c
  * Read the columns of the block with id `block_id` into `block`. In a damaged file the query may return unexpected
  * rows.
  */
-static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
+static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id, uint32_t fields,
                                    struct sto_block *block, struct vs_error *err)
 {
     sqlite3_stmt *stmt = c->column_stmt;
@@ -215,7 +220,7 @@ static enum vs_status columns_load(struct sto_chunks *c, sqlite3_int64 block_id,
             st = vs_fail(err, VS_E_DAMAGED,
                          "%s: the trace is damaged: block %lld cannot be decoded; record it again",
                          c->db->path, (long long)block_id);
-        else
+        else if (fields >> field & 1)
             column_take(stmt, c->bytes, &block->columns[field]);
     }
     sqlite3_reset(stmt);
@@ -257,7 +262,7 @@ static enum vs_status blocks_load(struct sto_chunks *c, const struct chunk *chun
         next_id = id + 1;
         blocks[*block_count] =
             (struct sto_block){.kind = (uint32_t)(id - first_id), .count = (uint32_t)count};
-        st = columns_load(c, id, &blocks[*block_count], err);
+        st = columns_load(c, id, ALL_FIELDS, &blocks[*block_count], err);
         ++*block_count;
         *event_count += (uint64_t)count;
     }
@@ -360,9 +365,9 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
     return VS_OK;
 }
 
-/* Read one block as it is in the file now. */
-static enum vs_status block_load(struct sto_chunks *c, int64_t block_id, struct sto_block *block,
-                                 struct vs_error *err)
+/* Read some fields of one block as they are in the file now. */
+static enum vs_status block_load(struct sto_chunks *c, int64_t block_id, uint32_t fields,
+                                 struct sto_block *block, struct vs_error *err)
 {
     sqlite3_stmt *stmt = c->block_stmt;
     bool has_row = false;
@@ -378,7 +383,7 @@ static enum vs_status block_load(struct sto_chunks *c, int64_t block_id, struct 
     if (st)
         return st;
     block->count = count < 1 || count > STO_CHUNK_EVENTS_MAX ? 0 : (uint32_t)count;
-    return columns_load(c, block_id, block, err);
+    return columns_load(c, block_id, fields, block, err);
 }
 
 enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, size_t count,
@@ -396,7 +401,7 @@ enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, siz
     st = sto_db_exec(c->db, "SAVEPOINT block", err);
     if (st)
         return st;
-    st = block_load(c, block_id, &block, err);
+    st = block_load(c, block_id, ALL_FIELDS, &block, err);
     if (st) {
         sqlite3_exec(c->db->handle, "RELEASE block", NULL, NULL,
                      NULL); /* report the first failure, not this one */
@@ -407,6 +412,31 @@ enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t block_id, siz
         return st;
     memset(c->is_filled, 0, block.count * sizeof(*c->is_filled));
     if (block.count < count || !sto_codec_decode(c->codec, &block, out, c->is_filled, block.count))
+        return vs_fail(err, VS_E_DAMAGED,
+                       "%s: the trace is damaged: block %lld cannot be decoded; record it again",
+                       c->db->path, (long long)block_id);
+    return VS_OK;
+}
+
+int64_t sto_chunks_block_of(const struct sto_chunks *c, uint64_t seq)
+{
+    if (seq < 1 || seq > sto_chunks_event_count(c))
+        return -1;
+    return (int64_t)(c->list[chunk_find(c, seq)].idx * STO_BLOCK_IDS);
+}
+
+enum vs_status sto_chunks_block_fields(struct sto_chunks *c, int64_t block_id, uint32_t fields,
+                                       struct vs_event *out, bool *is_filled, struct vs_error *err)
+{
+    struct sto_block block = {.kind = (uint32_t)(block_id % STO_BLOCK_IDS)};
+    enum vs_status st;
+
+    vs_arena_clear(c->bytes);
+    st = block_load(c, block_id, fields | BASE_FIELDS, &block, err);
+    if (st)
+        return st;
+    memset(is_filled, 0, STO_CHUNK_EVENTS_MAX * sizeof(*is_filled));
+    if (!block.count || !sto_codec_decode(c->codec, &block, out, is_filled, STO_CHUNK_EVENTS_MAX))
         return vs_fail(err, VS_E_DAMAGED,
                        "%s: the trace is damaged: block %lld cannot be decoded; record it again",
                        c->db->path, (long long)block_id);

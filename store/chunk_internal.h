@@ -49,4 +49,18 @@ VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int6
                                                  size_t count, struct vs_event *out,
                                                  struct vs_error *err);
 
+/* The id of the first block of the chunk that contains event `seq`; -1: the list has none. */
+int64_t sto_chunks_block_of(const struct sto_chunks *chunks, uint64_t seq);
+
+/*
+ * Read a block of any kind: event number s of its chunk, from 0, into out[s], and set is_filled[s]. Both have space for
+ * STO_CHUNK_EVENTS_MAX; other elements are left undefined, and their is_filled is false.
+ *
+ * fields  bit 1 << field: what is wanted; other fields may be 0
+ * Call it inside a transaction.
+ */
+VS_MUST_USE enum vs_status sto_chunks_block_fields(struct sto_chunks *chunks, int64_t block_id,
+                                                   uint32_t fields, struct vs_event *out,
+                                                   bool *is_filled, struct vs_error *err);
+
 #endif

@@ -365,7 +365,7 @@ enum vs_status sto_schema_devices(const struct sto_db *db, struct vs_error *err)
                          err);
     if (st)
         return st;
-    views = sto_view_sql();
+    views = sto_view_sql(false);
     st = sto_db_exec(db, views, err);
     sqlite3_free(views);
     return st;

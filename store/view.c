@@ -192,9 +192,9 @@ static const struct {
     /* clang-format on */
 };
 
-static void event_append(sqlite3_str *sql)
+static void event_append(sqlite3_str *sql, const char *create)
 {
-    sqlite3_str_appendall(sql, "CREATE VIEW event AS SELECT");
+    sqlite3_str_appendf(sql, "%s event AS SELECT", create);
     for (size_t i = 0; i < sizeof(event_columns) / sizeof(event_columns[0]); i++)
         sqlite3_str_appendf(sql, "%s\n %s AS %s", i ? "," : "", event_columns[i].value,
                             event_columns[i].name);
@@ -202,11 +202,11 @@ static void event_append(sqlite3_str *sql)
                                " LEFT JOIN place p ON p.id = n.place;\n");
 }
 
-static void tensor_append(sqlite3_str *sql)
+static void tensor_append(sqlite3_str *sql, const char *create)
 {
     sqlite3_str_appendf(
         sql,
-        "CREATE VIEW tensor AS WITH t AS MATERIALIZED\n"
+        "%s tensor AS WITH t AS MATERIALIZED\n"
         " (SELECT e AS id, a AS block, b AS shape, c AS name, d AS offset\n"
         "  FROM cell WHERE kind = %d)\n"
         " SELECT t.id AS id, nullif(t.block, 0) AS block, n.text AS name,\n"
@@ -214,11 +214,11 @@ static void tensor_append(sqlite3_str *sql)
         " t.offset AS offset\n"
         " FROM t JOIN shape s ON s.id = t.shape LEFT JOIN dtype d ON d.id = s.dtype\n"
         " LEFT JOIN string n ON n.id = t.name;\n",
-        STO_KIND_TENSOR);
+        create, STO_KIND_TENSOR);
 }
 
 static const char block_view[] =
-    "CREATE VIEW block AS WITH freed(block, seq) AS MATERIALIZED\n"
+    "%s block AS WITH freed(block, seq) AS MATERIALIZED\n"
     " (SELECT n.a, n.seq FROM event_kind k CROSS JOIN event_number n ON n.kind = k.id\n"
     "  WHERE k.name = 'free')\n"
     " SELECT a.block AS id, a.seq AS alloc_seq, freed.seq AS free_seq, a.size AS size,\n"
@@ -227,17 +227,19 @@ static const char block_view[] =
     " a.func AS func, a.line AS line, a.op AS op\n"
     " FROM event a LEFT JOIN freed ON freed.block = a.block WHERE a.kind = 'alloc';\n";
 
-char *sto_view_sql(void)
+char *sto_view_sql(bool is_temp)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
+    const char *create = is_temp ? "CREATE TEMP VIEW" : "CREATE VIEW";
     char *text;
 
-    cell_append(sql);
-    sqlite3_str_appendf(sql, "CREATE VIEW event_number AS SELECT * FROM cell WHERE kind <> %d;\n",
+    if (!is_temp)
+        cell_append(sql);
+    sqlite3_str_appendf(sql, "%s event_number AS SELECT * FROM cell WHERE kind <> %d;\n", create,
                         STO_KIND_TENSOR);
-    event_append(sql);
-    tensor_append(sql);
-    sqlite3_str_appendall(sql, block_view);
+    event_append(sql, create);
+    tensor_append(sql, create);
+    sqlite3_str_appendf(sql, block_view, create);
     text = sqlite3_str_finish(sql);
     if (!text)
         vs_die("out of memory");
