@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <zlib.h>
+
 #include "base/mem.h"
 #include "store/db_internal.h"
 #include "store/reader_internal.h"
@@ -22,15 +24,65 @@ struct sto_derived_writer {
     struct sto_db db;
     char *path;
     sqlite3_stmt *put;
+    uint8_t *packed;
+    size_t packed_cap;
     size_t pending_bytes;
 };
 
-/* Read the blob directly into the caller's memory, so that SQLite keeps no copy. */
+/* A part is its length, LENGTH_BYTES little-endian, and that many bytes compressed by zlib. */
+#define LENGTH_BYTES 4
+/* No part of so many bytes compresses better than by this. */
+#define RATIO_MAX 1040
+/* The fastest: half as many bytes as level 6 saves, in a fifth of its time. */
+#define LEVEL 1
+
+/* Decompress `len` bytes into the caller's buffer, which grows as needed. False: they are damaged. */
+static bool part_inflate(const uint8_t *packed, size_t len, uint8_t **bytes, size_t *out_len,
+                         size_t *cap)
+{
+    size_t want = 0;
+    uLongf have;
+
+    if (len < LENGTH_BYTES)
+        return false;
+    for (size_t i = 0; i < LENGTH_BYTES; i++)
+        want |= (size_t)packed[i] << 8 * i;
+    if (want > (len - LENGTH_BYTES) * RATIO_MAX)
+        return false;
+    if (want > *cap || !*bytes) {
+        vs_free(*bytes);
+        *bytes = vs_alloc(want + 1);
+        *cap = want;
+    }
+    have = (uLongf)want;
+    *out_len = want;
+    return uncompress(*bytes, &have, packed + LENGTH_BYTES, (uLong)(len - LENGTH_BYTES)) == Z_OK &&
+           have == want;
+}
+
+/* Compress into w->packed; returns the length. */
+static size_t part_deflate(struct sto_derived_writer *w, const uint8_t *bytes, size_t len)
+{
+    uLongf used = compressBound((uLong)len);
+    int rc;
+
+    VS_ASSERT(len <= UINT32_MAX);
+    w->packed = vs_reserve(w->packed, LENGTH_BYTES + used, &w->packed_cap, 1);
+    for (size_t i = 0; i < LENGTH_BYTES; i++)
+        w->packed[i] = (uint8_t)(len >> 8 * i);
+    rc = compress2(w->packed + LENGTH_BYTES, &used, bytes, (uLong)len, LEVEL);
+    VS_ASSERT(rc == Z_OK);
+    return LENGTH_BYTES + used;
+}
+
+/* Read the blob directly, so that SQLite keeps no copy. */
 enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **bytes, size_t *len,
                                size_t *cap, struct vs_error *err)
 {
     const struct sto_db *db = sto_reader_db(r);
     sqlite3_blob *blob = NULL;
+    uint8_t *packed = NULL;
+    size_t packed_len;
     enum vs_status st = VS_OK;
     int rc;
 
@@ -41,15 +93,14 @@ enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **byte
         st = sto_db_fail(db, err);
     if (st)
         goto out;
-    *len = (size_t)sqlite3_blob_bytes(blob);
-    if (*len > *cap) {
-        vs_free(*bytes);
-        *bytes = vs_alloc(*len);
-        *cap = *len;
-    }
-    if (*len && sqlite3_blob_read(blob, *bytes, (int)*len, 0) != SQLITE_OK)
+    packed_len = (size_t)sqlite3_blob_bytes(blob);
+    packed = vs_alloc(packed_len + 1);
+    if (packed_len && sqlite3_blob_read(blob, packed, (int)packed_len, 0) != SQLITE_OK)
         st = sto_db_fail(db, err);
+    else if (!part_inflate(packed, packed_len, bytes, len, cap))
+        st = vs_fail(err, VS_E_NOT_FOUND, "%s: the stored index is damaged", db->path);
 out:
+    vs_free(packed);
     sqlite3_blob_close(blob);
     return st;
 }
@@ -59,6 +110,7 @@ static void writer_free(struct sto_derived_writer *w)
     sqlite3_finalize(w->put);
     sto_db_close(&w->db);
     vs_free(w->path);
+    vs_free(w->packed);
     vs_free(w);
 }
 
@@ -99,7 +151,8 @@ enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id, const 
     enum vs_status st;
 
     sqlite3_bind_int64(w->put, 1, (sqlite3_int64)id);
-    sqlite3_bind_blob64(w->put, 2, len ? (const void *)bytes : "", len, SQLITE_STATIC);
+    len = part_deflate(w, bytes, len);
+    sqlite3_bind_blob64(w->put, 2, w->packed, len, SQLITE_STATIC);
     st = sto_db_run(&w->db, w->put, err);
     w->pending_bytes += len;
     if (!st && w->pending_bytes > PENDING_BYTES_MAX && id) {

@@ -18,8 +18,8 @@
 
 /*
  * Read part `id` into *bytes, a buffer owned by the caller that grows as needed; *cap is its size in bytes, *len the
- * length of the part. VS_E_NOT_FOUND: the file has no such part, or its format version has none. Other errors: the file
- * cannot be read.
+ * length of the part. VS_E_NOT_FOUND: the file has no such part, a damaged one, or its format version has none. Other
+ * errors: the file cannot be read.
  */
 VS_MUST_USE enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **bytes,
                                            size_t *len, size_t *cap, struct vs_error *err);

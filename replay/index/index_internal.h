@@ -56,7 +56,7 @@ enum rpl_part {
 /* The index of a trace with fewer events is computed at once, and not stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Incremented with every change of what is stored or of its meaning. */
-#define RPL_INDEX_VERSION 3
+#define RPL_INDEX_VERSION 4
 
 /* ---- the pyramid ---- */
 
