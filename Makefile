@@ -425,7 +425,8 @@ test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 # Nor is this: it needs packages of Python (tests/programs/frameworks/README.md) and minutes.
 ALL_PROGRAMS := $(PROGRAM_TESTS) $(TOGGLE_TESTS)
 test-programs: $(B)/vramscope $(STANDIN_SO) $(ALL_PROGRAMS) ## record programs that use transformers and others
-	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_ALL_TOGGLES=1 sh tools/run-tests.sh $(B) $(ALL_PROGRAMS)
+	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_ALL_TOGGLES=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-7200} \
+	  sh tools/run-tests.sh $(B) $(ALL_PROGRAMS)
 
 # For tools/test-everywhere.sh.
 print-tests:

@@ -33,6 +33,7 @@ enum vs_toggle_flag {
     VS_TOGGLE_SAME = 1 << 2,
     VS_TOGGLE_ROUNDS = 1 << 3,
     VS_TOGGLE_SLOW = 1 << 4,
+    VS_TOGGLE_PROGRAM = 1 << 5,
 };
 
 /* One row; toggle.def explains the columns. */

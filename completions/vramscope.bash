@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank reshard mp-policy empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank reshard mp-policy empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -25,6 +25,7 @@ _vramscope_values()
     checkpoint-impl) echo "reentrant non-reentrant" ;;
     preserve-rng) echo "off on" ;;
     offload) echo "off activations" ;;
+    compile) echo "off on" ;;
     optimizer) echo "sgd momentum adam adamw" ;;
     foreach) echo "auto off" ;;
     zero-grad) echo "none zeros" ;;

@@ -13,6 +13,7 @@ function __vramscope_pairs
     printf '%s\n' checkpoint-impl=reentrant checkpoint-impl=non-reentrant
     printf '%s\n' preserve-rng=off preserve-rng=on
     printf '%s\n' offload=off offload=activations
+    printf '%s\n' compile=off compile=on
     printf '%s\n' optimizer=sgd optimizer=momentum optimizer=adam optimizer=adamw
     printf '%s\n' foreach=auto foreach=off
     printf '%s\n' zero-grad=none zero-grad=zeros
@@ -81,6 +82,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint -x -
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l offload -x -a 'off activations' -d 'run the model\'s forward, or that of these modules, under torch.autograd.graph.save_on_cpu(pin_memory=True)'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l compile -x -a 'off on' -d 'of a program: torch.compile the modules that the script calls; off: leave out its own torch.compile'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'
@@ -130,7 +132,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from python' -l at -x -d 'right
 complete -c vramscope -n '__fish_seen_subcommand_from python' -l rerun -d 'run the program again without asking, even if another user or machine recorded it'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -s s -l set -x -a '(__vramscope_pairs)' -d 'a toggle to change; may be given more than once'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l capacity -x -d 'memory of the device, such as 8G (default: as recorded)'
-complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try each toggle alone and the best ones combined, in addition to --set; on a device with a limit: which of them fit, and the largest batch'
+complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l each -d 'try each toggle alone and the best ones combined, in addition to --set; on a device with a limit: which of them fit, and the largest batch; a program runs again for each, once you have agreed'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l curve -x -d 'the peak over values of a toggle that is a count, such as batch: what each unit takes, and what none does'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l ranks -d 'with shard=fsdp: run all ranks that differ, and say which has the highest peak and why'
 complete -c vramscope -n '__fish_seen_subcommand_from whatif' -l rerun -d 'of a program: run it again without asking, even if another user or machine recorded it'
@@ -169,6 +171,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint -x -a
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l checkpoint-impl -x -a 'reentrant non-reentrant' -d 'use_reentrant of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l preserve-rng -x -a 'off on' -d 'preserve_rng_state of the checkpoints that `checkpoint` makes'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l offload -x -a 'off activations' -d 'run the model\'s forward, or that of these modules, under torch.autograd.graph.save_on_cpu(pin_memory=True)'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l compile -x -a 'off on' -d 'of a program: torch.compile the modules that the script calls; off: leave out its own torch.compile'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l optimizer -x -a 'sgd momentum adam adamw' -d 'SGD, SGD(momentum=0.9), Adam or AdamW(weight_decay=0.01) over what requires grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l foreach -x -a 'auto off' -d 'the optimizer\'s multi-tensor path, as PyTorch takes it on CUDA, or one parameter at a time'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l zero-grad -x -a 'none zeros' -d 'zero_grad sets gradients to None, or fills them with zeros'

@@ -2,7 +2,8 @@
  * whatif/sweep.c - see sweep.h.
  *
  * Must not know:  drawing.
- * Invariant:      every figure is that of a run of whatif/whatif.c, made now or cached (whatif/cache.c).
+ * Invariant:      every figure is that of a run of whatif/whatif.c or whatif/rerun.c, made now or cached
+ *                 (whatif/cache.c).
  */
 #include "whatif/sweep.h"
 
@@ -15,6 +16,9 @@
 #include "base/text.h"
 #include "whatif/batch.h"
 #include "whatif/price.h"
+#include "whatif/program_toggles.h"
+#include "whatif/recipe.h"
+#include "whatif/rerun.h"
 #include "whatif/whatif.h"
 
 /* Toggles that do not change results are combined in the order of what they save alone, up to so many. */
@@ -42,7 +46,9 @@ static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, 
                           struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
 {
     struct rpl_index *index = NULL;
-    enum vs_status st = wif_run_on(base, set, capacity, memory, err);
+    enum vs_status st = wif_rerun_is_needed(base, set)
+                            ? wif_rerun_load(base, set, NULL, NULL, memory, err)
+                            : wif_run_on(base, set, capacity, memory, err);
 
     if (!st)
         st = rpl_index_open(memory, NULL, NULL, &index, err);
@@ -173,7 +179,10 @@ static void row_release(struct wif_sweep_row *row)
     vs_toggles_release(&row->set);
 }
 
-/* Run a row on the device in question and, if it does not fit there, once more without a limit. */
+/*
+ * Run a row on the device in question and, if it does not fit there, once more without a limit. A program has the limit
+ * of its GPU: its figures are those until memory ran out.
+ */
 static void row_run(struct session *s, struct wif_sweep_row *row)
 {
     struct vs_error failure = VS_ERROR_INIT;
@@ -181,7 +190,7 @@ static void row_run(struct session *s, struct wif_sweep_row *row)
 
     row->failed = whole(s, &row->set, &row->run, &failure) != VS_OK;
     row->fits = !row->failed && !row->run.oom;
-    if (!row->failed && !row->fits)
+    if (!row->failed && !row->fits && !wif_rerun_is_needed(s->base, &row->set))
         row->failed = figures(s, &row->set, WIF_NO_LIMIT, &row->run, &failure) != VS_OK;
     row->reason = row->failed ? vs_strdup(failure.text) : NULL;
     refused = row->failed ? NULL : rpl_trace_meta(s->last, "refused");
@@ -304,6 +313,66 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
     return st;
 }
 
+/* ---- rows of a program ---- */
+
+static bool is_known(const struct session *s, enum vs_toggle toggle)
+{
+    const char *name = vs_toggle_info(toggle)->name;
+
+    if (s->options->set && vs_toggles_is_set(s->options->set, toggle))
+        return true;
+    for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
+        if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Value number `n` that is tried of a program. What the script itself says is not known. False: there are no more. */
+static bool program_try(const struct session *s, enum vs_toggle toggle, size_t n, char *value)
+{
+    const char *now =
+        toggle == VS_TOGGLE_OPTIMIZER && !is_known(s, toggle) ? "" : value_now(s, toggle);
+
+    if (toggle == VS_TOGGLE_ALLOC_CONF || (toggle == VS_TOGGLE_BATCH && !is_known(s, toggle)))
+        return false;
+    if (toggle == VS_TOGGLE_CHECKPOINT_IMPL &&
+        strcmp(value_now(s, VS_TOGGLE_CHECKPOINT), "off") == 0)
+        return false;
+    if (!(vs_toggle_info(toggle)->flags & VS_TOGGLE_PROGRAM))
+        return vs_toggle_try(toggle, now, n, value);
+    for (size_t i = 0; vs_toggle_choice(toggle, i, value); i++)
+        if (strcmp(value, now) != 0 && n-- == 0)
+            return true;
+    return false;
+}
+
+static enum vs_status program_singles_add(struct session *s, struct vs_error *err)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < VS_TOGGLE_COUNT; i++) {
+        const enum vs_toggle toggle = (enum vs_toggle)i;
+        const bool is_same = vs_toggle_info(toggle)->flags & VS_TOGGLE_SAME;
+
+        for (size_t n = 0; !st && program_try(s, toggle, n, value); n++) {
+            struct vs_toggles with = {{NULL}};
+
+            if (wif_program_refusal(toggle, value))
+                continue;
+            if (s->options->set)
+                vs_toggles_copy(&with, s->options->set);
+            st = vs_toggles_set(&with, toggle, value, err);
+            if (!st)
+                st = row_add(s, &with, is_same, toggle, UINT64_MAX, err);
+            vs_toggles_release(&with);
+        }
+    }
+    return st;
+}
+
+/* ---- combinations ---- */
+
 /* The toggle that row `i`, which changes one, changes. */
 static enum vs_toggle toggle_of(const struct session *s, size_t i)
 {
@@ -404,6 +473,7 @@ enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
     struct session s = {.out = out, .base = base, .options = options};
     struct vs_toggles nothing = {{NULL}};
     const bool has_net = rpl_trace_source_text(base) != NULL;
+    const bool is_rerun = options->may_rerun && wif_recipe_is_in(base);
     enum vs_status st;
 
     if (!has_net && (!rpl_trace_is_imported(base) || rpl_trace_is_program(base)))
@@ -420,7 +490,9 @@ enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trace *base,
         st = vs_fail(err, VS_E_VALUE, "%s", out->items[0].reason);
     if (!st)
         st = has_net ? singles_add(&s, err) : confs_add(&s, err);
-    if (!st && has_net)
+    if (!st && is_rerun)
+        st = program_singles_add(&s, err);
+    if (!st && (has_net || is_rerun))
         st = combinations_add(&s, err);
     rpl_trace_free(s.memory);
     rpl_trace_free(s.other);

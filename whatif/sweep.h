@@ -4,8 +4,8 @@
  *
  * For:            the what-if table of the TUI, `vramscope whatif --each`.
  * Must not know:  drawing. Runs what-ifs through whatif/whatif.h.
- * Invariant:      each row is a run of the net, not an estimate; so is each batch that is reported to fit, and the
- *                 next larger one does not.
+ * Invariant:      each row is a run of the net or the program, not an estimate; so is each batch that is reported to
+ *                 fit, and the next larger one does not.
  */
 #ifndef WIF_SWEEP_H
 #define WIF_SWEEP_H
@@ -29,7 +29,8 @@
  * price         what it costs, as a class (whatif/price.h)
  * failed        it cannot be run; `reason` says why, and nothing else is set
  * fits          it runs to its end on the device in question
- * run           its figures there; if it does not fit, those on a device without a limit
+ * run           its figures there; if it does not fit, those on a device without a limit, and of a program until memory
+ *               ran out
  * refused       parts of the toggle that were not applied, a line each; "" for none
  * no_effect     of a toggle alone: why it changes nothing in this net; NULL: it changes something, or the reason is
  *               unknown
@@ -74,6 +75,7 @@ enum wif_sweep_batches {
  * capacity    of the device, in bytes; 0: unlimited, or that of a target
  * batches     for which rows to search the largest batch; needs a capacity and a net
  * must_train  leave `grad` alone in a run that trains
+ * may_rerun   the user has agreed that the recorded program runs again (whatif/rerun.h)
  * cache       of the same trace: its results are used, and new ones are added; NULL: no cache
  * next, done  may be NULL
  * user        passed to them
@@ -83,6 +85,7 @@ struct wif_sweep_options {
     uint64_t capacity;
     enum wif_sweep_batches batches;
     bool must_train;
+    bool may_rerun;
     struct wif_cache *cache;
     wif_sweep_fn *next;
     wif_sweep_done_fn *done;
@@ -92,8 +95,8 @@ struct wif_sweep_options {
 /*
  * Fill the table for the net of `base`: as recorded, each value that base/toggle.def lists for sweeps alone, and then
  * combinations of those that reduced the peak most without changing results. Of an imported trace, which carries no
- * net, only settings of the allocator are changed, and no batch is searched. Takes one run per row, a second one if it
- * does not fit, and about ten for a batch.
+ * net, settings of the allocator are changed, and with may_rerun the toggles that can be applied to a program; no batch
+ * is searched. Takes one run per row, a second one of a net if it does not fit, and about ten for a batch.
  *
  * `out` is zeroed; release it also after a failure, when it has the rows so far. VS_E_STOPPED: `next` returned false.
  * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the recorded run can be run

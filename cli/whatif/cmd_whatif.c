@@ -5,6 +5,7 @@
  * Must not know:  how the result is computed (whatif/whatif.h).
  * Invariant:      the trace is only read, and no file is written.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,7 +37,9 @@ static const struct cli_option OPTIONS[] = {
     {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: as recorded)"},
     {"each", 0, NULL, false,
      "try each toggle alone and the best ones combined, in addition to --set; on a device with a "
-     "limit: which of them fit, and the largest batch"},
+     "limit: which of them fit, and the largest batch; a program runs again for each, once you "
+     "have "
+     "agreed"},
     {"curve", 0, "TOGGLE", false,
      "the peak over values of a toggle that is a count, such as batch: what each unit takes, and "
      "what none does"},
@@ -262,6 +265,34 @@ static void add_base(const struct session *s, const struct cli_sweep *table, str
                          : "\n");
 }
 
+/*
+ * May the program of a trace run again for the rows? *out. Where the user says no, or cannot be asked, the settings of
+ * the allocator are tried all the same.
+ */
+static enum vs_status each_agree(struct session *s, bool *out, struct vs_error *err)
+{
+    struct vs_error reason = VS_ERROR_INIT;
+
+    *out = false;
+    if (!wif_recipe_is_in(s->trace))
+        return VS_OK;
+    if (wif_rerun_check(&s->set, err))
+        return err->status;
+    if (cli_args_has(s->args, "capacity"))
+        fputs("vramscope: with --capacity only settings of the allocator are tried; the program "
+              "runs on a "
+              "GPU of --set target=NAME\n",
+              stderr);
+    else if (!cli_program_agree(&s->program, s->trace, cli_args_has(s->args, "rerun"), &reason))
+        *out = true;
+    else
+        fprintf(stderr, "vramscope: only settings of the allocator are tried: %s\n", reason.text);
+    if (!*out && wif_rerun_is_needed(s->trace, &s->set))
+        return vs_fail(err, VS_E_UNSUPPORTED, "%s",
+                       reason.status ? reason.text : "these toggles need the program to run again");
+    return VS_OK;
+}
+
 /* Capacity of the device of all rows: with a target that of the GPU. */
 static uint64_t each_capacity(const struct session *s)
 {
@@ -285,13 +316,17 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
                                         .done = on_done,
                                         .user = &f};
     struct cli_sweep table = {.sweep = &sweep, .capacity = request.capacity};
-    enum vs_status st;
+    enum vs_status st = each_agree(s, &request.may_rerun, err);
 
+    if (st)
+        return st;
     if (json) {
         vs_json_init(&j, out);
         vs_json_object(&j);
         set_json(&s->set, &j);
         baseline_json(s, &j);
+        if (request.may_rerun)
+            cli_program_whatif_json(&s->program, &j);
         vs_json_key(&j, "each");
         vs_json_array(&j);
     }

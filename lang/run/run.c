@@ -147,6 +147,22 @@ static void target_apply(struct lang_run_state *run)
                    workspace_policy(toggles), !run->settings->capacity);
 }
 
+/* Toggles of programs alone have their defaults in a net. */
+static enum vs_status program_toggles_check(const struct vs_toggles *toggles, struct vs_error *err)
+{
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)i);
+
+        if (info->flags & VS_TOGGLE_PROGRAM &&
+            !vs_toggles_is(toggles, (enum vs_toggle)i, info->initial))
+            return vs_fail(err, VS_E_VALUE,
+                           "%s=%s: it is applied to programs alone (vramscope record -- python3 "
+                           "train.py); the ops of a net run one by one",
+                           info->name, vs_toggles_get(toggles, (enum vs_toggle)i));
+    }
+    return VS_OK;
+}
+
 /* Explicitly set values take precedence over the file's `defaults`, and these over the table's. */
 static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
 {
@@ -167,6 +183,8 @@ static enum vs_status settle(struct lang_run_state *run, struct vs_error *err)
         st = default_apply(run, entry, &lr, err);
     }
     lang_drop(run->vm, defaults);
+    if (!st)
+        st = program_toggles_check(&result->toggles, err);
     if (st)
         return st;
     /* the file's learning rate is for the file's optimizer only */

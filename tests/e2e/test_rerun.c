@@ -187,6 +187,37 @@ static void a_toggle_of_the_loop_is_refused_before_anything_runs(void **state)
     program_release(&p);
 }
 
+/* --each asks once and tries what can be applied to a program; where nobody agrees, the allocator's settings alone. */
+static void each_runs_the_toggles_of_programs(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    p = program_run("whatif", program_path("trace.db"), "--each", "--json", NULL);
+    assert_int_equal(p.status, 0);
+    has(p.err, "only settings of the allocator are tried: ");
+    has(p.out, "\"toggle\": \"alloc-conf=expandable_segments:True\"");
+    assert_null(strstr(p.out, "amp=bf16"));
+    program_release(&p);
+    p = program_run("whatif", program_path("trace.db"), "--each", "--rerun", "--json", NULL);
+    if (p.status != 0)
+        fail_msg("status %d: %s", p.status, p.err);
+    has(p.out, "\"toggle\": \"amp=bf16\"");
+    has(p.out, "\"toggle\": \"offload=activations\"");
+    has(p.out, "\"toggle\": \"compile=on\"");
+    has(p.out, "\"toggle\": \"optimizer=sgd\""); /* the script's own is not known */
+    has(p.out, "\"command\": ");
+    assert_null(strstr(p.out, "\"toggle\": \"grad=")); /* refused for all programs */
+    assert_null(strstr(p.out, "\"toggle\": \"batch="));
+    program_release(&p);
+    p = program_run("whatif", program_path("trace.db"), "--each", "--set", "steps=5", "--rerun",
+                    NULL);
+    assert_int_equal(p.status, 1);
+    has(p.err, "steps=5: the loop is the script's own");
+    program_release(&p);
+}
+
 /* The what-if pane, after `keys`. */
 static struct program panel(const char *option, const char *keys)
 {
@@ -237,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_line),
         cmocka_unit_test(the_panel_shows_the_command_first_and_runs_the_second_time),
         cmocka_unit_test(a_toggle_of_the_loop_is_refused_before_anything_runs),
+        cmocka_unit_test(each_runs_the_toggles_of_programs),
     };
 
     const struct CMUnitTest skipped[] = {cmocka_unit_test(python_is_missing)};

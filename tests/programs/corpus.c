@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/text.h"
 #include "tests/skip.h"
 
 #define WORDS_MAX 6
@@ -78,6 +80,14 @@ const char *corpus_python(const char *modules)
     if (modules && !python_has(found, expression))
         tests_skip("%s lacks one of: %s", found, modules);
     return found;
+}
+
+bool corpus_has(const char *modules)
+{
+    char expression[512];
+
+    snprintf(expression, sizeof(expression), "all(has(m) for m in \"%s\".split())", modules);
+    return python_has(corpus_python(NULL), expression);
 }
 
 /* ---- one recording ---- */
@@ -233,28 +243,40 @@ static void events_close(sqlite3_stmt *stmt)
     sqlite3_close(db);
 }
 
-void corpus_events_compare(const char *command, const char *first, const char *second)
+char *corpus_events_difference(const char *first, const char *second)
 {
     sqlite3_stmt *a = events_open(first);
     sqlite3_stmt *b = events_open(second);
-    int more_a;
-    int more_b;
+    struct vs_text text = {NULL, 0, 0};
+    bool more_a;
+    bool more_b;
     int count = 0;
 
-    while ((more_a = sqlite3_step(a)) == SQLITE_ROW && (more_b = sqlite3_step(b)) == SQLITE_ROW) {
-        const char *x = (const char *)sqlite3_column_text(a, 0);
-        const char *y = (const char *)sqlite3_column_text(b, 0);
+    do {
+        const char *x;
+        const char *y;
 
+        more_a = sqlite3_step(a) == SQLITE_ROW;
+        more_b = sqlite3_step(b) == SQLITE_ROW;
+        x = more_a ? (const char *)sqlite3_column_text(a, 0) : "no more";
+        y = more_b ? (const char *)sqlite3_column_text(b, 0) : "no more";
         if (!x || !y || strcmp(x, y) != 0)
-            fail_msg("%s: event %d is `%s`, and in the second recording `%s`", command, count, x,
-                     y);
+            vs_text_addf(&text, "event %d is `%s`, and in the second recording `%s`", count, x, y);
         count++;
-    }
-    if (more_a == SQLITE_ROW || sqlite3_step(b) == SQLITE_ROW)
-        fail_msg("%s: one recording has %d events, the other has more", command, count);
-    assert_true(count > 0);
+    } while (more_a && more_b && !text.len);
+    if (count == 1 && !text.len)
+        vs_text_add(&text, "neither recording has events");
     events_close(a);
     events_close(b);
+    return text.len ? vs_text_take(&text) : NULL;
+}
+
+void corpus_events_compare(const char *command, const char *first, const char *second)
+{
+    char *difference = corpus_events_difference(first, second);
+
+    if (difference)
+        fail_msg("%s: %s", command, difference);
 }
 
 static const char *trace_of(int rank, const char *stem)

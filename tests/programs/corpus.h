@@ -21,6 +21,8 @@ int corpus_cleanup(void **state);
  * the test where there is none, and where one of `modules` is missing (blanks between; NULL: torch is enough).
  */
 const char *corpus_python(const char *modules);
+/* Has that Python these modules? Nothing is skipped. */
+bool corpus_has(const char *modules);
 
 /*
  * Record a program of tests/programs as trace.db.
@@ -40,6 +42,8 @@ char *corpus_report(const char *trace);
 /* The three peaks of the trace are those that the program printed as `rank`. */
 void corpus_peaks_check(const struct program *p, const char *trace, int rank);
 
+/* The first event of the allocator in which two traces differ, as a text; heap memory (vs_free). NULL: none. */
+char *corpus_events_difference(const char *first, const char *second);
 /* Two traces have the same events of the allocator, as corpus_check says; fails the test where they do not. */
 void corpus_events_compare(const char *command, const char *first, const char *second);
 

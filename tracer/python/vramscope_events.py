@@ -412,7 +412,13 @@ class Events:
     def modules_unwatch(self):
         if not self.is_on or not self.hooks:
             return
-        self.unwatch([self.torch.nn.Module, self.torch.autograd, self.torch])
+        owners = [self.torch.nn.Module, self.torch.autograd, self.torch]
+        if self.toggles is not None:
+            watched = self.toggles.call_plain
+            self.unwatch(owners + [self.toggles])
+            self.toggles.call_changed(watched)
+        else:
+            self.unwatch(owners)
         for hook in self.hooks:
             hook.remove()
         self.hooks = []

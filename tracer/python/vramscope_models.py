@@ -1,8 +1,9 @@
-"""tracer/python/vramscope_models.py - toggles that change a model: freeze, half, inplace, checkpoint.
+"""tracer/python/vramscope_models.py - toggles that change a model: freeze, half, inplace, checkpoint, offload, compile.
 
 For vramscope_toggles.py, which says when a model is moved to the GPU and when the script calls it. The rules for parts
 of a model (blocks, segments, paths) are those that a net has (lang/prelude/toggles.py).
 """
+import functools
 import math
 import weakref
 
@@ -10,6 +11,11 @@ import weakref
 IN_PLACE = ("ReLU", "ReLU6", "LeakyReLU", "ELU", "CELU", "SELU", "SiLU", "Mish", "Hardswish", "Hardsigmoid", "Hardtanh",
             "RReLU", "Threshold", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout",
             "FeatureAlphaDropout")
+
+# what checkpoint=selective keeps: the same as for nets (lang/prelude/selective.py)
+COMPUTE_INTENSIVE = ("mm.default", "addmm.default", "bmm.default", "baddbmm.default", "convolution.default",
+                     "_scaled_dot_product_flash_attention.default",
+                     "_scaled_dot_product_efficient_attention.default", "upsample_bilinear2d.default")
 
 
 class Models:
@@ -45,6 +51,10 @@ class Models:
             if self.values.get(toggle, "off") not in ("off", "none"):
                 self.done.add(toggle)
                 change(model, self.values[toggle])
+        if self.values.get("offload", "off") not in ("off", "activations"):
+            self.offload(model, self.values["offload"])
+        if self.values.get("compile") == "on":
+            self.compile(module)
 
     def unwrapped(self, module):
         """The script's model in what wraps it: DistributedDataParallel, DataParallel, torch.compile."""
@@ -113,9 +123,12 @@ class Models:
         if value == "sqrt" or value.startswith("segments="):
             self.checkpoint_segments(model, value)
             return
-        blocks = self.blocks_of(model) if value == "blocks" else [
+        if value == "selective" and not hasattr(self.torch.utils.checkpoint, "create_selective_checkpoint_contexts"):
+            self.refuse("checkpoint", "this PyTorch has no selective checkpoints")
+            return
+        blocks = self.blocks_of(model) if value in ("blocks", "selective") else [
             m for _, m in self.at(model, value.split(","), "checkpoint")]
-        if not blocks and value == "blocks":
+        if not blocks and value in ("blocks", "selective"):
             self.refuse("checkpoint", "no child of the model's Sequentials and ModuleLists has children of its own; "
                         "name modules: checkpoint=PATH,PATH")
         for m in blocks:
@@ -145,8 +158,19 @@ class Models:
         module.__class__ = changed
 
     def options(self):
-        return {"use_reentrant": self.values.get("checkpoint-impl") == "reentrant",
-                "preserve_rng_state": self.values.get("preserve-rng", "on") == "on"}
+        options = {"use_reentrant": self.values.get("checkpoint-impl") == "reentrant",
+                   "preserve_rng_state": self.values.get("preserve-rng", "on") == "on"}
+        if self.values["checkpoint"] == "selective":
+            options["context_fn"] = functools.partial(
+                self.torch.utils.checkpoint.create_selective_checkpoint_contexts, self.intensive_ops())
+        return options
+
+    def intensive_ops(self):
+        found = []
+        for name in COMPUTE_INTENSIVE:
+            packet, overload = name.split(".")
+            found.append(getattr(getattr(self.torch.ops.aten, packet), overload))
+        return found
 
     def checkpointed(self, plain, module, *args, **named):
         if not self.torch.is_grad_enabled():
@@ -157,6 +181,32 @@ class Models:
         if not self.torch.is_grad_enabled():
             return plain(x)
         return self.torch.utils.checkpoint.checkpoint_sequential(list(module.children()), count, x, **self.options())
+
+    # ---- offload, compile ----
+
+    def offload(self, model, value):
+        for _, m in self.at(model, value.split(","), "offload"):
+            # a ModuleList is never called, its modules are
+            for part in m if isinstance(m, self.torch.nn.ModuleList) else [m]:
+                self.forward_replace(part, self.offloaded)
+
+    def offloaded(self, plain, module, *args, **named):
+        if not self.torch.is_grad_enabled():
+            return plain(*args, **named)
+        self.done.add("offload")
+        with self.torch.autograd.graph.save_on_cpu(pin_memory=True):
+            return plain(*args, **named)
+
+    def compile(self, module):
+        self.done.add("compile")
+        if getattr(module, "_orig_mod", None) is not None or getattr(module, "_compiled_call_impl", None) is not None:
+            self.refuse("compile", "the script compiles its model itself")
+        elif not hasattr(module, "compile"):
+            self.refuse("compile", "this PyTorch has no Module.compile")
+        else:
+            module.compile()
+
+    # ---- parts of a model ----
 
     def blocks_of(self, module):
         """The children of the outermost Sequential and ModuleList containers that have children themselves."""

@@ -6,6 +6,7 @@ those of the script with the toggle written in. docs/internals/rerun.md says, fo
 
 Nothing is guessed: what a script has no place for is named by refusals(), with the reason.
 """
+import contextlib
 import functools
 import os
 import sys
@@ -51,6 +52,10 @@ class Toggles:
                 ("checkpoint", "the script calls no module with parameters"),
                 ("inplace", "the script calls no module with parameters"),
                 ("freeze", "the script calls no module with parameters"),
+                ("offload", "the script calls no module with parameters while gradients are recorded, so nothing is "
+                            "saved"),
+                ("compile", "the script calls no torch.compile" if self.values.get("compile") == "off" else
+                            "the script calls no module with parameters"),
                 ("optimizer", "the script makes none of torch.optim's optimizers"),
                 ("foreach", "the script makes none of torch.optim's optimizers that has `foreach`"),
                 ("zero-grad", "the script calls no zero_grad()"),
@@ -61,15 +66,20 @@ class Toggles:
             if toggle in self.values and toggle not in self.done and not any(
                     line.startswith(toggle + " ") for line in self.refused):
                 self.refuse(toggle, reason)
+        if self.values.get("checkpoint", "off") == "off":
+            for toggle, value in ("checkpoint-impl", "reentrant"), ("preserve-rng", "off"):
+                if self.values.get(toggle) == value:
+                    self.refuse(toggle, "nothing is checkpointed: set `checkpoint`, too")
         return list(self.refused)
 
     # ---- where it is called from ----
 
     def is_of_script(self, depth):
-        """Whether the script (or a library that is not torch) calls; frames of autocast and GradScaler are passed."""
+        """Whether the script (or a library that is not torch) calls; frames of autocast and GradScaler are passed, and
+        those of what observes."""
         frame = sys._getframe(depth + 1)
-        amp = (os.path.join(self.torch_folder, "amp"), os.path.join(self.torch_folder, "cuda", "amp"))
-        while frame is not None and frame.f_code.co_filename.startswith(amp):
+        passed = (os.path.join(self.torch_folder, "amp"), os.path.join(self.torch_folder, "cuda", "amp"), self.folder)
+        while frame is not None and frame.f_code.co_filename.startswith(passed):
             frame = frame.f_back
         return frame is not None and not self.is_ours and not frame.f_code.co_filename.startswith(self.torch_folder)
 
@@ -91,6 +101,10 @@ class Toggles:
         self.replace(torch.nn.Module, "zero_grad", self.zero_grad)
         if "amp" in values:
             self.patch_amp()
+        if values.get("compile") == "off":
+            self.replace(torch, "compile", self.compile_leave)
+            if hasattr(torch.nn.Module, "compile"):
+                self.replace(torch.nn.Module, "compile", self.module_compile_leave)
         if "batch" in values or self.parts > 1:
             self.replace(torch.utils.data.DataLoader, "__init__", self.loader_make)
 
@@ -117,7 +131,8 @@ class Toggles:
             Module.__call__ = plain  # modules inside are called as always
             try:
                 args, named = toggles.forward_begin(module, args, named)
-                return plain(module, *args, **named)
+                with toggles.saving():
+                    return plain(module, *args, **named)
             finally:
                 Module.__call__ = __call__
                 toggles.forward_end()
@@ -130,6 +145,12 @@ class Toggles:
         Module.__call__ = __call__
         self.replace(Module, "to", move)
         self.replace(Module, "cuda", move)
+
+    def call_changed(self, before):
+        """call_plain, which was `before`, has changed, maybe while a module is called."""
+        Module = self.torch.nn.Module
+        if Module.__call__ is before:
+            Module.__call__ = self.call_plain
 
     def moves_to_gpu(self, move, args, named):
         if move.__name__ == "cuda":
@@ -148,10 +169,32 @@ class Toggles:
             self.region_begin()
         return args, named
 
+    def saving(self):
+        """Around a module that the script calls."""
+        if self.values.get("offload") != "activations" or not self.torch.is_grad_enabled():
+            return contextlib.nullcontext()
+        self.done.add("offload")
+        return self.torch.autograd.graph.save_on_cpu(pin_memory=True)
+
     def forward_end(self):
         if self.region is not None and not self.torch.is_grad_enabled():
             self.region_end()
         self.cache_empty("phase")
+
+    # ---- torch.compile ----
+
+    def compile_leave(self, plain, model=None, **named):
+        """compile=off: what the script compiles stays as it is."""
+        if not self.is_of_script(2):
+            return plain(model, **named)
+        self.done.add("compile")
+        return (lambda function: function) if model is None else model
+
+    def module_compile_leave(self, plain, module, *args, **named):
+        if not self.is_of_script(2):
+            return plain(module, *args, **named)
+        self.done.add("compile")
+        return None
 
     # ---- mixed precision ----
 

@@ -63,6 +63,8 @@ static bool can_be_tried(const struct tui_app *app, enum vs_toggle toggle)
         return false;
     if (wif_recipe_is_in(app->base.trace))
         return !wif_program_refusal(toggle, vs_toggle_info(toggle)->initial);
+    if (vs_toggle_info(toggle)->flags & VS_TOGGLE_PROGRAM)
+        return false;
     return rpl_trace_source_text(app->base.trace) || toggle == VS_TOGGLE_ALLOC_CONF ||
            toggle == VS_TOGGLE_TARGET;
 }

@@ -24,7 +24,7 @@ for epoch in range(2):
     for _ in range(2):
         images = torch.rand(32, 1, 28, 28, device="cuda")
         with hand.autocast():
-            output = model(images)
+            output = hand.forward(model, images)
             loss = nn.functional.mse_loss(output, images)
         optimizer.zero_grad(**hand.zero)
         hand.scale(loss).backward()
@@ -33,5 +33,5 @@ for epoch in range(2):
     with torch.no_grad():
         images = torch.rand(64, 1, 28, 28, device="cuda")
         with hand.autocast():
-            output = model(images)
+            output = hand.forward(model, images)
         error = (output - images).abs().mean().item()

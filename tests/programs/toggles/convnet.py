@@ -43,7 +43,7 @@ for i, (x, y) in enumerate(loader):
     if i % hand.parts == 0:
         optimizer.zero_grad(**hand.zero)
     with hand.autocast():
-        loss = criterion(model(hand.half(x)), y)
+        loss = criterion(hand.forward(model, hand.half(x)), y)
     hand.scale(loss).backward()
     if (i + 1) % hand.parts == 0:
         hand.step(optimizer)

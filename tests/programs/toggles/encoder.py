@@ -52,7 +52,7 @@ def main():
     part = 0
     for tokens, targets in torch.utils.data.DataLoader(Tokens(), batch_size=hand.batch(8)):
         with hand.autocast():
-            loss = model(tokens.cuda(), targets.cuda())
+            loss = hand.forward(model, tokens.cuda(), targets.cuda())
         hand.scale(loss).backward()
         part += 1
         if part == hand.parts:

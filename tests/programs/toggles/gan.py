@@ -17,12 +17,12 @@ for _ in range(3):
     noise = torch.randn(64, 32, device="cuda")
     optimizer_d.zero_grad(**hand.zero)
     with hand.autocast():
-        fake = generator(noise)
-        loss_d = loss_of(judge(real), ones) + loss_of(judge(fake.detach()), zeros)
+        fake = hand.forward(generator, noise)
+        loss_d = loss_of(hand.forward(judge, real), ones) + loss_of(hand.forward(judge, fake.detach()), zeros)
     hand.scale(loss_d).backward()
     hand.step(optimizer_d)
     optimizer_g.zero_grad(**hand.zero)
     with hand.autocast():
-        loss_g = loss_of(judge(fake), ones)
+        loss_g = loss_of(hand.forward(judge, fake), ones)
     hand.scale(loss_g).backward()
     hand.step(optimizer_g)

@@ -21,6 +21,13 @@ def autocast():
     return torch.autocast("cuda", {"bf16": torch.bfloat16, "fp16": torch.float16}[values["amp"]])
 
 
+def forward(network, *args, **named):
+    if values.get("offload") != "activations" or not torch.is_grad_enabled():
+        return network(*args, **named)
+    with torch.autograd.graph.save_on_cpu(pin_memory=True):
+        return network(*args, **named)
+
+
 def scale(loss):
     if parts > 1:
         loss = loss / parts
@@ -52,7 +59,14 @@ def block(module, *args):
     """A block of the network, called as it is or under a checkpoint."""
     if "checkpoint" not in values:
         return module(*args)
-    return torch.utils.checkpoint.checkpoint(module, *args, use_reentrant=values.get("checkpoint-impl") == "reentrant")
+    named = {"use_reentrant": values.get("checkpoint-impl") == "reentrant"}
+    if values["checkpoint"] == "selective":
+        aten = torch.ops.aten
+        saved = [aten.mm.default, aten.addmm.default, aten.bmm.default, aten.convolution.default,
+                 aten._scaled_dot_product_flash_attention.default,
+                 aten._scaled_dot_product_efficient_attention.default]
+        named["context_fn"] = lambda: torch.utils.checkpoint.create_selective_checkpoint_contexts(saved)
+    return torch.utils.checkpoint.checkpoint(module, *args, **named)
 
 
 def batch(size):
@@ -68,4 +82,6 @@ def model(network, frozen):
     if "freeze" in values:
         for p in frozen.parameters():
             p.requires_grad_(False)
-    return network.half() if values.get("half") == "on" else network
+    if values.get("half") == "on":
+        network.half()
+    return torch.compile(network) if values.get("compile") == "on" else network

@@ -11,7 +11,7 @@ for _ in range(3):
     x = torch.randn(128, 256, device="cuda")
     y = torch.randint(0, 10, (128,), device="cuda")
     with hand.autocast():
-        loss = nn.functional.cross_entropy(model(hand.half(x)), y)
+        loss = nn.functional.cross_entropy(hand.forward(model, hand.half(x)), y)
     optimizer.zero_grad(**hand.zero)
     hand.scale(loss).backward()
     hand.step(optimizer)

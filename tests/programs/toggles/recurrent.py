@@ -27,7 +27,7 @@ h = torch.zeros(16, 128, device="cuda")
 for _ in range(3):
     tokens = torch.randint(0, 100, (16, 12), device="cuda")
     with hand.autocast():
-        scores, h = model(tokens, h)
+        scores, h = hand.forward(model, tokens, h)
         loss = nn.functional.cross_entropy(scores[:, :-1].reshape(-1, 100), tokens[:, 1:].reshape(-1))
     hand.scale(loss).backward()
     if hand.scaler is None:

@@ -27,7 +27,7 @@ for _ in range(3):
     weight = torch.rand(100, 1, device="cuda")
     optimizer.zero_grad(**hand.zero)
     with hand.autocast():
-        prediction = net(features=features, weight=weight)
+        prediction = hand.forward(net, features=features, weight=weight)
         loss = criterion(prediction, torch.zeros(100, 1, device="cuda"))
     hand.scale(loss).backward()
     hand.step(optimizer)

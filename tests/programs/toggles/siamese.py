@@ -41,7 +41,7 @@ optimizer = hand.optimizer(torch.optim.RMSprop, net.parameters(), lr=1e-3)
 for i, (a, b, target) in enumerate(torch.utils.data.DataLoader(Pairs(), batch_size=hand.batch(32))):
     a, b, target = a.cuda(), b.cuda(), target.cuda()
     with hand.autocast():
-        distance = nn.functional.cosine_embedding_loss(net(a), net(b), target)
+        distance = nn.functional.cosine_embedding_loss(hand.forward(net, a), hand.forward(net, b), target)
     if i % hand.parts == 0:
         net.zero_grad(**hand.zero)
     hand.scale(distance).backward()

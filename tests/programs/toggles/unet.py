@@ -44,7 +44,7 @@ optimizer = hand.optimizer(torch.optim.AdamW, net.parameters(), lr=1e-3)
 for image, mask in torch.utils.data.DataLoader(images, batch_size=hand.batch(4), shuffle=True):
     image, mask = image.cuda(), mask.cuda()
     with hand.autocast():
-        loss = nn.functional.binary_cross_entropy_with_logits(net(hand.half(image)), mask)
+        loss = nn.functional.binary_cross_entropy_with_logits(hand.forward(net, hand.half(image)), mask)
     optimizer.zero_grad(**hand.zero)
     hand.scale(loss).backward()
     hand.step(optimizer)
