@@ -425,6 +425,11 @@ static void input_take(struct tui_app *app, const struct tui_input *input)
     if (input->key == TUI_KEY_RESIZE || input->key == TUI_KEY_TICK)
         return;
     vs_text_clear(&app->message);
+    if (input->key == TUI_CTRL('C') && !input->is_pasted && !app->prompt.kind &&
+        tui_program_stop(app)) {
+        tui_app_say(app, "the program was stopped");
+        return;
+    }
     if (input->is_pasted) {
         pasted(app, input->key);
         return;

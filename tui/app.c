@@ -16,6 +16,7 @@
 #include "replay/report/uncertainty.h"
 #include "tui/change.h"
 #include "tui/diff.h"
+#include "tui/program.h"
 #include "tui/sql.h"
 #include "whatif/whatif.h"
 
@@ -147,6 +148,7 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
 
 void tui_app_release(struct tui_app *app)
 {
+    (void)tui_program_stop(app);
     views_release(app);
     tui_precompute_release(&app->precompute);
     tui_change_release(app);

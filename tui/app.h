@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -34,6 +35,24 @@
 #include "whatif/edit.h"
 
 struct tui_gains;
+struct wif_rerun_job;
+
+/*
+ * The recorded program, which runs again in the background (tui/program.h).
+ *
+ * job      NULL: it does not run
+ * set      with these toggles
+ * began    since this time, of CLOCK_MONOTONIC
+ * seconds  for so long, when the screen was drawn last
+ * is_over  it has ended, and its result is being shown
+ */
+struct tui_rerun {
+    struct wif_rerun_job *job;
+    struct vs_toggles set;
+    struct timespec began;
+    int64_t seconds;
+    bool is_over;
+};
 
 /*
  * An open run: the recorded one, a what-if or a second trace.
@@ -165,6 +184,7 @@ struct tui_moved {
  * changed      options that keys have changed, one bit of enum tui_option each: they are remembered
  * typed        peeks at the next input; false: there is none. NULL without a terminal
  * may_rerun    the recorded program may be run again; rerun_said: the user was shown its command
+ * has_ticks    the loop calls tui_program_poll now and then, so a program may run in the background: rerun
  * precompute   speculative what-if runs; is_lazy: there are none
  * wants_stop   whether the user wants to stop the current work; NULL without a terminal
  * opening      progress of reading a trace without an index; set before tui_app_open, or NULL
@@ -210,6 +230,8 @@ struct tui_app {
     bool is_lazy;
     bool may_rerun;
     bool rerun_said;
+    bool has_ticks;
+    struct tui_rerun rerun;
     struct tui_config config;
     unsigned changed;
     struct tui_pending pending;

@@ -420,6 +420,25 @@ static void failure_describe(struct tui_app *app, const char *reason)
     vs_text_release(&text);
 }
 
+/* Has a program begun to run in the background, or could it not? The toggles in force are set again. */
+static bool begin_in_background(struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (!tui_program_begin(app, &err))
+        return false;
+    app->moves++;
+    failure_set(&app->change, NULL);
+    if (err.status) {
+        failure_describe(app, err.text);
+        tui_app_fail(app, "%.*s", (int)strcspn(app->change.failure, "\n"), app->change.failure);
+    } else {
+        tui_app_say(app, "the program runs in the background; <C-c> stops it");
+    }
+    vs_toggles_copy(&app->change.set, &app->change.in_force);
+    return true;
+}
+
 void tui_app_change(struct tui_app *app)
 {
     struct vs_error err = VS_ERROR_INIT;
@@ -428,6 +447,8 @@ void tui_app_change(struct tui_app *app)
     enum vs_status st = VS_OK;
 
     app->is_bad = false;
+    if (begin_in_background(app))
+        return;
     tui_change_show(app, false);
     if (was_peak)
         tui_app_go(app, app->base.top.event, false);

@@ -14,12 +14,13 @@
 
 #include "base/mem.h"
 #include "tui/gains.h"
+#include "tui/program.h"
 #include "tui/screen.h"
 #include "tui/term/surface_curses.h"
 #include "tui/term/surface_text.h"
 #include "tui/term/term.h"
 
-/* Interval at which a recording that is being followed is read. */
+/* Interval at which a recording that is being followed is read, and a program in the background looked at. */
 #define FOLLOW_MS 250
 /* Longer texts are not sent as OSC 52: terminals cut or refuse them. */
 #define CLIP_MAX 74000
@@ -193,7 +194,8 @@ static void drive(struct tui_app *app, struct tui_surface *surface)
     draw(app, surface);
     rest(app, surface);
     while (app->wish != TUI_WISH_QUIT) {
-        struct tui_input input = tui_term_read(app->is_following ? FOLLOW_MS : -1);
+        struct tui_input input =
+            tui_term_read(app->is_following || app->rerun.job ? FOLLOW_MS : -1);
 
         if (input.key == TUI_KEY_END_OF_INPUT)
             return;
@@ -202,7 +204,9 @@ static void drive(struct tui_app *app, struct tui_surface *surface)
             tui_curses_forget();
         }
         if (input.key == TUI_KEY_TICK) {
-            if (!app->is_following || !tui_app_refresh(app))
+            const bool has_more = app->is_following && tui_app_refresh(app);
+
+            if (!tui_program_poll(app) && !has_more)
                 continue;
         } else {
             tui_app_input(app, &input);
@@ -236,11 +240,13 @@ enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, stru
     app->pump_user = &surface;
     app->typed = tui_term_peek;
     app->wants_stop = tui_term_wants_stop;
+    app->has_ticks = true;
     if (tui_type(app, keys))
         drive(app, &surface);
     app->pump = NULL;
     app->typed = NULL;
     app->wants_stop = NULL;
+    app->has_ticks = false;
     *signal = tui_term_signal();
     tui_term_close();
     tui_surface_release(&surface);

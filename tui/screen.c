@@ -15,6 +15,7 @@
 #include "replay/inspect/block_name.h"
 #include "tui/change.h"
 #include "tui/parts/format.h"
+#include "tui/program.h"
 #include "tui/term/surface_text.h"
 
 /* In a header of fewer cells only the name fits. */
@@ -250,6 +251,10 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
                      rpl_trace_device_count(app->base.trace));
     if (rpl_trace_meta(app->base.trace, "partial"))
         vs_text_add(&text, "  imported in part");
+    if (app->rerun.job) {
+        vs_text_add(&text, "  ");
+        tui_program_text(app, &text);
+    }
     /* a long name is shortened to a third of the width; its end is kept, as it has the device */
     least = from <= NAME_ALONE_W ? from - 1 : (from - 1) / 3;
     name_w = from - 1 - tui_text_width(vs_text_get(&text));

@@ -42,6 +42,7 @@ struct entry {
  * spare     an empty trace whose memory the next run reuses
  * costs     times of the recording, read for the first result
  * may_rerun  the recorded program may be run again
+ * offered    a run of it in the background that has the next result; borrowed, NULL: none
  */
 struct wif_cache {
     struct rpl_trace *base;
@@ -57,6 +58,7 @@ struct wif_cache {
     struct rpl_trace *spare;
     struct wif_costs *costs;
     bool may_rerun;
+    struct wif_rerun_job *offered;
 };
 
 struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
@@ -71,6 +73,11 @@ struct wif_cache *wif_cache_new(struct rpl_trace *base, uint64_t bytes_max)
 void wif_cache_allow_rerun(struct wif_cache *cache)
 {
     cache->may_rerun = true;
+}
+
+void wif_cache_offer(struct wif_cache *cache, struct wif_rerun_job *job)
+{
+    cache->offered = job;
 }
 
 /* ---- complete runs ---- */
@@ -316,7 +323,9 @@ static enum vs_status run(struct wif_cache *cache, const struct vs_toggles *set,
     cache->spare = NULL;
     reserve(cache, out->trace);
     reporter->trace = out->trace;
-    if (set && wif_rerun_is_needed(cache->base, set))
+    if (cache->offered)
+        st = wif_rerun_take(cache->offered, run_observed, reporter, out->trace, err);
+    else if (set && wif_rerun_is_needed(cache->base, set))
         st = wif_rerun_load(cache->base, set, run_observed, reporter, out->trace, err);
     else
         st = wif_run_observed(cache->base, set, capacity, run_observed, reporter, out->trace, err);
@@ -418,6 +427,7 @@ enum vs_status wif_cache_get(struct wif_cache *cache, const struct vs_toggles *s
 
     shown_release(cache);
     st = find_or_run(cache, set, capacity, true, &reporter, &entry, err);
+    cache->offered = NULL;
     if (!st) {
         cache->shown = entry;
         *out = &entry->result;

@@ -28,6 +28,7 @@
 #define WIF_FIGURES_MAX 1024
 
 struct wif_cache;
+struct wif_rerun_job; /* whatif/rerun.h */
 
 /*
  * number     from 1, different for each run: whatever a caller derived from a complete run is valid while this is the
@@ -65,6 +66,11 @@ void wif_cache_free(struct wif_cache *cache);
  * VS_E_UNSUPPORTED, and that is not cached.
  */
 void wif_cache_allow_rerun(struct wif_cache *cache);
+/*
+ * The next wif_cache_get that has to run something takes the result of `job` instead, whose toggles are those of that
+ * call. It is borrowed until then.
+ */
+void wif_cache_offer(struct wif_cache *cache, struct wif_rerun_job *job);
 /*
  * Invalidate all results, because `base` has grown. The result that wif_cache_get returned last stays valid until its
  * next call.

@@ -2,32 +2,23 @@
  * whatif/rerun.c - see rerun.h.
  *
  * Must not know:  what the trace of the run says.
- * Invariant:      when a function returns, the program that it started has ended.
+ * Invariant:      when a function returns, the program that it started has ended, but for wif_rerun_begin.
  */
 #include "whatif/rerun.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "whatif/process.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
-
-#define POLL_NS 50000000
-#define END_POLLS 100 /* after SIGTERM, before SIGKILL: 5 s */
-#define LOG_TAIL_BYTES 4096
-#define OWN_EXECUTABLE "/proc/self/exe"
-
-extern char **environ;
 
 /* ---- which what-ifs ---- */
 
@@ -61,44 +52,6 @@ enum vs_status wif_rerun_check(const struct vs_toggles *set, struct vs_error *er
     return VS_OK;
 }
 
-/* ---- the command line ---- */
-
-static bool is_pair_of(const char *pair, const struct wif_words *kept)
-{
-    const size_t len = strcspn(pair, "=");
-
-    for (size_t i = 0; i < kept->count; i++)
-        if (strlen(kept->items[i]) == len && strncmp(kept->items[i], pair, len) == 0)
-            return true;
-    return false;
-}
-
-/*
- * The environment of this process, but of the variables that a recipe keeps those that it kept. stop: where the program
- * is to stop, for `record`; NULL: nowhere.
- */
-static void environment_make(const struct wif_recipe *recipe, const char *stop,
-                             struct wif_words *out)
-{
-    struct wif_words kept = {NULL, 0, 0};
-
-    wif_recipe_variables(&kept);
-    wif_words_add(&kept, WIF_STOP_VARIABLE);
-    if (stop) {
-        struct vs_text pair = {NULL, 0, 0};
-
-        vs_text_addf(&pair, WIF_STOP_VARIABLE "=%s", stop);
-        wif_words_add(out, vs_text_get(&pair));
-        vs_text_release(&pair);
-    }
-    for (char **pair = environ; *pair; pair++)
-        if (!is_pair_of(*pair, &kept))
-            wif_words_add(out, *pair);
-    for (size_t i = 0; i < recipe->environment.count; i++)
-        wif_words_add(out, recipe->environment.items[i]);
-    wif_words_release(&kept);
-}
-
 /* The toggles of the recording, and those of `set` over them. */
 static enum vs_status toggles_make(const struct rpl_trace *base, const struct vs_toggles *set,
                                    struct vs_toggles *out, struct vs_error *err)
@@ -112,195 +65,48 @@ static enum vs_status toggles_make(const struct rpl_trace *base, const struct vs
     return st;
 }
 
-/* vramscope record OPTIONS --TOGGLE VALUE … -f -o PATH -- PROGRAM ARG … */
-static void argv_make(const struct wif_recipe *recipe, const struct vs_toggles *toggles,
-                      const char *path, struct wif_words *out)
+/* The program of `base`, its toggles and those of `set` (NULL: none) over them. */
+static enum vs_status program_get(const struct rpl_trace *base, const struct vs_toggles *set,
+                                  struct wif_recipe *recipe, struct vs_toggles *toggles,
+                                  struct vs_error *err)
 {
-    const bool has_target = vs_toggles_is_set(toggles, VS_TOGGLE_TARGET);
+    enum vs_status st = wif_recipe_read(base, recipe, err);
 
-    wif_words_add(out, "vramscope");
-    wif_words_add(out, "record");
-    for (size_t i = 0; i + 1 < recipe->options.count; i += 2) {
-        if (has_target && strcmp(recipe->options.items[i], "--gpu") == 0)
-            continue;
-        wif_words_add(out, recipe->options.items[i]);
-        wif_words_add(out, recipe->options.items[i + 1]);
-    }
-    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
-        struct vs_text word = {NULL, 0, 0};
-
-        if (!vs_toggles_is_set(toggles, (enum vs_toggle)i))
-            continue;
-        vs_text_addf(&word, "--%s", vs_toggle_info((enum vs_toggle)i)->name);
-        wif_words_add(out, vs_text_get(&word));
-        wif_words_add(out, vs_toggles_get(toggles, (enum vs_toggle)i));
-        vs_text_release(&word);
-    }
-    wif_words_add(out, "--force");
-    wif_words_add(out, "--out");
-    wif_words_add(out, path);
-    wif_words_add(out, "--");
-    for (size_t i = 0; i < recipe->command.count; i++)
-        wif_words_add(out, recipe->command.items[i]);
+    if (!st)
+        st = toggles_make(base, set, toggles, err);
+    return st ? st : wif_rerun_check(toggles, err);
 }
 
-/* ---- the process ---- */
-
-/* After fork: only calls that are safe there. log: its output. */
-VS_NORETURN static void child_run(const char *folder, int log, char *const *argv, char *const *envp)
-{
-    const int none = open("/dev/null", O_RDONLY);
-
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (none >= 0)
-        dup2(none, 0);
-    if (dup2(log, 1) >= 0 && dup2(log, 2) >= 0 && chdir(folder) == 0)
-        execve(OWN_EXECUTABLE, argv, envp);
-    _exit(126);
-}
-
-static bool has_ended(pid_t pid, int *status)
-{
-    pid_t got;
-
-    do {
-        got = waitpid(pid, status, WNOHANG);
-    } while (got < 0 && errno == EINTR);
-    return got != 0;
-}
-
-static void pause_briefly(void)
-{
-    const struct timespec time = {0, POLL_NS};
-
-    nanosleep(&time, NULL);
-}
-
-/* End the program, by force if it takes its time. */
-static void stop(pid_t pid)
-{
-    int status = 0;
-
-    kill(-pid, SIGTERM);
-    for (int i = 0; i < END_POLLS; i++) {
-        if (has_ended(pid, &status))
-            return;
-        pause_briefly();
-    }
-    kill(-pid, SIGKILL);
-    while (!has_ended(pid, &status))
-        pause_briefly();
-}
+/* ---- into a file ---- */
 
 /* False: it was stopped. */
-static bool wait_for(pid_t pid, rpl_progress_fn *progress, void *user, int *status)
+static bool wait_for(struct wif_process *process, rpl_progress_fn *progress, void *user)
 {
-    while (!has_ended(pid, status)) {
+    while (!wif_process_has_ended(process)) {
         if (progress && !progress(user, 0, 0)) {
-            stop(pid);
+            wif_process_stop(process);
             return false;
         }
-        pause_briefly();
+        wif_process_pause();
     }
     return true;
 }
 
-/* The last line of a program's output that is its own, into buf. */
-static void last_line(const char *log_path, char *buf, size_t size)
-{
-    char tail[LOG_TAIL_BYTES + 1];
-    FILE *file = fopen(log_path, "r");
-    size_t len = 0;
-    char *rest = tail;
-    char *line;
-
-    snprintf(buf, size, "it printed nothing");
-    if (!file)
-        return;
-    if (fseek(file, -LOG_TAIL_BYTES, SEEK_END) != 0)
-        rewind(file);
-    len = fread(tail, 1, LOG_TAIL_BYTES, file);
-    fclose(file);
-    tail[len] = '\0';
-    while ((line = strsep(&rest, "\n")) != NULL)
-        if (*line && strncmp(line, "vramscope: ", 11) != 0)
-            snprintf(buf, size, "%s", line);
-}
-
-/* Did memory run out in it? Then its failure is the result. */
-static bool ran_out(const char *path)
-{
-    struct vs_error err = VS_ERROR_INIT;
-    struct rpl_trace *trace = NULL;
-    struct rpl_scan *scan = NULL;
-    const struct vs_event *event;
-    bool is_out = false;
-
-    if (access(path, F_OK) != 0 || rpl_trace_open(path, &trace, &err))
-        return false;
-    scan = vs_alloc(sizeof(*scan));
-    rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
-    while (!is_out && (event = rpl_scan_next(scan, &err)) != NULL)
-        is_out = event->kind == VS_EV_OOM;
-    vs_free(scan);
-    rpl_trace_free(trace);
-    return is_out;
-}
-
-static enum vs_status outcome(int status, const char *path, const char *log_path,
-                              struct vs_error *err)
-{
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    char line[1024];
-
-    if (code == 0 && access(path, F_OK) == 0)
-        return VS_OK;
-    if (ran_out(path))
-        return VS_OK;
-    last_line(log_path, line, sizeof(line));
-    if (code == 0)
-        return vs_fail(err, VS_E_VALUE, "the program recorded nothing when it was run again: %s",
-                       line);
-    return vs_fail(err, VS_E_VALUE, "the program failed with status %d when it was run again: %s",
-                   code, line);
-}
-
-/* path: absolute, because the program has a folder of its own. stop: as of environment_make. */
+/* path: absolute. stop: as of wif_process_environment. */
 static enum vs_status run(const struct wif_recipe *recipe, const struct vs_toggles *toggles,
                           const char *path, const char *stop, rpl_progress_fn *progress, void *user,
                           struct vs_error *err)
 {
-    struct wif_words argv = {NULL, 0, 0};
-    struct wif_words envp = {NULL, 0, 0};
-    struct vs_text log_path = {NULL, 0, 0};
-    enum vs_status st = VS_OK;
-    int status = 0;
-    pid_t pid;
-    int log;
+    struct wif_process process = {.pid = 0};
+    enum vs_status st = wif_process_start(&process, recipe, toggles, path, stop, err);
 
-    argv_make(recipe, toggles, path, &argv);
-    environment_make(recipe, stop, &envp);
-    vs_text_addf(&log_path, "%s.log", path);
-    unlink(path);
-    log = open(vs_text_get(&log_path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    pid = log < 0 ? -1 : fork();
-    if (pid == 0)
-        child_run(recipe->folder, log, argv.items, envp.items);
-    if (pid < 0)
-        st = vs_fail(err, VS_E_IO, "%s: the program cannot be run again: %s",
-                     vs_text_get(&log_path), strerror(errno));
-    else if (!wait_for(pid, progress, user, &status))
+    if (!st && !wait_for(&process, progress, user)) {
+        unlink(process.log_path);
         st = vs_fail(err, VS_E_STOPPED, "stopped");
-    else
-        st = outcome(status, path, vs_text_get(&log_path), err);
-    if (log >= 0)
-        close(log);
-    if (!st || st == VS_E_STOPPED)
-        unlink(vs_text_get(&log_path));
-    vs_text_release(&log_path);
-    wif_words_release(&argv);
-    wif_words_release(&envp);
+    } else if (!st) {
+        st = wif_process_outcome(&process, err);
+    }
+    wif_process_release(&process);
     return st;
 }
 
@@ -312,14 +118,10 @@ enum vs_status wif_rerun(const struct rpl_trace *base, const struct vs_toggles *
     struct vs_toggles toggles = {{NULL}};
     struct vs_text absolute = {NULL, 0, 0};
     char *here = *path == '/' ? NULL : getcwd(NULL, 0);
-    enum vs_status st = wif_recipe_read(base, &recipe, err);
+    enum vs_status st = program_get(base, set, &recipe, &toggles, err);
 
     vs_text_addf(&absolute, "%s%s%s", here ? here : "", here ? "/" : "", path);
     free(here); /* getcwd's own */
-    if (!st)
-        st = toggles_make(base, set, &toggles, err);
-    if (!st)
-        st = wif_rerun_check(&toggles, err);
     if (!st)
         st = run(&recipe, &toggles, vs_text_get(&absolute), NULL, progress, user, err);
     vs_text_release(&absolute);
@@ -329,17 +131,6 @@ enum vs_status wif_rerun(const struct rpl_trace *base, const struct vs_toggles *
 }
 
 /* ---- up to an event ---- */
-
-/* The program of `base` and its toggles. */
-static enum vs_status program_get(const struct rpl_trace *base, struct wif_recipe *recipe,
-                                  struct vs_toggles *toggles, struct vs_error *err)
-{
-    enum vs_status st = wif_recipe_read(base, recipe, err);
-
-    if (!st)
-        st = toggles_make(base, NULL, toggles, err);
-    return st ? st : wif_rerun_check(toggles, err);
-}
 
 /* What the caller waits for; and its own progress. */
 struct awaiting {
@@ -364,7 +155,7 @@ enum vs_status wif_rerun_until(const struct rpl_trace *base, const char *stop, c
     struct wif_recipe recipe = {.folder = NULL};
     struct vs_toggles toggles = {{NULL}};
     struct vs_text path = {NULL, 0, 0};
-    enum vs_status st = program_get(base, &recipe, &toggles, err);
+    enum vs_status st = program_get(base, NULL, &recipe, &toggles, err);
 
     vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
     if (!st)
@@ -383,7 +174,7 @@ enum vs_status wif_rerun_until(const struct rpl_trace *base, const char *stop, c
 VS_NORETURN static void child_run_here(const char *folder, char *const *argv, char *const *envp)
 {
     if (chdir(folder) == 0)
-        execve(OWN_EXECUTABLE, argv, envp);
+        execve(WIF_PROCESS_EXECUTABLE, argv, envp);
     _exit(126);
 }
 
@@ -397,14 +188,14 @@ enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop, co
     struct wif_words argv = {NULL, 0, 0};
     struct wif_words envp = {NULL, 0, 0};
     struct vs_text path = {NULL, 0, 0};
-    enum vs_status st = program_get(base, &recipe, &toggles, err);
+    enum vs_status st = program_get(base, NULL, &recipe, &toggles, err);
     int status = 0;
     pid_t pid;
 
     vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
     if (!st) {
-        argv_make(&recipe, &toggles, vs_text_get(&path), &argv);
-        environment_make(&recipe, stop, &envp);
+        wif_process_argv(&recipe, &toggles, vs_text_get(&path), &argv);
+        wif_process_environment(&recipe, stop, &envp);
         pid = fork();
         if (pid == 0)
             child_run_here(recipe.folder, argv.items, envp.items);
@@ -434,7 +225,8 @@ char *wif_rerun_folder(struct vs_error *err)
     struct vs_text path = {NULL, 0, 0};
     char *folder;
 
-    vs_text_addf(&path, "%s/vramscope-whatif-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    vs_text_addf(&path, "%s/vramscope-whatif-XXXXXX",
+                 temporary && *temporary == '/' ? temporary : "/tmp");
     folder = vs_text_take(&path);
     if (mkdtemp(folder))
         return folder;
@@ -518,25 +310,84 @@ static enum vs_status copy(struct rpl_trace *from, struct rpl_trace *out, struct
     return st;
 }
 
+/* ---- in the background ---- */
+
+struct wif_rerun_job {
+    struct wif_process process;
+    char *folder;
+};
+
+enum vs_status wif_rerun_begin(const struct rpl_trace *base, const struct vs_toggles *set,
+                               struct wif_rerun_job **out, struct vs_error *err)
+{
+    struct wif_rerun_job *job = vs_calloc(1, sizeof(*job));
+    struct wif_recipe recipe = {.folder = NULL};
+    struct vs_toggles toggles = {{NULL}};
+    struct vs_text path = {NULL, 0, 0};
+    enum vs_status st = program_get(base, set, &recipe, &toggles, err);
+
+    if (!st) {
+        job->folder = wif_rerun_folder(err);
+        st = job->folder ? VS_OK : VS_E_IO;
+    }
+    if (!st) {
+        vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, job->folder);
+        st = wif_process_start(&job->process, &recipe, &toggles, vs_text_get(&path), NULL, err);
+    }
+    if (st) {
+        wif_rerun_job_free(job);
+        job = NULL;
+    }
+    *out = job;
+    vs_text_release(&path);
+    vs_toggles_release(&toggles);
+    wif_recipe_release(&recipe);
+    return st;
+}
+
+bool wif_rerun_has_ended(struct wif_rerun_job *job)
+{
+    return wif_process_has_ended(&job->process);
+}
+
+enum vs_status wif_rerun_take(struct wif_rerun_job *job, rpl_progress_fn *progress, void *user,
+                              struct rpl_trace *out, struct vs_error *err)
+{
+    struct rpl_trace *trace = NULL;
+    enum vs_status st;
+
+    while (!wif_process_has_ended(&job->process)) {
+        if (progress && !progress(user, 0, 0))
+            return vs_fail(err, VS_E_STOPPED, "stopped");
+        wif_process_pause();
+    }
+    st = wif_process_outcome(&job->process, err);
+    if (!st)
+        st = rpl_trace_open(job->process.path, &trace, err);
+    if (!st)
+        st = copy(trace, out, err);
+    rpl_trace_free(trace);
+    return st;
+}
+
+void wif_rerun_job_free(struct wif_rerun_job *job)
+{
+    if (!job)
+        return;
+    wif_process_release(&job->process);
+    wif_rerun_folder_remove(job->folder);
+    vs_free(job);
+}
+
 enum vs_status wif_rerun_load(const struct rpl_trace *base, const struct vs_toggles *set,
                               rpl_progress_fn *progress, void *user, struct rpl_trace *out,
                               struct vs_error *err)
 {
-    char *folder = wif_rerun_folder(err);
-    struct rpl_trace *trace = NULL;
-    struct vs_text path = {NULL, 0, 0};
-    enum vs_status st;
+    struct wif_rerun_job *job = NULL;
+    enum vs_status st = wif_rerun_begin(base, set, &job, err);
 
-    if (!folder)
-        return VS_E_IO;
-    vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
-    st = wif_rerun(base, set, vs_text_get(&path), progress, user, err);
     if (!st)
-        st = rpl_trace_open(vs_text_get(&path), &trace, err);
-    if (!st)
-        st = copy(trace, out, err);
-    rpl_trace_free(trace);
-    vs_text_release(&path);
-    wif_rerun_folder_remove(folder);
+        st = wif_rerun_take(job, progress, user, out, err);
+    wif_rerun_job_free(job);
     return st;
 }

@@ -47,6 +47,23 @@ VS_MUST_USE enum vs_status wif_rerun_load(const struct rpl_trace *base,
                                           void *user, struct rpl_trace *out, struct vs_error *err);
 
 /*
+ * The same in the background, while the caller does something else.
+ *
+ * wif_rerun_begin      start it; errors: those of wif_rerun before the program runs
+ * wif_rerun_has_ended  returns at once
+ * wif_rerun_take       wait for its end, with progress as above, and fill `out`; VS_E_STOPPED: it still runs
+ * wif_rerun_job_free   end it if it still runs, and remove what it has written; NULL is none
+ */
+struct wif_rerun_job;
+VS_MUST_USE enum vs_status wif_rerun_begin(const struct rpl_trace *base,
+                                           const struct vs_toggles *set, struct wif_rerun_job **out,
+                                           struct vs_error *err);
+VS_MUST_USE bool wif_rerun_has_ended(struct wif_rerun_job *job);
+VS_MUST_USE enum vs_status wif_rerun_take(struct wif_rerun_job *job, rpl_progress_fn *progress,
+                                          void *user, struct rpl_trace *out, struct vs_error *err);
+void wif_rerun_job_free(struct wif_rerun_job *job);
+
+/*
  * Where the program is to stop is passed to `record` in this variable of its environment, as
  * tracer/python/vramscope_stop.py reads it: "KIND ADDRESS NUMBER RANK FILE".
  */

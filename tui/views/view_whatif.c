@@ -18,6 +18,7 @@
 #include "tui/change.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
+#include "tui/program.h"
 #include "tui/views.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
@@ -288,12 +289,24 @@ static void add_runs(struct tui_page *page, const struct tui_app *app)
         tui_page_add(page, TUI_DIM, "what if, of %s:", app->name);
 }
 
+static void add_running(struct tui_page *page, const struct tui_app *app, int w)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    tui_program_text(app, &text);
+    vs_text_add(&text, "; <C-c> stops it");
+    tui_page_wrap(page, w, 0, TUI_STRONG, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
 static void answer_make(struct whatif *s, const struct tui_app *app)
 {
     struct tui_page *page = &s->answer;
     const struct tui_change *change = &app->change;
 
     tui_page_clear(page);
+    if (app->rerun.job)
+        add_running(page, app, s->w - 2);
     if (change->failure)
         tui_page_wrap(page, s->w - 2, 0, TUI_BAD, change->failure);
     if (change->is_run) {
@@ -318,8 +331,8 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         add_toggle(s, app);
         tui_page_wrap(page, s->w - 2, 0, TUI_DIM,
                       "space switches a toggle, h and l change its value. The recorded program "
-                      "then runs again, once you have agreed, with the toggle applied from "
-                      "outside; ^C stops it. alloc-conf and target need no program.");
+                      "then runs again in the background, once you have agreed, with the toggle "
+                      "applied from outside; ^C stops it. alloc-conf and target need no program.");
     } else if (!rpl_trace_source_text(app->base.trace)) {
         tui_page_wrap(
             page, s->w - 2, 0, TUI_DIM,
@@ -412,13 +425,16 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->answer.list, s->answer.count, h - list_h(app, h) - 1);
 }
 
-/* By how much space would change the peak. */
-static void draw_effect(const struct effect *effect, struct tui_canvas *c, int x, int y)
+/* By how much space would change the peak. is_running: the program runs with the toggle now. */
+static void draw_effect(const struct effect *effect, bool is_running, struct tui_canvas *c, int x,
+                        int y)
 {
     char buf[TUI_SHORT_MAX];
     enum tui_role role = effect->delta < 0 ? TUI_GOOD : effect->delta > 0 ? TUI_BAD : TUI_DIM;
 
-    if (effect->known == REFUSED)
+    if (is_running)
+        tui_text_right(c, x, y, EFFECT_W - 1, tui_style(TUI_STRONG), "running");
+    else if (effect->known == REFUSED)
         tui_text_right(c, x, y, EFFECT_W - 1, tui_style(TUI_DIM), "refused");
     else if (effect->known == KNOWN)
         tui_text_right(c, x, y, EFFECT_W - 1, tui_style(role),
@@ -441,7 +457,8 @@ static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_
     x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
         1;
     x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
-    draw_effect(&s->effects[toggle], c, x, y);
+    draw_effect(&s->effects[toggle], app->rerun.job && vs_toggles_is_set(&app->rerun.set, toggle),
+                c, x, y);
     x += EFFECT_W;
     if (is_set)
         x = tui_textf(c, x, y, tui_style(TUI_DIM), "was %s  ", tui_change_recorded(app, toggle));
