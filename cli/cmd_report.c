@@ -26,55 +26,10 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* Path of the file `name` in the trace's folder; NULL: it does not exist, or is not of device `own`. */
-static struct rpl_trace *driver_open_one(const char *path, const char *name, size_t len,
-                                         uint64_t own)
-{
-    const char *slash = strrchr(path, '/');
-    struct vs_text beside = {NULL, 0, 0};
-    struct vs_error err = VS_ERROR_INIT;
-    struct rpl_trace *driver = NULL;
-    uint64_t other = 0;
-
-    vs_text_add_n(&beside, path, slash ? (size_t)(slash + 1 - path) : 0);
-    vs_text_add_n(&beside, name, len);
-    if (rpl_trace_open(vs_text_get(&beside), &driver, &err))
-        VS_LOG(VS_LOG_CLI, 1, "%s", err.text);
-    vs_text_release(&beside);
-    if (driver && (!rpl_trace_meta_uint(driver, "device_number", &other) || other != own)) {
-        rpl_trace_free(driver);
-        driver = NULL;
-    }
-    return driver;
-}
-
-/*
- * The trace of the same process's calls of the driver on the same device, one of the files that were recorded together;
- * NULL: there is none.
- */
-static struct rpl_trace *driver_open(const struct rpl_trace *trace, const char *path)
-{
-    const char *name = rpl_trace_meta(trace, "driver_trace");
-    struct rpl_trace *driver = NULL;
-    uint64_t own = 0;
-
-    if (rpl_trace_device_count(trace))
-        own = rpl_trace_device(trace, rpl_trace_device_now(trace));
-    else
-        (void)!rpl_trace_meta_uint(trace, "device_number", &own);
-    while (name && *name && !driver) {
-        size_t len = strcspn(name, "\n");
-
-        driver = driver_open_one(path, name, len, own);
-        name += len + (name[len] == '\n');
-    }
-    return driver;
-}
-
 static enum vs_status non_pytorch_fill(struct rpl_report *report, const char *path,
                                        struct rpl_non_pytorch *out, struct vs_error *err)
 {
-    struct rpl_trace *driver = driver_open(report->trace, path);
+    struct rpl_trace *driver = rpl_driver_trace_open(report->trace, path);
     enum vs_status st = VS_OK;
 
     if (driver) {

@@ -133,6 +133,8 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = number_write(t, "capacity", import->capacity, err);
     if (!st)
         st = number_write(t, "device_number", list->device, err);
+    if (!st && list->event_count && list->events[0].time_us)
+        st = number_write(t, "began_us", list->events[0].time_us, err);
     if (!st)
         st = number_write(t, "recorded_events", list->event_count, err);
     if (!st && list->other_count)

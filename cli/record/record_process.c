@@ -45,7 +45,8 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
     } TEXTS[] = {
         {"program", &p->program},       {"torch", &p->torch}, {"played", &p->simulated},
         {"reads", &p->reads},           {"read", &p->read},   {"dump", &p->dumped},
-        {"read_kinds", &p->read_kinds}, {"world", &p->world}, {"collectives", &p->collectives}};
+        {"read_kinds", &p->read_kinds}, {"world", &p->world}, {"collectives", &p->collectives},
+        {"visible", &p->visible}};
 
     for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
         if (strcmp(fact, TEXTS[i].fact) == 0)
@@ -174,6 +175,7 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->read);
         vs_free(p->read_kinds);
         vs_free(p->world);
+        vs_free(p->visible);
         vs_free(p->collectives);
         vs_free(p->dumped);
         vs_free(p->error);
@@ -312,6 +314,7 @@ static void facts_fill(const struct cli_process *process, const struct cli_impor
     fact_add(out, "host_read_kinds", process->read_kinds);
     fact_add(out, "gpu_unknown", unknown);
     fact_add(out, "collectives", process->collectives);
+    fact_add(out, "cuda_visible_devices", process->visible);
     fact_add(out, "recording", slash ? slash + 1 : import->folder);
     if (process->rank != CLI_NO_RANK) {
         snprintf(rank, sizeof(rank), "%" PRId64, process->rank);

@@ -28,6 +28,7 @@
  * name      name of its files in the folder, without extension; sorts by time; NULL: the process did not load PyTorch,
  *           or reported nothing
  * rank      its rank in a distributed run, or CLI_NO_RANK; world: how many ranks there are, as text
+ * visible   its CUDA_VISIBLE_DEVICES without blanks; NULL: not set
  * program   its arguments; "": not known
  * torch     its version of PyTorch; "": not known
  * simulated  the GPU that was simulated for it; NULL: none
@@ -53,6 +54,7 @@ struct cli_process {
     char *read;
     char *read_kinds;
     char *world;
+    char *visible;
     char *collectives;
     char *dumped;
     struct wif_words scripts;

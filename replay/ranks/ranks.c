@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "replay/diff/diff.h"
+#include "replay/report/non_pytorch.h"
 
 /* ---- the allocator's events, in an order that does not depend on hash tables ---- */
 
@@ -154,6 +155,8 @@ static enum vs_status first_find(const struct rpl_ranks *ranks, struct rpl_rank_
     stream_open(&b, ranks->items[diff->b].trace);
     while (has_x && has_y && x.kind == y.kind && x.bytes == y.bytes) {
         diff->first++;
+        diff->common_a = x.seq;
+        diff->common_b = y.seq;
         has_x = stream_next(&a, &x, err);
         has_y = stream_next(&b, &y, err);
     }
@@ -187,9 +190,11 @@ enum vs_status rpl_ranks_add(struct rpl_ranks *ranks, const char *path, struct v
     struct rpl_trace *trace = NULL;
     const enum vs_status st = rpl_trace_open(path, &trace, err);
 
-    if (!st)
-        rpl_ranks_take(ranks, path, trace);
-    return st;
+    if (st)
+        return st;
+    rpl_ranks_take(ranks, path, trace);
+    ranks->items[ranks->count - 1].driver = rpl_driver_trace_open(trace, path);
+    return VS_OK;
 }
 
 /* Stable: few ranks, or sorted already. */
@@ -227,30 +232,44 @@ static void kinds_find(struct rpl_ranks *ranks)
 
 /* ---- differences ---- */
 
-static void changes_take(const struct rpl_diff *diff, const struct rpl_diff_part *part,
-                         struct rpl_rank_diff *out)
+/* The rows of a part that differ, as heap memory. */
+static struct rpl_rank_change *changes_take(const struct rpl_diff *diff,
+                                            const struct rpl_diff_part *part, size_t *count)
 {
-    out->changes = vs_calloc(part->row_count + 1, sizeof(*out->changes));
+    struct rpl_rank_change *out = vs_calloc(part->row_count + 1, sizeof(*out));
+
+    *count = 0;
     for (size_t i = 0; i < part->row_count; i++) {
         const struct rpl_diff_row *row = &part->rows[i];
         struct vs_text text = {NULL, 0, 0};
+        struct vs_text fate = {NULL, 0, 0};
 
         if (row->a == row->b && row->blocks_a == row->blocks_b)
             continue;
         rpl_diff_row_text(diff, row, &text);
-        out->changes[out->change_count++] = (struct rpl_rank_change){
+        if (row->module && *row->module)
+            vs_text_addf(&text, ", in %s", row->module);
+        if (row->module)
+            rpl_diff_fate_text(diff, part, row, &fate);
+        if (fate.len)
+            vs_text_addf(&text, "; %s", vs_text_get(&fate));
+        vs_text_release(&fate);
+        out[(*count)++] = (struct rpl_rank_change){
             vs_text_take(&text), row->category, row->a, row->b, row->blocks_a, row->blocks_b};
     }
+    return out;
 }
 
+/* What differs at the two peaks, by line and by block. */
 static enum vs_status changes_find(const struct rpl_ranks *ranks, struct rpl_rank_diff *out,
                                    rpl_progress_fn *progress, void *user, struct vs_error *err)
 {
-    const struct rpl_diff_options options = {
+    struct rpl_diff_options options = {
         .by = RPL_DIFF_LINE, .at = RPL_DIFF_AT_PEAK, .step = RPL_DIFF_STEP_LAST};
     struct rpl_index *indexes[2] = {NULL, NULL};
     struct rpl_diff diff = {.arena = NULL};
-    struct rpl_diff_part part = {.arena = NULL};
+    struct rpl_diff_part lines = {.arena = NULL};
+    struct rpl_diff_part blocks = {.arena = NULL};
     enum vs_status st =
         rpl_index_open(ranks->items[out->a].trace, progress, user, &indexes[0], err);
 
@@ -259,10 +278,16 @@ static enum vs_status changes_find(const struct rpl_ranks *ranks, struct rpl_ran
     if (!st)
         st = rpl_diff_open(&diff, indexes[0], indexes[1], progress, user, err);
     if (!st)
-        st = rpl_diff_take(&diff, RPL_DIFF_LIVE, &options, &part, err);
+        st = rpl_diff_take(&diff, RPL_DIFF_LIVE, &options, &lines, err);
     if (!st)
-        changes_take(&diff, &part, out);
-    rpl_diff_part_release(&part);
+        out->changes = changes_take(&diff, &lines, &out->change_count);
+    options.by = RPL_DIFF_TENSOR;
+    if (!st)
+        st = rpl_diff_take(&diff, RPL_DIFF_LIVE, &options, &blocks, err);
+    if (!st)
+        out->blocks = changes_take(&diff, &blocks, &out->block_count);
+    rpl_diff_part_release(&lines);
+    rpl_diff_part_release(&blocks);
     rpl_diff_release(&diff);
     rpl_index_free(indexes[0]);
     rpl_index_free(indexes[1]);
@@ -305,21 +330,43 @@ enum vs_status rpl_ranks_fill(struct rpl_ranks *ranks, rpl_progress_fn *progress
     if (st)
         return st;
     kinds_find(ranks);
-    return diffs_fill(ranks, progress, user, err);
+    st = rpl_shared_fill(ranks, err);
+    return st ? st : diffs_fill(ranks, progress, user, err);
+}
+
+const struct rpl_phase *rpl_ranks_phase(const struct rpl_ranks *ranks, size_t rank,
+                                        enum vs_phase phase)
+{
+    const struct rpl_summary *sum = &ranks->items[rank].sum;
+    const int64_t step = ranks->items[ranks->highest].sum.peak.step;
+
+    for (size_t i = 0; i < sum->step_count; i++)
+        for (size_t k = 0; sum->steps[i].step == step && k < sum->steps[i].phase_count; k++)
+            if (sum->steps[i].phases[k].phase == phase)
+                return &sum->steps[i].phases[k];
+    return NULL;
+}
+
+static void changes_free(struct rpl_rank_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        vs_free(changes[i].text);
+    vs_free(changes);
 }
 
 void rpl_ranks_release(struct rpl_ranks *ranks)
 {
     for (size_t i = 0; i < ranks->diff_count; i++) {
-        for (size_t k = 0; k < ranks->diffs[i].change_count; k++)
-            vs_free(ranks->diffs[i].changes[k].text);
-        vs_free(ranks->diffs[i].changes);
+        changes_free(ranks->diffs[i].changes, ranks->diffs[i].change_count);
+        changes_free(ranks->diffs[i].blocks, ranks->diffs[i].block_count);
     }
     for (size_t i = 0; i < ranks->count; i++) {
         rpl_summary_release(&ranks->items[i].sum);
         rpl_trace_free(ranks->items[i].trace);
+        rpl_trace_free(ranks->items[i].driver);
         vs_free(ranks->items[i].path);
     }
+    rpl_shared_release(ranks);
     vs_free(ranks->diffs);
     vs_free(ranks->items);
     memset(ranks, 0, sizeof(*ranks));

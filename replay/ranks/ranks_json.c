@@ -38,6 +38,25 @@ static void collectives_json(const struct rpl_rank *rank, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* "phases": of the step in which the rank with the highest peak has it. */
+static void phases_json(const struct rpl_ranks *ranks, size_t i, struct vs_json *json)
+{
+    vs_json_key(json, "phases");
+    vs_json_array(json);
+    for (int phase = 0; phase < VS_PHASE_COUNT; phase++) {
+        const struct rpl_phase *p = rpl_ranks_phase(ranks, i, (enum vs_phase)phase);
+
+        if (!p)
+            continue;
+        vs_json_object_flat(json);
+        vs_json_put_string(json, "phase", vs_phase_name((enum vs_phase)phase));
+        vs_json_put_uint(json, "allocated", p->allocated_peak);
+        vs_json_put_uint(json, "reserved", p->reserved_peak);
+        vs_json_end(json);
+    }
+    vs_json_end(json);
+}
+
 static void rank_json(const struct rpl_ranks *ranks, size_t i, struct vs_json *json)
 {
     const struct rpl_rank *rank = &ranks->items[i];
@@ -53,13 +72,16 @@ static void rank_json(const struct rpl_ranks *ranks, size_t i, struct vs_json *j
     collectives_json(rank, json);
     vs_json_key(json, "peak");
     rpl_peak_json(rank->trace, &rank->sum.peak, json);
+    phases_json(ranks, i, json);
     vs_json_end(json);
 }
 
-static void change_json(const struct rpl_rank_change *change, struct vs_json *json)
+/* what: "line" or "block" */
+static void change_json(const struct rpl_rank_change *change, const char *what,
+                        struct vs_json *json)
 {
     vs_json_object_flat(json);
-    vs_json_put_string(json, "line", change->text);
+    vs_json_put_string(json, what, change->text);
     vs_json_put_string(json, "category", vs_category_name(change->category));
     vs_json_put_uint(json, "a", change->a);
     vs_json_put_uint(json, "b", change->b);
@@ -86,10 +108,17 @@ static void diff_json(const struct rpl_ranks *ranks, const struct rpl_rank_diff 
     vs_json_put_uint(json, "first", diff->first);
     vs_json_put_uint(json, "event_a", diff->seq_a);
     vs_json_put_uint(json, "event_b", diff->seq_b);
+    vs_json_put_uint(json, "common_a", diff->common_a);
+    vs_json_put_uint(json, "common_b", diff->common_b);
     vs_json_key(json, "lines");
     vs_json_array(json);
     for (size_t i = 0; i < diff->change_count; i++)
-        change_json(&diff->changes[i], json);
+        change_json(&diff->changes[i], "line", json);
+    vs_json_end(json);
+    vs_json_key(json, "blocks");
+    vs_json_array(json);
+    for (size_t i = 0; i < diff->block_count; i++)
+        change_json(&diff->blocks[i], "block", json);
     vs_json_end(json);
     vs_json_end(json);
 }
@@ -110,5 +139,6 @@ void rpl_ranks_json(const struct rpl_ranks *ranks, struct vs_json *json)
     for (size_t i = 0; i < ranks->diff_count; i++)
         diff_json(ranks, &ranks->diffs[i], json);
     vs_json_end(json);
+    rpl_shared_json(ranks, json);
     vs_json_end(json);
 }

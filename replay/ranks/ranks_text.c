@@ -103,22 +103,22 @@ static void add_change(const struct rpl_rank_change *change, struct vs_text *out
                  vs_category_name(change->category), change->text);
 }
 
-static void add_rest(const struct rpl_rank_diff *diff, size_t from, struct vs_text *out)
+static void add_rest(const struct rpl_rank_change *changes, size_t count, size_t from,
+                     const char *what, struct vs_text *out)
 {
     struct rpl_rank_change rest = {.a = 0};
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
     char delta[VS_BYTES_TEXT_MAX];
 
-    for (size_t i = from; i < diff->change_count; i++) {
-        rest.a += diff->changes[i].a;
-        rest.b += diff->changes[i].b;
+    for (size_t i = from; i < count; i++) {
+        rest.a += changes[i].a;
+        rest.b += changes[i].b;
     }
-    if (from < diff->change_count)
-        vs_text_addf(out, "  %14s%14s%13s  … %zu more lines\n", vs_bytes_text(rest.a, a),
+    if (from < count)
+        vs_text_addf(out, "  %14s%14s%13s  … %zu more %s\n", vs_bytes_text(rest.a, a),
                      vs_bytes_text(rest.b, b),
-                     vs_bytes_delta_text((int64_t)(rest.b - rest.a), delta),
-                     diff->change_count - from);
+                     vs_bytes_delta_text((int64_t)(rest.b - rest.a), delta), count - from, what);
 }
 
 /* Collectives of which two ranks made another number or other bytes. */
@@ -169,6 +169,11 @@ static void add_diff(const struct rpl_ranks *ranks, const struct rpl_rank_diff *
     vs_text_addf(out, "\n%s differs from ", short_name(b, name_b, sizeof(name_b)));
     rpl_rank_text(a, out);
     vs_text_addf(out, " from event %" PRIu64 " of the allocator on\n  ", diff->first);
+    if (diff->common_a) {
+        vs_text_add(out, "both until ");
+        add_event(a, diff->common_a, out);
+        vs_text_add(out, "\n  ");
+    }
     add_event(a, diff->seq_a, out);
     vs_text_add(out, "\n  ");
     add_event(b, diff->seq_b, out);
@@ -182,10 +187,49 @@ static void add_diff(const struct rpl_ranks *ranks, const struct rpl_rank_diff *
                  short_name(a, name_a, sizeof(name_a)), name_b, "change");
     for (size_t i = 0; i < diff->change_count && i < top; i++)
         add_change(&diff->changes[i], out);
-    add_rest(diff, top, out);
+    add_rest(diff->changes, diff->change_count, top, "lines", out);
     vs_text_addf(
         out, "  %14s%14s%13s  in all\n", "", "",
         vs_bytes_delta_text((int64_t)(b->sum.peak.allocated - a->sum.peak.allocated), delta));
+    vs_text_addf(out, "  %14s%14s%13s  the same, by block (A is %s, B is ", "", "", "", name_a);
+    vs_text_addf(out, "%s)\n", name_b);
+    for (size_t i = 0; i < diff->block_count && i < top; i++)
+        add_change(&diff->blocks[i], out);
+    add_rest(diff->blocks, diff->block_count, top, "blocks", out);
+}
+
+/* Columns of the axis: the first of each kind of ranks, the highest among them, as many as fit a line. */
+#define AXIS_MAX 8
+
+/* The peak of each kind of ranks in each phase of the step in which the highest one peaks. */
+static void add_axis(const struct rpl_ranks *ranks, struct vs_text *out)
+{
+    size_t columns[AXIS_MAX];
+    size_t count = 0;
+    char buf[96];
+
+    columns[count++] = ranks->highest;
+    for (size_t i = 0; i < ranks->diff_count && count < AXIS_MAX; i++)
+        columns[count++] = ranks->diffs[i].b;
+    vs_text_addf(out, "\n  step %-7" PRId64, ranks->items[ranks->highest].sum.peak.step);
+    for (size_t i = 0; i < count; i++)
+        vs_text_addf(out, "%14.13s", short_name(&ranks->items[columns[i]], buf, sizeof(buf)));
+    vs_text_add(out, "  highest in each phase\n");
+    for (int phase = 0; phase < VS_PHASE_COUNT; phase++) {
+        bool has_any = false;
+
+        for (size_t i = 0; i < count; i++)
+            has_any |= rpl_ranks_phase(ranks, columns[i], (enum vs_phase)phase) != NULL;
+        if (!has_any)
+            continue;
+        vs_text_addf(out, "  %-12s", vs_phase_name((enum vs_phase)phase));
+        for (size_t i = 0; i < count; i++) {
+            const struct rpl_phase *p = rpl_ranks_phase(ranks, columns[i], (enum vs_phase)phase);
+
+            vs_text_addf(out, "%14s", p ? vs_bytes_text(p->allocated_peak, buf) : "-");
+        }
+        vs_text_add_char(out, '\n');
+    }
 }
 
 static void add_head(const struct rpl_ranks *ranks, struct vs_text *out)
@@ -227,6 +271,9 @@ void rpl_ranks_text(const struct rpl_ranks *ranks, size_t top, struct vs_text *o
         add_rank(ranks, i, width, out);
     if (ranks->count > 1 && !ranks->diff_count)
         vs_text_add(out, "\nAll ranks have the same events of the allocator.\n");
+    rpl_shared_text(ranks, out);
+    if (ranks->diff_count)
+        add_axis(ranks, out);
     for (size_t i = 0; i < ranks->diff_count; i++)
         add_diff(ranks, &ranks->diffs[i], top, out);
 }

@@ -1,14 +1,16 @@
 /*
  * replay/report/non_pytorch.c - see non_pytorch.h.
  *
- * Must not know:  where the traces are stored.
+ * Must not know:  where the traces are stored, but that they are in one folder.
  * Invariant:      blocks at addresses from PHYSICAL_FROM on are physical memory: docs/internals/injection.md.
  */
 #include "replay/report/non_pytorch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "replay/state/live.h"
 
@@ -197,4 +199,47 @@ void rpl_non_pytorch_json(const struct rpl_non_pytorch *memory, size_t top, stru
     vs_json_key(json, "by_line");
     rpl_alloc_sites_json(&memory->sites, RPL_ALLOC_SITES_BY_LINE, top, json);
     vs_json_end(json);
+}
+
+/* ---- the file ---- */
+
+/* Path of the file `name` in the trace's folder; NULL: it does not exist, or is not of device `own`. */
+static struct rpl_trace *driver_open_one(const char *path, const char *name, size_t len,
+                                         uint64_t own)
+{
+    const char *slash = strrchr(path, '/');
+    struct vs_text beside = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *driver = NULL;
+    uint64_t other = 0;
+
+    vs_text_add_n(&beside, path, slash ? (size_t)(slash + 1 - path) : 0);
+    vs_text_add_n(&beside, name, len);
+    if (rpl_trace_open(vs_text_get(&beside), &driver, &err))
+        VS_LOG(VS_LOG_REPLAY, 1, "%s", err.text);
+    vs_text_release(&beside);
+    if (driver && (!rpl_trace_meta_uint(driver, "device_number", &other) || other != own)) {
+        rpl_trace_free(driver);
+        driver = NULL;
+    }
+    return driver;
+}
+
+struct rpl_trace *rpl_driver_trace_open(const struct rpl_trace *trace, const char *path)
+{
+    const char *name = rpl_trace_meta(trace, "driver_trace");
+    struct rpl_trace *driver = NULL;
+    uint64_t own = 0;
+
+    if (rpl_trace_device_count(trace))
+        own = rpl_trace_device(trace, rpl_trace_device_now(trace));
+    else
+        (void)!rpl_trace_meta_uint(trace, "device_number", &own);
+    while (name && *name && !driver) {
+        size_t len = strcspn(name, "\n");
+
+        driver = driver_open_one(path, name, len, own);
+        name += len + (name[len] == '\n');
+    }
+    return driver;
 }

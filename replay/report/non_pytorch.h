@@ -49,4 +49,10 @@ void rpl_non_pytorch_text(const struct rpl_non_pytorch *memory, size_t top, stru
 /* Write the object {"event", "peak", "pytorch", "outside", "by_line"}; null where `memory` is NULL. */
 void rpl_non_pytorch_json(const struct rpl_non_pytorch *memory, size_t top, struct vs_json *json);
 
+/*
+ * The trace of the same process's calls of the driver on the same device as `trace`, which is at `path`: one of the
+ * files beside it that its `driver_trace` names. The caller frees it. NULL: there is none, or it cannot be read.
+ */
+struct rpl_trace *rpl_driver_trace_open(const struct rpl_trace *trace, const char *path);
+
 #endif

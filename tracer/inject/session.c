@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -263,7 +264,11 @@ static void device_close(struct device *d, bool is_complete)
 static void facts_set(struct device *d, uint32_t number)
 {
     const struct inj_facts *facts = &d->facts;
+    struct timespec now;
 
+    /* the recorder has just been opened, and its times count from there */
+    clock_gettime(CLOCK_REALTIME, &now);
+    number_set(d->rec, "began_us", (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
     number_set(d->rec, "device_number", number);
     if (facts->name[0])
         trc_recorder_meta_set(d->rec, "device_name", facts->name);

@@ -93,6 +93,8 @@ class History:
         self.say("torch", getattr(self.torch, "__version__", "unknown"))
         if self.stand_in:
             self.say("played", self.stand_in.what)
+        if os.environ.get("CUDA_VISIBLE_DEVICES"):
+            self.say("visible", os.environ["CUDA_VISIBLE_DEVICES"].replace(" ", ""))
         if os.environ.get("RANK"):
             self.say("rank", os.environ["RANK"])
         if os.environ.get("WORLD_SIZE"):

@@ -2,14 +2,15 @@
  * tui/views/view_ranks.c - the ranks of a run beside each other on one axis, which of them peaks, and why they differ.
  *
  * Must not know:  terminals, how ranks are found.
- * Invariant:      the columns are those of the timeline; a column of another rank has the same share of the same phase
- *                 and step, and all ranks have one scale.
+ * Invariant:      the columns are those of the timeline; a column of another rank has the corresponding events, found
+ *                 by op, module and place (replay/diff/pairs.h), and all ranks have one scale.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/diff/diff.h"
 #include "replay/index/timeline.h"
 #include "tui/app.h"
 #include "tui/change.h"
@@ -30,12 +31,14 @@
 /*
  * page     rows of the charts, `rows` for each rank, and the text below them; choice: index of the rank + 1
  * indexes  of the ranks, in their order; NULL for one that cannot be read
+ * diffs    the run that is open aligned with each rank; NULL where that failed
  * columns  `width` for each rank
  * w, h, window, moves   for which they were made
  */
 struct ranks {
     struct tui_page page;
     struct rpl_index **indexes;
+    struct rpl_diff **diffs;
     size_t count;
     struct rpl_column *columns;
     int width;
@@ -54,28 +57,51 @@ static void indexes_open(struct ranks *s, const struct tui_app *app)
 
     s->count = app->ranks->count;
     s->indexes = vs_calloc(s->count, sizeof(struct rpl_index *));
-    for (size_t i = 0; i < s->count; i++)
-        if (rpl_index_open(app->ranks->items[i].trace, NULL, NULL, &s->indexes[i], &err) &&
-            !s->failure)
+    s->diffs = vs_calloc(s->count, sizeof(struct rpl_diff *));
+    for (size_t i = 0; i < s->count; i++) {
+        enum vs_status st =
+            rpl_index_open(app->ranks->items[i].trace, NULL, NULL, &s->indexes[i], &err);
+
+        if (!st) {
+            s->diffs[i] = vs_calloc(1, sizeof(*s->diffs[i]));
+            st = rpl_diff_open(s->diffs[i], app->base.index, s->indexes[i], NULL, NULL, &err);
+        }
+        if (st && s->diffs[i]) {
+            rpl_diff_release(s->diffs[i]);
+            vs_free(s->diffs[i]);
+            s->diffs[i] = NULL;
+        }
+        if (st && !s->failure)
             s->failure = vs_strdup(err.text);
+    }
+}
+
+/* The event of a rank that corresponds to event `seq` of the run that is open. */
+static uint64_t event_of(struct rpl_diff *diff, const struct tui_run *from,
+                         const struct tui_run *to, uint64_t seq)
+{
+    uint64_t found =
+        diff ? rpl_pairs_event(rpl_diff_pairs(diff), false, seq) : tui_run_map(from, to, seq);
+
+    return found > to->events ? to->events : found;
 }
 
 /* The columns of a rank for the events that columns `base` have of the run that is open. */
 static enum vs_status columns_fill(const struct tui_app *app, struct rpl_index *index,
-                                   const struct rpl_column *base, struct rpl_column *out, int width,
-                                   struct vs_error *err)
+                                   struct rpl_diff *diff, const struct rpl_column *base,
+                                   struct rpl_column *out, int width, struct vs_error *err)
 {
     const struct tui_run *from = &app->base;
     struct tui_run to = {.index = index, .events = rpl_index_event_count(index)};
     enum vs_status st = VS_OK;
 
     for (int x = 0; x < width && !st && to.events; x++) {
-        uint64_t first = tui_run_map(from, &to, base[x].first_seq);
-        uint64_t last = x + 1 < width ? tui_run_map(from, &to, base[x + 1].first_seq) : 0;
+        uint64_t first = event_of(diff, from, &to, base[x].first_seq);
+        uint64_t last = x + 1 < width ? event_of(diff, from, &to, base[x + 1].first_seq) : 0;
 
         first = first ? first : 1;
         if (x + 1 == width)
-            last = tui_run_map(from, &to, base[x].last_seq);
+            last = event_of(diff, from, &to, base[x].last_seq);
         else if (last > first)
             last--;
         st = rpl_timeline_range(index, first, last < first ? first : last, &out[x], err);
@@ -95,8 +121,8 @@ static void columns_make(struct ranks *s, const struct tui_app *app)
     s->columns = vs_calloc(s->count * (size_t)s->width, sizeof(*s->columns));
     for (size_t i = 0; i < s->count && !st; i++)
         if (s->indexes[i])
-            st = columns_fill(app, s->indexes[i], base, &s->columns[i * (size_t)s->width], s->width,
-                              &err);
+            st = columns_fill(app, s->indexes[i], s->diffs[i], base,
+                              &s->columns[i * (size_t)s->width], s->width, &err);
     if (st && !s->failure)
         s->failure = vs_strdup(err.text);
     vs_free(base);
@@ -247,8 +273,13 @@ static void release(void *state)
 {
     struct ranks *s = state;
 
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->diffs[i])
+            rpl_diff_release(s->diffs[i]);
+        vs_free(s->diffs[i]);
         rpl_index_free(s->indexes[i]);
+    }
+    vs_free(s->diffs);
     vs_free(s->indexes);
     vs_free(s->columns);
     vs_free(s->failure);
@@ -266,10 +297,11 @@ const struct tui_view tui_view_ranks = {
     .letter = 'R',
     .scope = TUI_IN_RANKS,
     .go = TUI_GO_RANKS,
-    .help = "With --ranks: the memory of each rank over the same phases and steps, all on one "
-            "scale, with its peak; below, which rank peaks, from which event on the others differ, "
-            "and the lines that make the difference. Enter on a rank compares the run that is open "
-            "with it.",
+    .help =
+        "With --ranks: the memory of each rank over corresponding ops, all on one scale, with "
+        "its peak; below, which rank peaks, from which event on the others differ, and the "
+        "lines and blocks that make the difference. Enter on a rank compares the run that is open "
+        "with it.",
     .hints = HINTS,
     .state_size = sizeof(struct ranks),
     .is_list = true,

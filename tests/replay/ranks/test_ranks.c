@@ -120,8 +120,36 @@ static void the_line_that_makes_a_rank_peak_higher_is_named(void **state)
     assert_int_equal(diff->changes[0].category, VS_CAT_ACTIVATION);
     assert_non_null(strstr(diff->changes[0].text, "line 7"));
     text_has(&ranks, "rank 0 differs from rank 2 from event 4 of the allocator on");
+    text_has(&ranks, "both until rank 2: alloc of 1,024 bytes, train.py:main line 6 (event ");
+    assert_int_equal(diff->common_a, diff->common_b);
+    assert_true(diff->common_a < diff->seq_a);
+    assert_int_equal(diff->block_count, 1); /* its counterpart is found by its place */
+    assert_int_equal(diff->blocks[0].a, 8192);
+    assert_int_equal(diff->blocks[0].b, 2048);
+    assert_non_null(strstr(diff->blocks[0].text, "activation, train.py:main:7"));
     text_has(&ranks, "rank 2: alloc of 8,192 bytes, train.py:main line 7");
     text_has(&ranks, "rank 0: alloc of 2,048 bytes, train.py:main line 7");
+    rpl_ranks_release(&ranks);
+}
+
+/* The axis is the step of the highest peak, phase by phase; ranks that are alike have one column. */
+static void ranks_stand_beside_each_other_by_phase(void **state)
+{
+    struct rpl_ranks ranks = {.count = 0};
+
+    (void)state;
+    rpl_ranks_take(&ranks, "a", trace_make("0", NO_GRADIENT));
+    rpl_ranks_take(&ranks, "b", trace_make("1", MORE_AT_LINE_7));
+    rpl_ranks_take(&ranks, "c", trace_make("2", NO_GRADIENT));
+    filled(&ranks);
+    assert_int_equal(rpl_ranks_phase(&ranks, 0, VS_PHASE_FORWARD)->allocated_peak,
+                     4096 + 1024 + 2048);
+    assert_int_equal(rpl_ranks_phase(&ranks, 1, VS_PHASE_BACKWARD)->allocated_peak,
+                     4096 + 1024 + 8192 + 4096);
+    assert_null(rpl_ranks_phase(&ranks, 1, VS_PHASE_OPTIMIZER));
+    text_has(&ranks, "  step 0              rank 1        rank 0  highest in each phase\n"
+                     "  forward           13.0 KiB       7.0 KiB\n"
+                     "  backward          17.0 KiB       7.0 KiB\n\n");
     rpl_ranks_release(&ranks);
 }
 
@@ -139,6 +167,8 @@ static void the_first_event_that_differs_is_found_among_frees(void **state)
     text_has(&ranks, "rank 0: alloc of 4,096 bytes, train.py:main line 8");
     text_has(&ranks, "rank 1: free of 1,024 bytes");
     text_has(&ranks, "-4.0 KiB  gradient");
+    text_has(&ranks, "the same, by block (A is rank 0, B is rank 1)");
+    assert_int_equal(ranks.diffs[0].block_count, 1);
     rpl_ranks_release(&ranks);
 }
 
@@ -217,6 +247,93 @@ static void a_list_of_collectives_that_is_damaged_is_read_to_its_end(void **stat
     }
 }
 
+/* A segment of `bytes` at each of the times, in ns. */
+static struct rpl_trace *segments_at(const char *rank, const char *began_us, const char *visible,
+                                     uint64_t bytes, const uint64_t *times, size_t count)
+{
+    struct make m;
+
+    make_init(&m);
+    for (size_t i = 0; i < count; i++) {
+        (void)make_event(&m, (struct vs_event){.kind = VS_EV_SEGMENT_ALLOC,
+                                               .time_ns = times[i],
+                                               .segment = {.bytes = bytes,
+                                                           .address = (i + 1) << 32,
+                                                           .size_pool = VS_SEGMENT_LARGE}});
+    }
+    rpl_trace_set_meta(m.trace, "rank", rank);
+    rpl_trace_set_meta(m.trace, "device_number", "0");
+    if (began_us)
+        rpl_trace_set_meta(m.trace, "began_us", began_us);
+    if (visible)
+        rpl_trace_set_meta(m.trace, "cuda_visible_devices", visible);
+    return m.trace;
+}
+
+/*
+ * Rank 0 takes 1 MiB at 0, 1 and 4 ms of the system clock, rank 1, which began 2 ms later, 4 MiB at 2 and 3 ms.
+ * Together they have most at 3 ms, 2 + 8 MiB: rank 1 ends there.
+ */
+static void processes_that_share_a_gpu_are_added_up_over_time(void **state)
+{
+    static const uint64_t A[] = {0, 1000000, 4000000};
+    static const uint64_t B[] = {0, 1000000};
+    struct rpl_ranks ranks = {.count = 0};
+    struct rpl_shared *gpu;
+
+    (void)state;
+    rpl_ranks_take(&ranks, "a.db", segments_at("0", "5000000", NULL, 1 << 20, A, 3));
+    rpl_ranks_take(&ranks, "b.db", segments_at("1", "5002000", NULL, 4 << 20, B, 2));
+    rpl_ranks_take(&ranks, "c.db",
+                   segments_at("2", "5000000", "1", 64 << 20, A, 3));             /* on another */
+    rpl_ranks_take(&ranks, "d.db", segments_at("3", NULL, NULL, 64 << 20, A, 3)); /* no time */
+    filled(&ranks);
+    assert_int_equal(ranks.shared_count, 1);
+    gpu = &ranks.shared[0];
+    assert_string_equal(gpu->name, "0");
+    assert_int_equal(gpu->part_count, 2);
+    assert_int_equal(gpu->together, 10 << 20);
+    assert_int_equal(gpu->alone, 11 << 20);
+    assert_int_equal(gpu->at_ns, 3000000);
+    assert_int_equal(gpu->parts[0].bytes, 2 << 20);
+    assert_int_equal(gpu->parts[0].highest, 3 << 20);
+    assert_int_equal(gpu->parts[1].bytes, 8 << 20);
+    text_has(&ranks, "GPU 0 is shared by 2 processes: together they have at most 10.0 MiB, 0.003 s "
+                     "after the first "
+                     "event; 11.0 MiB if all had most at once\n"
+                     "  rank 0: 2.0 MiB of them, at most 3.0 MiB, in PyTorch's segments\n");
+    rpl_ranks_release(&ranks);
+}
+
+/* What the driver gave is more than PyTorch's segments, and is what counts. */
+static void the_driver_says_what_a_process_has_of_a_shared_gpu(void **state)
+{
+    static const uint64_t A[] = {0};
+    struct rpl_ranks ranks = {.count = 0};
+    struct vs_text text = {NULL, 0, 0};
+    struct vs_json json;
+    struct make m;
+
+    (void)state;
+    make_init(&m);
+    (void)make_alloc(&m, 3 << 20, VS_CAT_OTHER);
+    rpl_trace_set_meta(m.trace, "began_us", "5000000");
+    rpl_ranks_take(&ranks, "a.db", segments_at("0", "5000000", "GPU-7", 1 << 20, A, 1));
+    rpl_ranks_take(&ranks, "b.db", segments_at("1", "5000000", "GPU-7", 1 << 20, A, 1));
+    ranks.items[0].driver = m.trace;
+    filled(&ranks);
+    assert_int_equal(ranks.shared[0].parts[0].highest, 3 << 20);
+    assert_true(ranks.shared[0].parts[0].is_driver);
+    text_has(&ranks, "GPU GPU-7 is shared by 2 processes");
+    text_has(&ranks, "at most 3.0 MiB, as the driver gave it");
+    vs_json_init(&json, &text);
+    rpl_ranks_json(&ranks, &json);
+    assert_non_null(strstr(vs_text_get(&text), "\"gpu\": \"GPU-7\""));
+    assert_non_null(strstr(vs_text_get(&text), "\"of\": \"driver\""));
+    vs_text_release(&text);
+    rpl_ranks_release(&ranks);
+}
+
 static void json_has_ranks_and_differences(void **state)
 {
     struct rpl_ranks ranks = {.count = 0};
@@ -232,6 +349,8 @@ static void json_has_ranks_and_differences(void **state)
     assert_non_null(strstr(vs_text_get(&text), "\"highest\": \"b.db\""));
     assert_non_null(strstr(vs_text_get(&text), "\"allocated_delta\": -6144"));
     assert_non_null(strstr(vs_text_get(&text), "\"first\": 4"));
+    assert_non_null(strstr(vs_text_get(&text), "\"blocks\": ["));
+    assert_non_null(strstr(vs_text_get(&text), "{\"phase\": \"backward\", \"allocated\": 17408,"));
     vs_text_release(&text);
     rpl_ranks_release(&ranks);
 }
@@ -241,11 +360,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_with_the_same_events_are_alike),
         cmocka_unit_test(the_line_that_makes_a_rank_peak_higher_is_named),
+        cmocka_unit_test(ranks_stand_beside_each_other_by_phase),
         cmocka_unit_test(the_first_event_that_differs_is_found_among_frees),
         cmocka_unit_test(a_rank_that_ends_earlier_has_no_further_events),
         cmocka_unit_test(traces_without_a_rank_come_last_and_are_named_by_their_files),
         cmocka_unit_test(collectives_of_which_a_rank_has_more_are_listed),
         cmocka_unit_test(a_list_of_collectives_that_is_damaged_is_read_to_its_end),
+        cmocka_unit_test(processes_that_share_a_gpu_are_added_up_over_time),
+        cmocka_unit_test(the_driver_says_what_a_process_has_of_a_shared_gpu),
         cmocka_unit_test(json_has_ranks_and_differences),
     };
 
