@@ -7,11 +7,11 @@
 #include "whatif/whatif.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "engine/core/observer.h"
 #include "lang/run/inplace_checks.h"
 #include "lang/run/library.h"
@@ -102,94 +102,7 @@ static void on_note(void *user, const char *key, const char *value)
     rpl_trace_set_meta(user, key, value);
 }
 
-/* ---- notes ---- */
-
-static void note_uint(wif_note_fn *note, void *user, const char *key, uint64_t value)
-{
-    struct vs_text text = {NULL, 0, 0};
-
-    vs_text_addf(&text, "%" PRIu64, value);
-    note(user, key, vs_text_get(&text));
-    vs_text_release(&text);
-}
-
-/* The counts of all steps, separated by commas. */
-static void note_recomputed(const struct lang_result *result, wif_note_fn *note, void *user)
-{
-    struct vs_text text = {NULL, 0, 0};
-
-    for (size_t i = 0; i < result->step_count; i++)
-        vs_text_addf(&text, "%s%" PRIu64, i ? "," : "", result->steps[i].recomputed_ops);
-    if (result->step_count)
-        note(user, "recomputed_ops", vs_text_get(&text));
-    vs_text_release(&text);
-}
-
-static void note_inplace(const struct lang_result *result, wif_note_fn *note, void *user)
-{
-    struct vs_text text = {NULL, 0, 0};
-
-    for (size_t i = 0; i < result->inplace_count; i++)
-        vs_text_addf(&text, "%s%s", i ? "," : "", result->inplace[i]);
-    if (result->inplace_count)
-        note(user, "inplace", vs_text_get(&text));
-    vs_text_clear(&text);
-    for (size_t i = 0; i < result->refusal_count; i++)
-        vs_text_addf(&text, "%s%s %s: %s", i ? "\n" : "", result->refusals[i].toggle,
-                     result->refusals[i].path, result->refusals[i].reason);
-    if (result->refusal_count)
-        note(user, "refused", vs_text_get(&text));
-    vs_text_release(&text);
-}
-
-/* Of the fields of a line none may have a tab or a newline. */
-static void add_field(struct vs_text *out, const char *text)
-{
-    for (const char *c = text; *c; c++)
-        vs_text_add_char(out, *c == '\t' || *c == '\n' ? ' ' : *c);
-}
-
-/* A line for each: kind, line of the net, text and advice, separated by tabs (replay/report/warnings.h). */
-static void note_warnings(const struct lang_result *result, wif_note_fn *note, void *user)
-{
-    struct vs_text text = {NULL, 0, 0};
-
-    for (size_t i = 0; i < result->warning_count; i++) {
-        const struct lang_warning *warning = &result->warnings[i];
-
-        vs_text_addf(&text, "%s%s\t%" PRIu32 "\t", i ? "\n" : "", lang_warning_name(warning->kind),
-                     warning->line);
-        add_field(&text, warning->text);
-        vs_text_add_char(&text, '\t');
-        add_field(&text, lang_warning_advice(warning->kind));
-    }
-    if (result->warning_count)
-        note(user, "warnings", vs_text_get(&text));
-    vs_text_release(&text);
-}
-
-void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *user)
-{
-    note_uint(note, user, "parameters", result->parameters);
-    if (result->saved_known) {
-        note_uint(note, user, "saved_tensors", result->saved_tensors);
-        note_uint(note, user, "saved_bytes", result->saved_bytes);
-        note_uint(note, user, "saved_bytes_all", result->saved_bytes_all);
-        if (result->host_bytes)
-            note_uint(note, user, "host_bytes", result->host_bytes);
-    }
-    if (result->workspace_notes.measured)
-        note(user, "workspaces", result->workspace_notes.measured);
-    if (result->workspace_notes.unmeasured)
-        note(user, "unmeasured", result->workspace_notes.unmeasured);
-    if (result->workspace_notes.shortages)
-        note(user, "shortages", result->workspace_notes.shortages);
-    if (result->placement)
-        note(user, "placement", result->placement);
-    note_recomputed(result, note, user);
-    note_inplace(result, note, user);
-    note_warnings(result, note, user);
-}
+/* ---- why a value has no effect ---- */
 
 /* The reason of a line "NAME VALUE: reason"; NULL: the line is about something else. */
 static const char *reason_of(const char *line, const char *name, const char *value)
@@ -344,8 +257,12 @@ static void out_begin(struct rpl_trace *out, const struct rpl_trace *base, uint6
     for (size_t i = 0; i < sizeof(KEPT) / sizeof(KEPT[0]); i++)
         if (rpl_trace_meta(base, KEPT[i]))
             rpl_trace_set_meta(out, KEPT[i], rpl_trace_meta(base, KEPT[i]));
-    if (capacity)
-        note_uint(on_note, out, "capacity", capacity);
+    if (capacity) {
+        char text[24];
+
+        snprintf(text, sizeof(text), "%" PRIu64, capacity);
+        rpl_trace_set_meta(out, "capacity", text);
+    }
 }
 
 /* Merge `set` over the toggles of the recording. */

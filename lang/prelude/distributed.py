@@ -62,11 +62,30 @@ def _by_first(buckets):
     return ordered
 
 
+# ---- what is sent (docs/internals/distributed.md has the sums) ----
+
+
+def note_all_gather(given, world):
+    torch._collective("ncclAllGather", given, given * (world - 1))
+
+
+def note_reduce_scatter(given, world):
+    torch._collective("ncclReduceScatter", given, given // world * (world - 1))
+
+
+def note_all_reduce(given, world):
+    torch._collective("ncclAllReduce", given, 2 * given * (world - 1) // world)
+
+
+def _note_broadcast(size, world, is_root=True):
+    torch._collective("ncclBroadcast", size if is_root else 0, size * (world - 1) // world)
+
+
 # ---- collectives that allocate memory ----
 
 
 @torch.no_grad()
-def _broadcast_coalesced(tensors):
+def _broadcast_coalesced(tensors, world):
     # Each bucket is copied to one flat tensor, sent and copied back; two are in flight at once. A bucket of one tensor
     # is sent without a copy.
     in_flight = []
@@ -78,6 +97,7 @@ def _broadcast_coalesced(tensors):
             in_flight.append(parts[0].contiguous().view(-1))
         else:
             in_flight.append(torch.cat([t.contiguous().view(-1) for t in parts]))
+        _note_broadcast(sum([_bytes(t) for t in parts]), world)
     while len(in_flight) > 0:
         in_flight.pop(0)
 
@@ -90,8 +110,11 @@ def _verify_params_across_processes(params, world):
     # the processes exchange the number of parameters, and their sizes and strides
     count = _integers(1)
     of_each = [_integers(1) for i in range(world)]
+    for i in range(world):  # an all_gather into tensors of their own
+        _note_broadcast(8, world, i == 0)
     numbers = sum([2 * p.dim() for p in params])
     metadata = _integers(numbers)
+    _note_broadcast(8 * numbers, world)
     del metadata
     while len(of_each) > 0:
         of_each.pop(0)
@@ -104,6 +127,8 @@ class DistributedDataParallel(nn.Module):
     def __init__(self, module, world):
         super().__init__()
         self.module = module
+        self.world = world
+        self.expects_gradients = False
         self.reduced = [p for p in module.parameters() if p.requires_grad]
         if len(self.reduced) == 0:
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that "
@@ -112,7 +137,7 @@ class DistributedDataParallel(nn.Module):
         self.syncs_buffers = True
         self.is_rebuilt = False
         _verify_params_across_processes(self.reduced, world)
-        _broadcast_coalesced([p.detach() for p in module.parameters()] + self.synced_buffers)
+        _broadcast_coalesced([p.detach() for p in module.parameters()] + self.synced_buffers, world)
         # one bucket of each dtype until the order of the gradients is known
         self.flat_gradients = []
         self._make_buckets(list(reversed(_by_first(_assign(self.reduced, [_NO_LIMIT])))))
@@ -143,19 +168,30 @@ class DistributedDataParallel(nn.Module):
                    for places in _assign([self.reduced[i] for i in order], [_FIRST_BUCKET, _BUCKET])]
         indices = _integers(len(order) + 1, torch.int32)
         sizes = _integers(len(buckets), torch.int32)
+        _note_broadcast(4 * (len(order) + 1), self.world)
+        _note_broadcast(4 * len(buckets), self.world)
         del sizes, indices
         self._make_buckets(buckets)
 
+    def note_reduced(self):
+        # after a backward that has given every parameter its gradient: each bucket was reduced
+        if self.expects_gradients and len(torch._ready_order()) == len(self.reduced):
+            self.expects_gradients = False
+            for flat in self.flat_gradients:
+                note_all_reduce(_bytes(flat), self.world)
+
     def forward(self, *inputs, **kwargs):
         grad = torch.is_grad_enabled()
+        self.note_reduced()
         if grad:
             self._rebuild_buckets()
         if self.syncs_buffers and len(self.synced_buffers) > 0:
-            _broadcast_coalesced(self.synced_buffers)
+            _broadcast_coalesced(self.synced_buffers, self.world)
         output = self.module(*inputs, **kwargs)
         self.syncs_buffers = grad
         if grad:
             torch._ready_expect(self.reduced)
+            self.expects_gradients = True
         return output
 
 
@@ -171,6 +207,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                                  "but got both "
                                  f"{params[0].dtype} and {p.dtype}")
         super().__init__(params, defaults)
+        self.world = world
+        self.broadcasts = []  # bytes of each parameter, and whether this process sends it
         self.optim = optimizer_class([self._share_of(group, world) for group in self.param_groups], **defaults)
 
     def _share_of(self, group, world):
@@ -180,6 +218,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         for p in sorted(group["params"], key=lambda p: p.numel(), reverse=True):
             rank = sizes.index(min(sizes))
             sizes[rank] += p.numel()
+            self.broadcasts.append((_bytes(p), rank == 0))
             if rank == 0:
                 mine.append(p)
         share = dict(group)
@@ -196,4 +235,6 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         self._sync_param_groups(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(closure)
         self._sync_param_groups(self.optim.param_groups, self.param_groups)
+        for size, is_mine in self.broadcasts:
+            _note_broadcast(size, self.world, is_mine)
         return loss

@@ -5,6 +5,7 @@
 #            memory events depend on them. No data is sent: the other processes are assumed to have the same values.
 import torch
 import torch.nn as nn
+import _distributed as distributed
 
 # Streams of their own, as numbers that the allocator keeps apart; torch.cuda.Stream() hands out 1 to 32.
 _COPY_IN = 33
@@ -224,6 +225,7 @@ class _Unit:
         if rank + 1 < world:
             rows.narrow(0, rank + 1, world - rank - 1).copy_(own)
         torch._stream(before)
+        distributed.note_all_gather(numel * output.element_size(), world)
         return output
 
     def all_gather_inputs(self):
@@ -386,6 +388,8 @@ class _Unit:
         output = torch.empty(numel, dtype=given.dtype, device="cuda")
         torch._set_category(output, "gradient")
         output.copy_(given.view(world, -1)[self.shared.rank])
+        if world > 1:
+            distributed.note_reduce_scatter(numel * world * given.element_size(), world)
         flat = output.to(self.dtype)
         torch._set_category(flat, "gradient")
         views = []

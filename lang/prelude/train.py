@@ -200,7 +200,7 @@ def run(net, settings):
             report_made(optimizer, settings)
     initialize_apex(plain, optimizer, settings, own_step)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
-    scaler._reduces_found_inf = settings["shard"] == "fsdp"
+    scaler._world = settings["world"] if settings["shard"] == "fsdp" else 0
     if settings["grad"] == "train":
         parts = settings["accumulate"]
         count = settings["batch"] // parts
@@ -276,6 +276,11 @@ def autocast(settings):
     return torch.autocast("cuda", dtype=torch.bfloat16 if settings["amp"] == "bf16" else torch.float16)
 
 
+def note_reduced(model, settings):
+    if settings["shard"] in ("ddp", "zero1"):
+        model.note_reduced()
+
+
 def end(phase, micro, settings, last=False):
     if settings["empty-cache"] == "phase" or last and settings["empty-cache"] == "step":
         torch.cuda.empty_cache()
@@ -340,6 +345,7 @@ def train(source, net, loss, optimizer, scaler, settings):
             elif drop_outputs == "early":
                 del l
             end("backward", micro, settings)
+            note_reduced(net, settings)
         if grad == "train":
             torch._phase("optimizer")
             if settings["dump"]:
@@ -378,6 +384,7 @@ def train_by_step(source, net, train_step, optimizer, scaler, settings):
         torch._own_step_begin(inputs if isinstance(optimizer, (tuple, list)) else None)
         l = train_step(net, optimizer, scaler, inputs, targets)
         torch._own_step_end()
+        note_reduced(net, settings)
         torch._note_loss(l)
         dump_new_gradients(net, settings)
         if not detach_loss and l is not None:

@@ -484,6 +484,9 @@ void lang_result_release(struct lang_result *result)
     for (size_t i = 0; i < result->inplace_count; i++)
         vs_free(result->inplace[i]);
     vs_free(result->inplace);
+    for (size_t i = 0; i < result->collective_count; i++)
+        vs_free(result->collectives[i].name);
+    vs_free(result->collectives);
     vs_free(result->placement);
     for (size_t i = 0; i < result->warning_count; i++)
         vs_free((char *)(uintptr_t)result->warnings[i].text);

@@ -168,6 +168,24 @@ struct lang_refusal {
 };
 
 /*
+ * What this process gives to the collectives of one name, as NCCL calls it ("ncclAllGather").
+ *
+ * count, bytes  how often it was called, and with how many bytes of this process; bytes of a broadcast are those of its
+ *               root
+ * sent          bytes that this process sends to others in a ring, which is the least (docs/internals/distributed.md)
+ * step_…        the same since the last step began
+ */
+struct lang_collective {
+    char *name;
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t sent;
+    uint64_t step_count;
+    uint64_t step_bytes;
+    uint64_t step_sent;
+};
+
+/*
  * The result of a run. After a failure it holds everything up to the failure.
  *
  * toggles, is_default  the values in force; lr: learning rate of the built-in optimizer
@@ -180,6 +198,7 @@ struct lang_refusal {
  * peak_*               highest bytes over all phases; `peak_phase` is the index in `phases` of the first phase that
  *                      reached peak_allocated, SIZE_MAX where there is none
  * *_flops              floating-point operations of all steps, and those that checkpoints ran again
+ * collectives          of the toggle `shard`, sorted by name
  * events               number of allocations and frees
  * oom                  where has_oom: the failed allocation
  * workspace_notes      measured or missing library workspaces, on a real device and where `workspaces` was given
@@ -213,7 +232,9 @@ struct lang_result {
     uint64_t recompute_flops;
     uint64_t total_flops;
     uint64_t host_bytes; /* of saved tensors, copied to the host and back */
-    uint64_t events;     /* allocations and frees */
+    struct lang_collective *collectives;
+    size_t collective_count, collective_cap;
+    uint64_t events; /* allocations and frees */
     bool has_oom;
     struct eng_oom oom;
     struct eng_workspaces_notes workspace_notes;

@@ -123,6 +123,11 @@ VS_MUST_USE bool lang_run_ready_expect(struct lang_vm *vm, const struct lang_cal
                                        struct lang_value *out);
 VS_MUST_USE bool lang_run_ready_order(struct lang_vm *vm, const struct lang_call *call,
                                       struct lang_value *out);
+/* torch._collective(name, bytes, sent): adds to result->collectives */
+VS_MUST_USE bool lang_run_collective(struct lang_vm *vm, const struct lang_call *call,
+                                     struct lang_value *out);
+/* A step begins: the figures of the last one are zero. */
+void lang_run_collectives_step(struct lang_result *result);
 
 /*
  * ---- inplace_checks.c: functions of the module torch whose closure is the run; used by lang/prelude/toggles.py ----

@@ -60,6 +60,7 @@ static void step_begin(struct lang_run_state *run, int64_t step)
     run->step_loss = 0.0;
     run->scaler_calls = 0;
     run->at_start = eng_counters_get(run->eng);
+    lang_run_collectives_step(result);
     if (run->step >= 0) {
         result->steps =
             vs_grow(result->steps, result->step_count, &result->step_cap, sizeof(*result->steps));
@@ -526,6 +527,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_dump", native_dump},
         {"_ready_expect", lang_run_ready_expect},
         {"_ready_order", lang_run_ready_order},
+        {"_collective", lang_run_collective},
     };
     struct lang_opaque *held = lang_opaque_new(run->vm, "run", run, NULL);
 
