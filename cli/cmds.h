@@ -17,6 +17,7 @@ extern const struct cli_cmd cli_cmd_tui;
 extern const struct cli_cmd cli_cmd_why;
 extern const struct cli_cmd cli_cmd_python;
 extern const struct cli_cmd cli_cmd_whatif;
+extern const struct cli_cmd cli_cmd_sweep;
 extern const struct cli_cmd cli_cmd_diff;
 extern const struct cli_cmd cli_cmd_check;
 extern const struct cli_cmd cli_cmd_export;

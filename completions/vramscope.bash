@@ -64,6 +64,7 @@ _vramscope_options()
     why) echo "--at --top --rerun --json --help" ;;
     python) echo "--at --rerun --help" ;;
     whatif) echo "--set --capacity --each --curve --ranks --rerun --out --json --help" ;;
+    sweep) echo "--vary --world --set --capacity --seed --out --jobs --all --json --help" ;;
     diff) echo "--by --at --max-growth --top --json --help" ;;
     check) echo "--max-peak --max-reserved --max-growth-per-step --json --help" ;;
     export) echo "--format --out --table --at --whatif --whatifs --force --help" ;;
@@ -90,7 +91,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui why python whatif diff check export match sql toggles ops smi lesson advise doctor --help --version"
+        words="record import report tui why python whatif sweep diff check export match sql toggles ops smi lesson advise doctor --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

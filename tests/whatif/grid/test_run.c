@@ -1,0 +1,184 @@
+/*
+ * tests/whatif/grid/test_run.c - the result of a configuration beside the what-if with its toggles.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/report/summary.h"
+#include "tests/replay/net_trace.h"
+#include "whatif/grid/front.h"
+#include "whatif/grid/run.h"
+#include "whatif/whatif.h"
+
+static void toggles_fill(struct vs_toggles *out, const char *pairs)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char *words = vs_strdup(pairs);
+    char *rest = words;
+    char *word;
+
+    while ((word = strtok_r(rest, " ", &rest)) != NULL)
+        if (vs_toggles_set_pair(out, word, &err))
+            fail_msg("%s", err.text);
+    vs_free(words);
+}
+
+/* Run one configuration of the net that `base` was recorded of. */
+static struct sto_result result_of(struct rpl_trace *base, const char *pairs, uint64_t capacity)
+{
+    const struct wif_grid_net net = {.file_name = rpl_trace_source_name(base),
+                                     .text = rpl_trace_source_text(base),
+                                     .len = strlen(rpl_trace_source_text(base)),
+                                     .capacity = capacity};
+    struct wif_grid_runner *runner = NULL;
+    struct vs_toggles toggles = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_result result;
+
+    toggles_fill(&toggles, pairs);
+    if (wif_grid_runner_new(&net, &runner, &err))
+        fail_msg("%s", err.text);
+    wif_grid_run(runner, &toggles, &result);
+    wif_grid_runner_free(runner);
+    vs_toggles_release(&toggles);
+    return result;
+}
+
+static void check(const char *file, const char *pairs)
+{
+    struct rpl_trace *base = net_trace(file, NULL);
+    struct rpl_trace *run = rpl_trace_new();
+    struct sto_result result = result_of(base, pairs, 0);
+    struct rpl_summary sum = {.events = 0};
+    struct vs_toggles toggles = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    toggles_fill(&toggles, pairs);
+    if (wif_run(base, &toggles, run, &err) || rpl_summary_fill(&sum, run, &err))
+        fail_msg("%s %s: %s", file, pairs, err.text);
+    if (result.is_refused)
+        fail_msg("%s %s: %s", file, pairs, result.reason);
+    assert_true(result.fits);
+    assert_int_equal(result.allocated, sum.peak.allocated);
+    assert_int_equal(result.requested, sum.peak.requested);
+    assert_int_equal(result.reserved, sum.peak.reserved);
+    assert_int_equal(result.step, sum.peak.step);
+    assert_int_equal(result.phase, sum.peak.phase);
+    assert_int_equal(result.parameters, sum.parameters);
+    assert_int_equal(result.total_flops, sum.flops);
+    assert_int_equal(result.recompute_flops, sum.recompute_flops);
+    rpl_summary_release(&sum);
+    vs_toggles_release(&toggles);
+    rpl_trace_free(run);
+    rpl_trace_free(base);
+}
+
+static void a_result_equals_the_what_if_to_the_byte(void **state)
+{
+    static const char *const PAIRS[] = {
+        "",
+        "batch=3 optimizer=adam",
+        "checkpoint=blocks amp=bf16",
+        "checkpoint=auto",
+        "accumulate=2 zero-grad=zeros",
+        "shard=ddp world=4",
+        "shard=zero1 world=4 optimizer=adamw",
+        "shard=fsdp world=8 rank=7",
+        "shard=fsdp world=2 reshard=off mp-policy=bf16",
+        "alloc-conf=expandable_segments:True inplace=on",
+        "target=a100-40",
+        "grad=no_grad",
+        "offload=activations",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(PAIRS) / sizeof(PAIRS[0]); i++)
+        check("tests/nets/gpt_tiny.py", PAIRS[i]);
+    check("tests/nets/resnet_small.py", "inplace=on checkpoint=sqrt");
+}
+
+static void what_does_not_fit_has_the_figures_of_an_unlimited_device(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/gpt_tiny.py", NULL);
+    const struct sto_result all = result_of(base, "batch=4", 0);
+    const struct sto_result tight = result_of(base, "batch=4", all.allocated / 2);
+    const struct sto_result wide = result_of(base, "batch=4", all.reserved);
+
+    (void)state;
+    assert_true(all.fits && wide.fits);
+    assert_false(tight.fits);
+    assert_false(tight.is_refused);
+    assert_int_equal(tight.allocated, all.allocated);
+    assert_int_equal(tight.reserved, all.reserved);
+    assert_int_equal(tight.total_flops, all.total_flops);
+    assert_int_equal(wide.allocated, all.allocated);
+    rpl_trace_free(base);
+}
+
+static void what_cannot_be_run_has_its_reason(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/gpt_tiny.py", NULL);
+    struct sto_result result = result_of(base, "shard=fsdp world=4 rank=4", 0);
+
+    (void)state;
+    assert_true(result.is_refused);
+    assert_non_null(strstr(result.reason, "the ranks of world=4 are 0 to 3"));
+    result = result_of(base, "world=4", 0);
+    assert_false(result.is_refused);
+    assert_string_equal(result.notes, "world 4: nothing is sharded; say how: shard=ddp");
+    rpl_trace_free(base);
+}
+
+static const struct sto_collective *collective_of(const struct sto_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->collective_count; i++)
+        if (strcmp(result->collectives[i].name, name) == 0)
+            return &result->collectives[i];
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+/*
+ * docs/internals/sharding.md: with world 4 the two blocks have shards of 28,272 bytes, the root one of 5,856. A step
+ * gathers each block in forward and in backward, the root once, and reduces each once.
+ */
+static void a_step_sends_what_its_shards_say(void **state)
+{
+    const uint64_t gathered = 2 * 2 * 28272 + 5856;
+    const uint64_t reduced = 4 * (2 * 28272 + 5856);
+    struct rpl_trace *base = net_trace("tests/nets/gpt_tiny.py", NULL);
+    const struct sto_result result = result_of(base, "shard=fsdp world=4", 0);
+    const struct sto_collective *gather = collective_of(&result, "ncclAllGather");
+    const struct sto_collective *scatter = collective_of(&result, "ncclReduceScatter");
+
+    (void)state;
+    assert_int_equal(result.processes, 4);
+    assert_int_equal(result.collective_count, 2);
+    assert_int_equal(gather->count, 5);
+    assert_int_equal(gather->bytes, gathered);
+    assert_int_equal(gather->sent, 3 * gathered);
+    assert_int_equal(scatter->count, 3);
+    assert_int_equal(scatter->bytes, reduced);
+    assert_int_equal(scatter->sent, reduced / 4 * 3);
+    assert_int_equal(wif_grid_step_sent(&result), gather->sent + scatter->sent);
+    rpl_trace_free(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_result_equals_the_what_if_to_the_byte),
+        cmocka_unit_test(what_does_not_fit_has_the_figures_of_an_unlimited_device),
+        cmocka_unit_test(what_cannot_be_run_has_its_reason),
+        cmocka_unit_test(a_step_sends_what_its_shards_say),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

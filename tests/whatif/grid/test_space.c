@@ -1,0 +1,183 @@
+/*
+ * tests/whatif/grid/test_space.c - values, ranges and combinations of the toggles of a sweep.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "whatif/grid/space.h"
+
+static void vary(struct wif_grid_space *space, const char *pair)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (wif_grid_space_vary(space, pair, &err))
+        fail_msg("%s: %s", pair, err.text);
+}
+
+/* The texts of all configurations, a line each. */
+static void check(struct wif_grid_space *space, const char *wanted)
+{
+    struct wif_grid_configs configs = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (wif_grid_space_list(space, &configs, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < configs.count; i++)
+        vs_text_addf(&text, "%s\n", configs.items[i].text);
+    assert_string_equal(vs_text_get(&text), wanted);
+    vs_text_release(&text);
+    wif_grid_configs_release(&configs);
+    wif_grid_space_release(space);
+}
+
+static void check_values(const char *pair, const char *wanted)
+{
+    struct wif_grid_space space = {.count = 0};
+
+    vary(&space, pair);
+    check(&space, wanted);
+}
+
+static void a_range_is_doubled_or_goes_by_steps(void **state)
+{
+    (void)state;
+    check_values("batch=8..64", "batch=8\nbatch=16\nbatch=32\nbatch=64\n");
+    check_values("batch=3..20", "batch=3\nbatch=6\nbatch=12\n");
+    check_values("batch=8..9", "batch=8\n");
+    check_values("batch=8..30+8", "batch=8\nbatch=16\nbatch=24\n");
+    check_values("rank=0..2+1", "rank=0\nrank=1\nrank=2\n");
+    check_values("batch=1..2,16,8..9+1", "batch=1\nbatch=2\nbatch=16\nbatch=8\nbatch=9\n");
+    check_values("batch=2147483647..2147483647", "batch=2147483647\n");
+}
+
+static void a_value_counts_once(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+
+    (void)state;
+    vary(&space, "batch=8,08,8..16");
+    vary(&space, "batch=16,32");
+    check(&space, "batch=8\nbatch=16\nbatch=32\n");
+}
+
+static void values_with_commas_have_bars_between(void **state)
+{
+    (void)state;
+    check_values("inplace=off|relu1,relu2", "inplace=off\ninplace=relu1,relu2\n");
+}
+
+static void the_last_toggle_changes_first(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+
+    (void)state;
+    vary(&space, "checkpoint=off,blocks");
+    vary(&space, "batch=1,2");
+    check(&space, "batch=1 checkpoint=off\nbatch=2 checkpoint=off\nbatch=1 checkpoint=blocks\n"
+                  "batch=2 checkpoint=blocks\n");
+}
+
+/* Without processes `world` says nothing, and without fsdp `rank`, `reshard` and `mp-policy` do not. */
+static void what_has_no_meaning_makes_no_configuration(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=off,ddp,fsdp");
+    vary(&space, "world=8,64");
+    vary(&space, "reshard=on,off");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "rank=1", &err), VS_OK);
+    check(&space,
+          "shard=off\n"
+          "shard=ddp world=8\nshard=ddp world=64\n"
+          "shard=fsdp world=8 rank=1 reshard=on\nshard=fsdp world=8 rank=1 reshard=off\n"
+          "shard=fsdp world=64 rank=1 reshard=on\nshard=fsdp world=64 rank=1 reshard=off\n");
+}
+
+/* The net may say how it is sharded, so nothing is left out where `shard` is not set. */
+static void without_shard_all_values_of_world_are_run(void **state)
+{
+    (void)state;
+    check_values("world=8,64", "world=8\nworld=64\n");
+}
+
+static void check_refused(const char *pair, const char *part)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    assert_int_not_equal(wif_grid_space_vary(&space, pair, &err), VS_OK);
+    if (!strstr(err.text, part))
+        fail_msg("%s: \"%s\" is not in: %s", pair, part, err.text);
+    assert_int_equal(space.count, 0);
+    wif_grid_space_release(&space);
+}
+
+static void wrong_values_are_refused_by_name(void **state)
+{
+    (void)state;
+    check_refused("batch", "is not TOGGLE=VALUES");
+    check_refused("bacth=8", "batch");
+    check_refused("batch=8..4", "the range 8..4 is empty");
+    check_refused("batch=0..4", "0 cannot be doubled");
+    check_refused("batch=1..4+0", "batch");
+    check_refused("batch=8,,9", "batch");
+    check_refused("amp=fp8", "fp16");
+    check_refused("batch=1..20000+1", "more than 10000 values");
+}
+
+static void too_many_combinations_are_refused(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct wif_grid_configs configs = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "batch=1..9000+1");
+    vary(&space, "steps=1..12+1");
+    assert_int_equal(wif_grid_space_list(&space, &configs, &err), VS_E_VALUE);
+    assert_string_equal(err.text, "more than 100000 combinations");
+    wif_grid_configs_release(&configs);
+    wif_grid_space_release(&space);
+}
+
+static void a_toggle_that_is_set_cannot_vary(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct wif_grid_configs configs = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "batch=1,2");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "batch=4", &err), VS_OK);
+    assert_int_equal(wif_grid_space_list(&space, &configs, &err), VS_E_VALUE);
+    assert_string_equal(err.text, "batch is set, and is to vary: give it once");
+    wif_grid_configs_release(&configs);
+    wif_grid_space_release(&space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_is_doubled_or_goes_by_steps),
+        cmocka_unit_test(a_value_counts_once),
+        cmocka_unit_test(values_with_commas_have_bars_between),
+        cmocka_unit_test(the_last_toggle_changes_first),
+        cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
+        cmocka_unit_test(without_shard_all_values_of_world_are_run),
+        cmocka_unit_test(wrong_values_are_refused_by_name),
+        cmocka_unit_test(too_many_combinations_are_refused),
+        cmocka_unit_test(a_toggle_that_is_set_cannot_vary),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
