@@ -149,6 +149,8 @@ enum vs_status tui_app_open_other(struct tui_app *app, const char *path, struct 
 void tui_app_release(struct tui_app *app)
 {
     (void)tui_program_stop(app);
+    if (app->marks)
+        (void)tui_marks_store(app);
     views_release(app);
     tui_precompute_release(&app->precompute);
     tui_change_release(app);
@@ -508,6 +510,17 @@ void tui_app_sync(struct tui_app *app)
     }
 }
 
+bool tui_app_read_on(struct tui_app *app)
+{
+    for (int i = 0; i < app->layout.pane_count; i++) {
+        const struct tui_view *view = tui_view_at((size_t)app->panes[i]);
+
+        if (view->read_on && view->read_on(app->view_state[app->panes[i]], app))
+            return true;
+    }
+    return false;
+}
+
 /* ---- filters ---- */
 
 bool tui_app_is_hidden(const struct tui_app *app, int category)
@@ -542,6 +555,7 @@ bool tui_app_passes(const struct tui_app *app, const char *text)
 bool tui_app_refresh(struct tui_app *app)
 {
     struct vs_error err = VS_ERROR_INIT;
+    bool was_complete = rpl_trace_is_complete(app->base.trace);
     bool was_at_end = app->at == app->base.events;
     bool was_whole = app->window.first <= 1 && app->window.last == app->base.events;
     uint64_t added = 0;
@@ -551,8 +565,11 @@ bool tui_app_refresh(struct tui_app *app)
         app->is_following = false;
         return true;
     }
+    /* nothing more comes: no need to look for it, and the header says so */
+    if (rpl_trace_is_complete(app->base.trace))
+        app->is_following = false;
     if (!added)
-        return false;
+        return !was_complete && !app->is_following;
     tui_diff_forget(app); /* the comparison does not include the new events */
     if (app->change.cache)
         wif_cache_forget(app->change.cache);

@@ -169,6 +169,7 @@ struct tui_moved {
  * capacity     bytes of the device; 0: not known
  * at           current event of the shown run
  * moves        incremented whenever a view's contents may have changed: run, event, filters, hidden categories
+ * news         incremented by background work that changed what is on the screen, which is then drawn again
  * window       events shown by the timeline; windows: the previous ones
  * range_from   other end of the range, 0: none
  * block        the chosen block of the shown run; 0: none
@@ -199,6 +200,7 @@ struct tui_app {
     uint64_t capacity;
     uint64_t at;
     uint64_t moves;
+    uint64_t news;
     struct tui_window window;
     struct tui_window windows[TUI_WINDOW_MAX];
     size_t window_count;
@@ -282,11 +284,13 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command);
 /* Update the rows of every visible view; call it before each draw. */
 void tui_app_sync(struct tui_app *app);
 /*
- * Do a piece of background work, while no input waits: prefetch events near one that the next key may go to, or
- * advance a speculative what-if run. Returns after about a millisecond or when a key is typed. False: nothing is left
- * to do.
+ * Do a piece of background work, while no input waits: write marks, go on with what a visible view reads, prefetch
+ * events near one that the next key may go to, or advance a speculative what-if run. Returns after a few milliseconds
+ * or when a key is typed. False: nothing is left to do.
  */
 bool tui_app_background(struct tui_app *app);
+/* Only a piece of what the visible views read bit by bit. False: they are complete. */
+bool tui_app_read_on(struct tui_app *app);
 /* Read events that were recorded since the last call; true: there were some. */
 bool tui_app_refresh(struct tui_app *app);
 

@@ -1,5 +1,6 @@
 /*
- * tui/breaks.c - the breakpoints of a session: kept in the recorded trace, and set in the runs of what-ifs, too.
+ * tui/breaks.c - the breakpoints and marks of a session: kept in the recorded trace; breakpoints are set in the runs
+ * of what-ifs, too.
  *
  * Must not know:  drawing, what a condition means.
  * Invariant:      what is stored are the breakpoints of the recorded run, without those for one hit.
@@ -41,7 +42,6 @@ void tui_breaks_store(struct tui_app *app)
     const struct rpl_breakpoints *from = app->base.breaks;
     size_t count = rpl_breakpoints_count(from);
     struct rpl_stored_break *all = vs_calloc(count + 1, sizeof(*all));
-    struct vs_error err = VS_ERROR_INIT;
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -50,7 +50,19 @@ void tui_breaks_store(struct tui_app *app)
         if (!b->is_once)
             all[kept++] = (struct rpl_stored_break){b->is_watch, b->is_on, b->text};
     }
-    if (rpl_marks_breaks_set(app->marks, all, kept, &err))
-        tui_app_fail(app, "the breakpoints are for this session only: %s", err.text);
+    rpl_marks_breaks_set(app->marks, all, kept);
     vs_free(all);
+}
+
+bool tui_marks_store(struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (!rpl_marks_is_changed(app->marks))
+        return false;
+    if (rpl_marks_store(app->marks, &err)) {
+        tui_app_fail(app, "marks and breakpoints are for this session only: %s", err.text);
+        app->news++;
+    }
+    return true;
 }

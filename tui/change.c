@@ -43,6 +43,7 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
 {
     uint64_t steps = rpl_step_total(run->index, RPL_VERB_STEP);
     struct vs_event event;
+    bool is_training = false;
     enum vs_status st;
 
     run->oom = rpl_index_oom(run->index);
@@ -60,7 +61,7 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
     run->events = rpl_index_event_count(run->index);
     run->last_step = 0;
     run->setup_last = 0;
-    for (uint64_t n = 1; n <= steps && n <= 2 && !run->setup_last; n++) {
+    for (uint64_t n = 1; n <= steps && n <= 2 && !is_training; n++) {
         uint64_t seq;
 
         st = rpl_step_nth(run->index, RPL_VERB_STEP, n, &seq, err);
@@ -68,7 +69,8 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
             st = rpl_index_event(run->index, seq, &event, err);
         if (st)
             return st;
-        if (vs_event_step(&event) >= 0)
+        is_training = vs_event_step(&event) >= 0;
+        if (is_training)
             run->setup_last = seq - 1;
     }
     return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;

@@ -72,11 +72,13 @@ void tui_change_text(const struct tui_app *app, struct vs_text *out);
 void tui_breaks_copy(const struct rpl_breakpoints *from, struct rpl_breakpoints *to);
 /* Set the stored breakpoints in the recorded run. One that cannot be read any more is left out. */
 void tui_breaks_load(struct tui_app *app);
-/*
- * Store the breakpoints of the recorded run, if they have changed; those for one hit only are not. Where they cannot be
- * stored, a message says so once.
- */
+/* Take the breakpoints of the recorded run over into what tui_marks_store writes; those for one hit only are not. */
 void tui_breaks_store(struct tui_app *app);
+/*
+ * Write marks and breakpoints that have changed to the trace, which waits for the disk: it is done while no key is
+ * typed, and when the session ends. Where that fails a message says so once. False: there was nothing to write.
+ */
+bool tui_marks_store(struct tui_app *app);
 /* Go back to the recorded toggles; a second trace is the other run again. */
 void tui_change_reset(struct tui_app *app);
 /*

@@ -18,6 +18,7 @@
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
+#include "tui/parts/format.h"
 #include "tui/sql.h"
 #include "whatif/alloc.h"
 
@@ -73,6 +74,43 @@ static enum vs_status event_of_time(const struct tui_run *run, uint64_t ns, uint
     }
     *out = low;
     return VS_OK;
+}
+
+/*
+ * The last event that is not later than `ns`; a message where the trace has no such time. What-ifs have no times:
+ * their events only say what happens, in which order.
+ */
+static void goto_time(struct tui_app *app, uint64_t ns)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event first = {.time_ns = 0};
+    struct vs_event last = {.time_ns = 0};
+    char from[TUI_SHORT_MAX];
+    char to[TUI_SHORT_MAX];
+    uint64_t seq = 0;
+    enum vs_status st = VS_OK;
+
+    if (run->events)
+        st = rpl_index_event(run->index, 1, &first, &err);
+    if (!st && run->events)
+        st = rpl_index_event(run->index, run->events, &last, &err);
+    if (!st && first.time_ns < last.time_ns)
+        st = event_of_time(run, ns, &seq, &err);
+    if (st) {
+        tui_app_fail(app, "%s", err.text);
+    } else if (!seq) {
+        tui_app_fail(app, "the events of this run have no times%s",
+                     app->change.is_shown && !app->change.name ? "; D shows the recorded run" : "");
+    } else {
+        tui_app_go(app, seq, true);
+        tui_short_ns(first.time_ns, from);
+        tui_short_ns(last.time_ns, to);
+        if (ns < first.time_ns)
+            tui_app_say(app, "this is the first event; the events are from %s to %s", from, to);
+        else if (ns > last.time_ns)
+            tui_app_say(app, "this is the last event; the events are from %s to %s", from, to);
+    }
 }
 
 /* A time in nanoseconds: "12.5ms", "3s", "80us". False: it is not one. No strtod, which reads as the locale writes. */
@@ -137,7 +175,6 @@ static void goto_step(struct tui_app *app, const char *words)
 
 static void do_goto(struct tui_app *app, const char *words)
 {
-    struct vs_error err = VS_ERROR_INIT;
     char *end;
     uint64_t ns;
     uint64_t seq = strtoull(words, &end, 10);
@@ -148,10 +185,8 @@ static void do_goto(struct tui_app *app, const char *words)
         goto_step(app, words + 5 + strspn(words + 5, " "));
     else if (!time_parse(words, &ns))
         tui_app_fail(app, "`:goto` takes an event number, a time (12.5ms) or `step N`");
-    else if (event_of_time(tui_app_run(app), ns, &seq, &err))
-        tui_app_fail(app, "%s", err.text);
     else
-        tui_app_go(app, seq, true);
+        goto_time(app, ns);
 }
 
 /* Message on the breakpoint that was added, and whether it is ever hit in this run. */
@@ -169,11 +204,25 @@ static void say_added(struct tui_app *app, uint32_t number)
                     b->text, may ? "c runs to it, C backwards" : "no event of this run matches");
 }
 
+/* Without a condition or a name: the list of those there are, and how one is set. True: that was it. */
+static bool list_instead(struct tui_app *app, const char *words, const char *how)
+{
+    if (*words)
+        return false;
+    tui_app_view(app, "breakpoints");
+    tui_app_say(app, "%s", how);
+    return true;
+}
+
+#define HOW_TO_BREAK "`:break total > 1G` sets one; <tab> lists the conditions"
+
 static void do_break(struct tui_app *app, const char *words)
 {
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
 
+    if (list_instead(app, words, HOW_TO_BREAK))
+        return;
     if (rpl_breakpoints_add(tui_app_run(app)->breaks, words, &number, &err))
         tui_app_fail(app, "%s", err.text);
     else
@@ -185,6 +234,8 @@ static void do_tbreak(struct tui_app *app, const char *words)
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
 
+    if (list_instead(app, words, HOW_TO_BREAK))
+        return;
     if (rpl_breakpoints_add(tui_app_run(app)->breaks, words, &number, &err)) {
         tui_app_fail(app, "%s", err.text);
         return;
@@ -198,6 +249,8 @@ static void do_watch(struct tui_app *app, const char *words)
     struct vs_error err = VS_ERROR_INIT;
     uint32_t number;
 
+    if (list_instead(app, words, "`:watch fc1.weight` stops at every event of that tensor"))
+        return;
     if (rpl_breakpoints_watch(tui_app_run(app)->breaks, words, &number, &err))
         tui_app_fail(app, "%s", err.text);
     else
@@ -210,7 +263,9 @@ static struct rpl_breakpoint *break_named(struct tui_app *app, const char *words
     struct rpl_breakpoint *found =
         rpl_breakpoints_get(tui_app_run(app)->breaks, (uint32_t)strtoul(words, NULL, 10));
 
-    if (!found)
+    if (!found && !*words)
+        (void)list_instead(app, words, "this command needs the number of a breakpoint");
+    else if (!found)
         tui_app_fail(app, "there is no breakpoint `%s`; B lists them", words);
     return found;
 }
@@ -257,7 +312,6 @@ static void do_ignore(struct tui_app *app, const char *words)
 
 static void do_note(struct tui_app *app, const char *words)
 {
-    struct vs_error err = VS_ERROR_INIT;
     char *key = vs_strndup(words, strcspn(words, " "));
     const char *note = words + strlen(key);
     const struct rpl_mark *mark = rpl_marks_get(app->marks, key);
@@ -266,8 +320,8 @@ static void do_note(struct tui_app *app, const char *words)
         note++;
     if (!mark)
         tui_app_fail(app, "there is no mark `%s`; m and a letter sets one", key);
-    else if (rpl_marks_set(app->marks, key, mark->seq, note, &err))
-        tui_app_fail(app, "%s", err.text);
+    else
+        rpl_marks_set(app->marks, key, mark->seq, note);
     vs_free(key);
 }
 

@@ -92,6 +92,7 @@ bool tui_gains_update(struct tui_app *app)
         return false;
     (void)tui_gains_get(app);
     app->moves++;
+    app->news++;
     return true;
 }
 

@@ -22,6 +22,8 @@
 
 /* Interval at which a recording that is being followed is read, and a program in the background looked at. */
 #define FOLLOW_MS 250
+/* With fewer colours some categories share one, so their letters are drawn, unless the user's file says otherwise. */
+#define ENOUGH_COLOURS 256
 /* Longer texts are not sent as OSC 52: terminals cut or refuse them. */
 #define CLIP_MAX 74000
 
@@ -44,7 +46,11 @@ void tui_dump(struct tui_app *app, bool with_styles, struct vs_text *out)
     struct tui_surface surface;
 
     tui_surface_init(&surface, app->w, app->h, app->is_ascii);
-    (void)tui_gains_update(app); /* as it looks to a user who has stopped typing */
+    /* as it looks to a user who has stopped typing */
+    (void)tui_gains_update(app);
+    tui_app_sync(app);
+    while (tui_app_read_on(app))
+        continue;
     tui_app_sync(app);
     tui_screen_draw(app, &surface);
     tui_surface_text(&surface, (struct tui_rect){0, 0, app->w, app->h}, out);
@@ -173,20 +179,16 @@ static void pump(void *user, struct tui_app *app)
 /* Do background work until a key is typed or nothing is left to do. */
 static void rest(struct tui_app *app, struct tui_surface *surface)
 {
-    uint64_t runs = app->precompute.runs;
-    const struct tui_gains *gains = tui_app_run(app)->gains;
+    uint64_t news = app->news;
 
     while (!tui_term_is_pending() && tui_app_background(app)) {
-        /* what each toggle would do, and the marks of blocks, are shown as soon as they are known */
-        bool is_effect = app->precompute.runs != runs && tui_app_shows(app, "whatif");
-        bool is_mark = tui_app_run(app)->gains != gains;
-
-        if (!is_effect && !is_mark)
+        if (app->news == news)
             continue;
-        runs = app->precompute.runs;
-        gains = tui_app_run(app)->gains;
+        news = app->news;
         draw(app, surface);
     }
+    if (app->news != news)
+        draw(app, surface);
 }
 
 static void drive(struct tui_app *app, struct tui_surface *surface)
@@ -233,6 +235,8 @@ enum vs_status tui_loop(struct tui_app *app, const char *keys, int *signal, stru
         app->is_ascii = true;
     if (tui_term_colours() < 8)
         app->theme = TUI_THEME_MONO;
+    else if (tui_term_colours() < ENOUGH_COLOURS && !app->config.values[TUI_OPTION_GLYPHS])
+        app->is_letters = true;
     tui_surface_init(&surface, 1, 1, app->is_ascii);
     resize(app, &surface);
     tui_app_sync(app);

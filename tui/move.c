@@ -317,7 +317,6 @@ static bool mark_key(uint32_t key, char out[5])
 
 static void mark_set(struct tui_app *app, uint32_t key)
 {
-    struct vs_error err = VS_ERROR_INIT;
     char name[5];
 
     if (app->change.is_shown) {
@@ -326,12 +325,10 @@ static void mark_set(struct tui_app *app, uint32_t key)
     }
     if (!mark_key(key, name))
         return;
-    if (rpl_marks_set(app->marks, name, app->at, "", &err))
-        tui_app_fail(app, "%s", err.text);
-    else
-        tui_app_say(app,
-                    "mark %s is at event %" PRIu64 "; '%s goes there, `:note %s TEXT` describes it",
-                    name, app->at, name, name);
+    rpl_marks_set(app->marks, name, app->at, "");
+    tui_app_say(app,
+                "mark %s is at event %" PRIu64 "; '%s goes there, `:note %s TEXT` describes it",
+                name, app->at, name, name);
 }
 
 static void mark_go(struct tui_app *app, uint32_t key)

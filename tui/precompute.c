@@ -160,6 +160,8 @@ static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
 
     precompute->is_made = st != VS_E_STOPPED;
     precompute->runs += precompute->is_made;
+    /* what each toggle would do is shown as soon as it is known */
+    app->news += precompute->is_made && tui_app_shows(app, "whatif");
     if (!m.is_awaited)
         return;
     vs_text_clear(&app->message);

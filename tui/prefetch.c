@@ -2,13 +2,14 @@
  * tui/prefetch.c - reads what the next key may need while no input is waiting.
  *
  * Must not know:  terminals, views.
- * Invariant:      on the screen only the marks of blocks and the effects of toggles change; a call reads at most one
- *                 chunk of events, seeks what would lower the peak of the run, or works on one what-if run until a key
- *                 is typed.
+ * Invariant:      on the screen only the marks of blocks, the effects of toggles and what views read bit by bit change;
+ *                 a call reads at most a few chunks of events, seeks what would lower the peak of the run, or works on
+ *                 one what-if run until a key is typed.
  */
 #include "replay/breakpoints/breakpoints.h"
 #include "replay/inspect/step.h"
 #include "tui/app.h"
+#include "tui/change.h"
 #include "tui/gains.h"
 
 /* The chosen event, its neighbours, steps, ends, peak, columns, and where a break may be hit. */
@@ -59,9 +60,11 @@ bool tui_app_background(struct tui_app *app)
     uint64_t size = app->window.last - app->window.first + 1;
     struct locations p = {.count = 0, .events = run->events};
 
+    if (tui_marks_store(app))
+        return true;
     if (!app->at)
         return false;
-    if (tui_gains_update(app))
+    if (tui_gains_update(app) || tui_app_read_on(app))
         return true;
     add(&p, app->at, 0, true);
     add_both(&p, app->at, RPL_CHUNK_EVENTS);

@@ -239,12 +239,12 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
 
     tui_fill(c, (struct tui_rect){0, 0, app->w, 2}, tui_style(TUI_BAR));
     draw_tabs(app, c);
+    if (!rpl_trace_is_complete(app->base.trace))
+        vs_text_add(&text, app->is_following ? "  recording" : "  cut off");
     if (app->at && here.step >= 0)
         vs_text_addf(&text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
     else if (app->at)
         vs_text_addf(&text, "  %s", vs_phase_name(here.phase));
-    if (!rpl_trace_is_complete(app->base.trace))
-        vs_text_add(&text, app->is_following ? "  recording" : "  cut off");
     if (rpl_trace_device_count(app->base.trace))
         vs_text_addf(&text, "  device %" PRIu64 " of %zu",
                      rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),

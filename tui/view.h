@@ -37,6 +37,8 @@ struct tui_hint {
  * list_y       row of the canvas at which a list begins
  *
  * sync        called before each draw with the size of the canvas; computes the rows for the current event and filters
+ * read_on     goes on for a few milliseconds with what takes too long for a key, while no key is typed, and increments
+ *             app->news where the screen shows it; false: nothing is left. NULL: there never is
  * draw        draws everything below the pane's title. is_focused: the pane has the keyboard
  * key         true: the view has handled the action
  * text        text of row `row` of a list, for searching, filtering and copying
@@ -59,6 +61,7 @@ struct tui_view {
     bool is_list;
     int list_y;
     void (*sync)(void *state, struct tui_app *app, int w, int h);
+    bool (*read_on)(void *state, struct tui_app *app);
     void (*draw)(const void *state, const struct tui_app *app, struct tui_canvas *c,
                  bool is_focused);
     bool (*key)(void *state, struct tui_app *app, enum tui_action action, int64_t count);

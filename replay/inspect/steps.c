@@ -39,34 +39,40 @@ static enum vs_status row_fill(struct rpl_step_row *row, struct rpl_index *index
     return st;
 }
 
-/* Blocks are numbered in order of allocation, so their steps follow each other. */
-static enum vs_status kept_fill(struct rpl_steps *steps, struct rpl_index *index,
+/*
+ * What step `at` leaves behind when the next one ends. Blocks are numbered in order of allocation, so those of the next
+ * step follow.
+ */
+static enum vs_status kept_fill(struct rpl_steps *steps, size_t at, struct rpl_index *index,
                                 struct vs_error *err)
 {
+    struct rpl_step_row *row = &steps->rows[at];
     uint64_t ids = rpl_lifetime_count(index);
+    uint64_t largest = 0;
     enum vs_status st = VS_OK;
-    size_t at = 0;
+    uint64_t id = row->first_block;
 
-    for (uint64_t id = 1; !st && id <= ids; id++) {
+    row->kept = row->kept_count = row->kept_block = 0;
+    for (; !st && id <= ids; id++) {
         struct rpl_lifetime life;
-        struct rpl_lifetime largest = {.bytes = 0};
-        struct rpl_step_row *row;
 
         st = rpl_lifetime_get(index, id, &life, err);
-        while (at < steps->count && steps->rows[at].last < life.alloc_seq)
-            at++;
-        if (st || at + 1 >= steps->count || life.alloc_seq < steps->rows[at].first)
+        if (st == VS_E_NOT_FOUND) { /* a block of another device */
+            st = VS_OK;
             continue;
-        row = &steps->rows[at];
-        if (life.free_seq && life.free_seq <= row[1].last)
+        }
+        if (st || life.alloc_seq > row->last)
+            break;
+        if (life.alloc_seq < row->first || (life.free_seq && life.free_seq <= row[1].last))
             continue;
-        if (row->kept_block)
-            st = rpl_lifetime_get(index, row->kept_block, &largest, err);
-        if (!row->kept_block || life.bytes > largest.bytes)
+        if (!row->kept_block || life.bytes > largest) {
             row->kept_block = id;
+            largest = life.bytes;
+        }
         row->kept += life.bytes;
         row->kept_count++;
     }
+    row[1].first_block = id;
     return st;
 }
 
@@ -125,6 +131,13 @@ static void growth_fill(struct rpl_steps *steps)
     steps->growth = count ? bytes / count : 0;
 }
 
+static void compare(struct rpl_steps *steps)
+{
+    outliers_mark(steps);
+    growth_fill(steps);
+    steps->is_compared = true;
+}
+
 /* ---- curves ---- */
 
 static enum vs_status curve_add(struct rpl_steps *steps, size_t row, struct rpl_index *index,
@@ -143,51 +156,82 @@ static enum vs_status curve_add(struct rpl_steps *steps, size_t row, struct rpl_
     return VS_OK;
 }
 
-static enum vs_status curves_fill(struct rpl_steps *steps, struct rpl_index *index,
-                                  rpl_progress_fn *progress, void *user, struct vs_error *err)
+/* Moves next_curve to the next row that gets one. */
+static void curve_seek(struct rpl_steps *steps)
 {
     size_t every = steps->count / RPL_STEP_CURVES_MAX + 1;
-    size_t most = RPL_STEP_CURVES_MAX;
-    enum vs_status st = VS_OK;
 
-    steps->curves = vs_calloc((size_t)RPL_STEP_CURVES_MAX * RPL_STEP_POINTS, sizeof(uint64_t));
-    steps->curve_rows = vs_calloc(RPL_STEP_CURVES_MAX, sizeof(*steps->curve_rows));
-    for (size_t i = 0; !st && i < steps->count && steps->curve_count < most; i++) {
-        const struct rpl_step_row *row = &steps->rows[i];
+    while (steps->next_curve < steps->count) {
+        const struct rpl_step_row *row = &steps->rows[steps->next_curve];
 
-        if (row->step < 0 || (i % every && !row->is_outlier))
-            continue;
-        if (progress && !progress(user, steps->count + i, 2 * steps->count))
-            return vs_fail(err, VS_E_STOPPED, "stopped");
-        st = curve_add(steps, i, index, err);
+        if (steps->curve_count == RPL_STEP_CURVES_MAX)
+            steps->next_curve = steps->count;
+        else if (row->step >= 0 && row->last >= row->first &&
+                 (steps->next_curve % every == 0 || row->is_outlier))
+            return;
+        else
+            steps->next_curve++;
     }
-    return st;
 }
 
-enum vs_status rpl_steps_fill(struct rpl_steps *out, struct rpl_index *index,
-                              rpl_progress_fn *progress, void *user, struct vs_error *err)
+/* ---- piece by piece ---- */
+
+void rpl_steps_begin(struct rpl_steps *steps, const struct rpl_index *index, bool is_grown)
 {
     const struct rpl_trace *trace = rpl_index_trace(index);
-    enum vs_status st = VS_OK;
+    /* the last step may have been cut off, and what the one before keeps was not known */
+    size_t known = is_grown && steps->done > 2 ? steps->done - 2 : 0;
+    struct rpl_step_row *rows = steps->rows;
 
-    rpl_steps_release(out);
-    out->count = rpl_trace_step_count(trace);
-    out->rows = vs_calloc(out->count + 1, sizeof(*out->rows));
-    for (size_t i = 0; !st && i < out->count; i++) {
+    steps->rows = NULL;
+    rpl_steps_release(steps);
+    steps->count = rpl_trace_step_count(trace);
+    steps->rows = vs_calloc(steps->count + 1, sizeof(*steps->rows));
+    steps->curves = vs_calloc((size_t)RPL_STEP_CURVES_MAX * RPL_STEP_POINTS, sizeof(uint64_t));
+    steps->curve_rows = vs_calloc(RPL_STEP_CURVES_MAX, sizeof(*steps->curve_rows));
+    for (size_t i = 0; i < steps->count; i++) {
         struct rpl_step step = rpl_trace_step(trace, i);
 
-        if (progress && !progress(user, i, 2 * out->count))
-            return vs_fail(err, VS_E_STOPPED, "stopped");
-        out->rows[i] = (struct rpl_step_row){
+        steps->rows[i] = (struct rpl_step_row){
             .step = step.step, .first = step.first_seq, .last = step.last_seq, .loss = step.loss};
-        if (step.last_seq >= step.first_seq)
-            st = row_fill(&out->rows[i], index, err);
     }
-    if (!st)
-        st = kept_fill(out, index, err);
-    if (st)
-        return st;
-    outliers_mark(out);
-    growth_fill(out);
-    return curves_fill(out, index, progress, user, err);
+    if (known > steps->count)
+        known = 0;
+    for (size_t i = 0; i < known; i++)
+        steps->rows[i] = rows[i];
+    if (steps->count)
+        steps->rows[known].first_block = known ? rows[known].first_block : 1;
+    steps->done = known;
+    vs_free(rows);
+}
+
+bool rpl_steps_is_done(const struct rpl_steps *steps)
+{
+    return !steps->count || (steps->is_compared && steps->next_curve >= steps->count);
+}
+
+enum vs_status rpl_steps_next(struct rpl_steps *steps, struct rpl_index *index,
+                              struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    if (rpl_steps_is_done(steps))
+        return VS_OK;
+    if (steps->done < steps->count) {
+        struct rpl_step_row *row = &steps->rows[steps->done];
+
+        if (row->last >= row->first)
+            st = row_fill(row, index, err);
+        if (!st && steps->done)
+            st = kept_fill(steps, steps->done - 1, index, err);
+        steps->done += st == VS_OK;
+    } else if (!steps->is_compared) {
+        compare(steps);
+        curve_seek(steps);
+    } else {
+        st = curve_add(steps, steps->next_curve, index, err);
+        steps->next_curve += st == VS_OK;
+        curve_seek(steps);
+    }
+    return st;
 }

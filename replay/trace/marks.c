@@ -2,7 +2,7 @@
  * replay/trace/marks.c - see marks.h.
  *
  * Must not know:  SQL, drawing.
- * Invariant:      the file is written first; the list changes only if that succeeds.
+ * Invariant:      `pending` has, in order, each change of a mark that is not in the file.
  */
 #include "replay/trace/marks.h"
 
@@ -26,6 +26,18 @@ struct own_break {
     char *condition;
 };
 
+/* A change of a mark; note NULL: it was removed. */
+struct change {
+    char *key;
+    uint64_t seq;
+    char *note;
+};
+
+/*
+ * reader     of a trace in a file; NULL: nothing is stored
+ * pending    changes of marks, of which nothing is in the file; has_breaks: breakpoints, too
+ * is_changed there is something that rpl_marks_store has not tried to write
+ */
 struct rpl_marks {
     struct sto_reader *reader;
     struct own_mark *items;
@@ -34,6 +46,11 @@ struct rpl_marks {
     struct own_break *breaks;
     size_t break_count;
     size_t break_cap;
+    struct change *pending;
+    size_t pending_count;
+    size_t pending_cap;
+    bool has_breaks;
+    bool is_changed;
 };
 
 static int by_seq(const void *a, const void *b)
@@ -96,6 +113,31 @@ static void breaks_forget(struct rpl_marks *marks)
         vs_free(marks->breaks[--marks->break_count].condition);
 }
 
+/* note NULL: it was removed. */
+static void pending_add(struct rpl_marks *marks, const char *key, uint64_t seq, const char *note)
+{
+    if (!marks->reader)
+        return;
+    marks->pending =
+        vs_grow(marks->pending, marks->pending_count, &marks->pending_cap, sizeof(*marks->pending));
+    marks->pending[marks->pending_count++] =
+        (struct change){vs_strdup(key), seq, note ? vs_strdup(note) : NULL};
+    marks->is_changed = true;
+}
+
+/* The first `count` are in the file, or nobody needs them any more. */
+static void pending_forget(struct rpl_marks *marks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        vs_free(marks->pending[i].key);
+        vs_free(marks->pending[i].note);
+    }
+    marks->pending_count -= count;
+    if (count)
+        memmove(marks->pending, marks->pending + count,
+                marks->pending_count * sizeof(*marks->pending));
+}
+
 static void sort(struct rpl_marks *marks)
 {
     if (marks->count)
@@ -130,6 +172,8 @@ void rpl_marks_free(struct rpl_marks *marks)
     while (marks->count)
         forget(marks, marks->count - 1);
     breaks_forget(marks);
+    pending_forget(marks, marks->pending_count);
+    vs_free(marks->pending);
     vs_free(marks->breaks);
     vs_free(marks->items);
     vs_free(marks);
@@ -153,41 +197,30 @@ const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *
     return i == SIZE_MAX ? NULL : &marks->items[i].mark;
 }
 
-enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
-                             const char *note, struct vs_error *err)
+void rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq, const char *note)
 {
-    /* `key` may belong to the mark that is replaced. */
+    /* `key` and `note` may belong to the mark that is replaced. */
     char *own_note = vs_strdup(note);
     char *own_key = vs_strdup(key);
-    enum vs_status st = VS_OK;
-    size_t i;
+    size_t i = find(marks, own_key);
 
-    if (marks->reader)
-        st = sto_mark_set(sto_reader_path(marks->reader), own_key, seq, own_note, err);
-    if (!st) {
-        i = find(marks, own_key);
-        if (i != SIZE_MAX)
-            forget(marks, i);
-        keep(marks, own_key, seq, own_note);
-        sort(marks);
-    }
+    if (i != SIZE_MAX)
+        forget(marks, i);
+    keep(marks, own_key, seq, own_note);
+    sort(marks);
+    pending_add(marks, own_key, seq, own_note);
     vs_free(own_note);
     vs_free(own_key);
-    return st;
 }
 
-enum vs_status rpl_marks_remove(struct rpl_marks *marks, const char *key, struct vs_error *err)
+void rpl_marks_remove(struct rpl_marks *marks, const char *key)
 {
     size_t i = find(marks, key);
-    enum vs_status st = VS_OK;
 
     if (i == SIZE_MAX)
-        return VS_OK;
-    if (marks->reader)
-        st = sto_mark_set(sto_reader_path(marks->reader), marks->items[i].key, 0, NULL, err);
-    if (!st)
-        forget(marks, i);
-    return st;
+        return;
+    pending_add(marks, key, 0, NULL);
+    forget(marks, i);
 }
 
 /* ---- breakpoints ---- */
@@ -218,22 +251,52 @@ static bool breaks_are_same(const struct rpl_marks *marks, const struct rpl_stor
     return true;
 }
 
-enum vs_status rpl_marks_breaks_set(struct rpl_marks *marks, const struct rpl_stored_break *all,
-                                    size_t count, struct vs_error *err)
+void rpl_marks_breaks_set(struct rpl_marks *marks, const struct rpl_stored_break *all, size_t count)
 {
-    struct sto_breakpoint *rows;
-    enum vs_status st = VS_OK;
-
     if (breaks_are_same(marks, all, count))
-        return VS_OK;
+        return;
     breaks_forget(marks);
-    rows = vs_calloc(count + 1, sizeof(*rows));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         break_keep(marks, all[i].is_watch, all[i].is_on, all[i].condition);
-        rows[i] = (struct sto_breakpoint){all[i].is_watch, all[i].is_on, all[i].condition};
+    marks->has_breaks = marks->is_changed = marks->reader != NULL;
+}
+
+/* ---- the file ---- */
+
+bool rpl_marks_is_changed(const struct rpl_marks *marks)
+{
+    return marks->is_changed;
+}
+
+static enum vs_status breaks_store(struct rpl_marks *marks, struct vs_error *err)
+{
+    struct sto_breakpoint *rows = vs_calloc(marks->break_count + 1, sizeof(*rows));
+    enum vs_status st;
+
+    for (size_t i = 0; i < marks->break_count; i++) {
+        const struct rpl_stored_break *b = &marks->breaks[i].row;
+
+        rows[i] = (struct sto_breakpoint){b->is_watch, b->is_on, b->condition};
     }
-    if (marks->reader)
-        st = sto_breakpoints_set(sto_reader_path(marks->reader), rows, count, err);
+    st = sto_breakpoints_set(sto_reader_path(marks->reader), rows, marks->break_count, err);
+    marks->has_breaks = st != VS_OK;
     vs_free(rows);
     return st;
+}
+
+enum vs_status rpl_marks_store(struct rpl_marks *marks, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    size_t stored = 0;
+
+    marks->is_changed = false;
+    while (!st && stored < marks->pending_count) {
+        const struct change *change = &marks->pending[stored];
+
+        st = sto_mark_set(sto_reader_path(marks->reader), change->key, change->seq, change->note,
+                          err);
+        stored += st == VS_OK;
+    }
+    pending_forget(marks, stored);
+    return !st && marks->has_breaks ? breaks_store(marks, err) : st;
 }

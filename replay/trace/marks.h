@@ -4,7 +4,7 @@
  *
  * For:            the keys m and ' of the TUI, its list of marks, its breakpoints.
  * Must not know:  SQL, drawing.
- * Invariant:      every mark shown is stored: a mark that could not be written is not in the list.
+ * Invariant:      a change is in memory at once, and in the file after the next rpl_marks_store that succeeds.
  */
 #ifndef RPL_MARKS_H
 #define RPL_MARKS_H
@@ -46,15 +46,9 @@ const struct rpl_mark *rpl_marks_at(const struct rpl_marks *marks, size_t i);
 /* The mark of this key; NULL if there is none. */
 const struct rpl_mark *rpl_marks_get(const struct rpl_marks *marks, const char *key);
 
-/*
- * Set mark `key`, replacing an existing one of that key; or remove it. On failure the marks are unchanged.
- *
- * VS_E_IO: the file cannot be written. VS_E_STOPPED: a recorder is writing to it.
- */
-VS_MUST_USE enum vs_status rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq,
-                                         const char *note, struct vs_error *err);
-VS_MUST_USE enum vs_status rpl_marks_remove(struct rpl_marks *marks, const char *key,
-                                            struct vs_error *err);
+/* Set mark `key`, replacing an existing one of that key; or remove it. Writes nothing. */
+void rpl_marks_set(struct rpl_marks *marks, const char *key, uint64_t seq, const char *note);
+void rpl_marks_remove(struct rpl_marks *marks, const char *key);
 
 /* A stored breakpoint or watch; condition: the text that replay/breakpoints reads. */
 struct rpl_stored_break {
@@ -66,13 +60,18 @@ struct rpl_stored_break {
 /* The stored breakpoints, in the order in which they were set. Borrowed until the next change. */
 size_t rpl_marks_break_count(const struct rpl_marks *marks);
 const struct rpl_stored_break *rpl_marks_break_at(const struct rpl_marks *marks, size_t i);
+/* Replace the stored breakpoints by `count` others, whose texts are copied. Writes nothing. */
+void rpl_marks_breaks_set(struct rpl_marks *marks, const struct rpl_stored_break *all,
+                          size_t count);
+
+/* Whether something has changed since the last rpl_marks_store, successful or not. A trace in memory: never. */
+bool rpl_marks_is_changed(const struct rpl_marks *marks);
 /*
- * Replace the stored breakpoints by `count` others, whose texts are copied. Nothing is written where they are the same.
- * Errors as rpl_marks_set; the list is replaced all the same, so that the same failure does not come again with each
- * key.
+ * Write to the file what is not in it yet. What could not be written is tried again with the next call. Costs opening
+ * the file and a transaction for each mark and for the breakpoints, each waiting for the disk.
+ *
+ * VS_E_IO: the file cannot be written. VS_E_STOPPED: a recorder is writing to it.
  */
-VS_MUST_USE enum vs_status rpl_marks_breaks_set(struct rpl_marks *marks,
-                                                const struct rpl_stored_break *all, size_t count,
-                                                struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_marks_store(struct rpl_marks *marks, struct vs_error *err);
 
 #endif

@@ -83,11 +83,57 @@ static void an_event_is_found_by_its_step_and_its_time(void **state)
         assert_int_equal(time_of(&app, app.at), time_of(&app, seq));
         assert_true(app.at == app.base.events || time_of(&app, app.at + 1) > time_of(&app, seq));
     }
-    session_type(&app, ":goto 0.001ms<enter>");
-    assert_true(time_of(&app, app.at) <= 1000 || app.at == 1);
+    session_type(&app, ":goto 0.000001ms<enter>");
+    assert_int_equal(app.at, 1);
+    session_expect(&app, "this is the first event; the events are from ");
+    session_type(&app, ":goto 9999s<enter>");
+    assert_int_equal(app.at, app.base.events);
+    session_expect(&app, "this is the last event; the events are from ");
     session_type(&app, ":goto there<enter>");
     session_expect(&app, "takes an event number, a time (12.5ms) or `step N`");
     tui_app_release(&app);
+}
+
+/* A what-if says what happens, not when. */
+static void a_run_without_times_says_so(void **state)
+{
+    struct tui_app app;
+    uint64_t at;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 30);
+    session_type(&app, ":set inplace=on<enter>");
+    assert_true(app.change.is_shown);
+    at = app.at;
+    session_type(&app, ":goto 12.5ms<enter>");
+    session_expect(&app, "the events of this run have no times; D shows the recorded run");
+    assert_int_equal(app.at, at);
+    tui_app_release(&app);
+}
+
+static void without_a_condition_breakpoints_are_listed(void **state)
+{
+    static const struct {
+        const char *keys;
+        const char *says;
+    } COMMANDS[] = {
+        {":b<enter>", "`:break total > 1G` sets one"},
+        {":tb<enter>", "`:break total > 1G` sets one"},
+        {":w<enter>", "`:watch fc1.weight` stops"},
+        {":d<enter>", "needs the number of a breakpoint"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(COMMANDS) / sizeof(COMMANDS[0]); i++) {
+        struct tui_app app;
+
+        session_open(&app, session_trace("lenet", NULL), 80, 24);
+        session_type(&app, COMMANDS[i].keys);
+        session_expect(&app, "breakpoints, watches, marks");
+        session_expect(&app, COMMANDS[i].says);
+        assert_false(app.is_bad);
+        tui_app_release(&app);
+    }
 }
 
 static void commands_may_be_abbreviated(void **state)
@@ -125,6 +171,8 @@ int main(void)
         cmocka_unit_test(an_event_is_found_by_its_number),
         cmocka_unit_test(a_count_goes_to_a_row_of_a_list),
         cmocka_unit_test(an_event_is_found_by_its_step_and_its_time),
+        cmocka_unit_test(a_run_without_times_says_so),
+        cmocka_unit_test(without_a_condition_breakpoints_are_listed),
         cmocka_unit_test(commands_may_be_abbreviated),
         cmocka_unit_test(a_small_terminal_shows_which_size_is_needed),
     };

@@ -95,12 +95,11 @@ static void change_break(struct breaks *s, struct tui_app *app, enum tui_action 
 static void change_mark(struct breaks *s, struct tui_app *app, enum tui_action action)
 {
     const struct rpl_mark *mark = rpl_marks_at(app->marks, s->page.list.at - s->break_count);
-    struct vs_error err = VS_ERROR_INIT;
 
     if (action != TUI_HIDE)
         tui_app_go(app, tui_app_map_recorded(app, mark->seq), true);
-    else if (rpl_marks_remove(app->marks, mark->key, &err))
-        tui_app_fail(app, "%s", err.text);
+    else
+        rpl_marks_remove(app->marks, mark->key);
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)

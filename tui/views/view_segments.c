@@ -177,14 +177,19 @@ static void moved(void *state, struct tui_app *app)
 }
 
 /* Runs settings of the allocator where they may help. */
-static void settings_try(struct segments *s, struct tui_app *app)
+static bool read_on(void *state, struct tui_app *app)
 {
+    struct segments *s = state;
     struct vs_text text = {NULL, 0, 0};
+    bool is_due = s->is_opened && !s->tried.count && s->space.reserved && !app->change.is_shown &&
+                  s->moves == app->moves && tui_fragmentation_text(&s->space, app, &text);
 
-    if (s->is_opened && !s->tried.count && s->space.reserved && !app->change.is_shown &&
-        tui_fragmentation_text(&s->space, app, &text))
-        tui_tried_run(&s->tried, app);
     vs_text_release(&text);
+    if (!is_due)
+        return false;
+    tui_tried_run(&s->tried, app);
+    app->news++;
+    return true;
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
@@ -207,7 +212,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_list_fit(&s->list, s->space.segment_count, h - 1 - FOOT_H);
     if (s->part == SIZE_MAX && s->space.part_count)
         s->part = s->space.first_part[s->order[s->list.at]];
-    settings_try(s, app);
 }
 
 /* ---- a row ---- */
@@ -538,6 +542,7 @@ const struct tui_view tui_view_segments = {
     .is_list = true,
     .list_y = 1,
     .sync = sync,
+    .read_on = read_on,
     .draw = draw,
     .key = key,
     .text = text,

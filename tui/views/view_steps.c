@@ -2,7 +2,7 @@
  * tui/views/view_steps.c - the training steps: laid over each other, and as a table with what each leaves behind.
  *
  * Must not know:  terminals.
- * Invariant:      the steps of a run are read once, when the view is first shown, and again when the run has grown.
+ * Invariant:      the steps of a run are read one by one while no key is typed, each once, even when the run grows.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,6 @@
 #include "tui/app.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
-#include "tui/waiting.h"
 
 /* Columns of the table: mark and step, peak, difference, reserved, end, kept, blocks, loss. */
 #define STEP_W 8
@@ -24,9 +23,10 @@
 #define CHART_MIN_H 16
 
 /*
- * steps     of the run `number` of `index`, when it had `events` events
+ * steps     of the run `number` of `index`, when it had `events` events; is_failed: they cannot be read further
  * low, high   the lowest and highest of all curves but those of outliers, at each point
- * top       highest value of all curves
+ * top       highest value of all curves; 0: there are none yet
+ * percent   how far they were read when the screen was drawn
  * is_plain  the table alone
  */
 struct steps {
@@ -38,6 +38,8 @@ struct steps {
     uint64_t low[RPL_STEP_POINTS];
     uint64_t high[RPL_STEP_POINTS];
     uint64_t top;
+    unsigned percent;
+    bool is_failed;
     uint64_t at;
     bool is_plain;
 };
@@ -46,7 +48,7 @@ static void envelope_fill(struct steps *s)
 {
     const struct rpl_steps *steps = &s->steps;
 
-    s->top = 1;
+    s->top = steps->curve_count > 0;
     memset(s->high, 0, sizeof(s->high));
     memset(s->low, 0xff, sizeof(s->low));
     for (size_t i = 0; i < steps->curve_count; i++)
@@ -61,21 +63,44 @@ static void envelope_fill(struct steps *s)
         }
 }
 
-static void steps_read(struct steps *s, struct tui_app *app, const struct tui_run *run)
+static void steps_begin(struct steps *s, const struct tui_run *run)
 {
-    struct tui_waiting waiting;
-    struct vs_error err = VS_ERROR_INIT;
+    bool is_grown = s->index == run->index && s->number == run->number && s->events <= run->events;
 
     s->index = run->index;
     s->number = run->number;
     s->events = run->events;
-    s->top = 0; /* no chart while they are read */
-    tui_waiting_init(&waiting, app, "reading the steps");
-    if (rpl_steps_fill(&s->steps, run->index, tui_waiting_show, &waiting, &err)) {
-        tui_app_fail(app, "%s", err.text);
-        rpl_steps_release(&s->steps);
-    }
+    s->is_failed = false;
+    s->percent = 0;
+    rpl_steps_begin(&s->steps, run->index, is_grown);
     envelope_fill(s);
+}
+
+/* Rows first, then curves. */
+static unsigned percent_of(const struct rpl_steps *steps)
+{
+    return (unsigned)(steps->count ? 50 * (steps->done + steps->next_curve) / steps->count : 100);
+}
+
+static bool read_on(void *state, struct tui_app *app)
+{
+    struct steps *s = state;
+    const struct tui_run *run = tui_app_run(app);
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (s->is_failed || s->index != run->index || s->number != run->number ||
+        s->events != run->events || rpl_steps_is_done(&s->steps))
+        return false;
+    if (rpl_steps_next(&s->steps, run->index, &err)) {
+        s->is_failed = true;
+        tui_app_fail(app, "%s", err.text);
+    }
+    if (s->is_failed || rpl_steps_is_done(&s->steps) || percent_of(&s->steps) != s->percent) {
+        s->percent = percent_of(&s->steps);
+        envelope_fill(s);
+        app->news++;
+    }
+    return true;
 }
 
 /* Rows of the chart; 0: there is none. */
@@ -92,7 +117,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 
     (void)w;
     if (s->index != run->index || s->number != run->number || s->events != run->events)
-        steps_read(s, app, run);
+        steps_begin(s, run);
     if (s->at != app->at) {
         s->at = app->at;
         for (size_t i = 0; i < s->steps.count; i++)
@@ -170,9 +195,9 @@ static void draw_head(struct tui_canvas *c, int y)
         tui_text_right(c, TABLE_W, y, LOSS_W - 1, style, "loss");
 }
 
-static void draw_row(const struct steps *s, const struct rpl_step_row *row, struct tui_canvas *c,
-                     int y)
+static void draw_row(const struct steps *s, size_t at, struct tui_canvas *c, int y)
 {
+    const struct rpl_step_row *row = &s->steps.rows[at];
     enum tui_role peak = row->is_outlier ? TUI_BAD : TUI_STRONG;
     /* the first training step leaves the optimizer's state */
     enum tui_role kept = row->step > 0 && row->kept ? TUI_BAD : TUI_DIM;
@@ -184,8 +209,12 @@ static void draw_row(const struct steps *s, const struct rpl_step_row *row, stru
         tui_text_right(c, 0, y, STEP_W - 1, tui_style(TUI_DIM), "setup");
     else
         tui_textf(c, 1, y, tui_style(TUI_PLAIN), "%*" PRId64, STEP_W - 2, row->step);
+    if (c->at.w >= TABLE_W + LOSS_W && isfinite(row->loss))
+        tui_textf(c, TABLE_W, y, tui_style(TUI_DIM), "%*.4g", LOSS_W - 1, row->loss);
+    if (at >= s->steps.done) /* not read yet */
+        return;
     tui_text_right(c, STEP_W, y, 8, tui_style(peak), tui_short_bytes(row->peak, buf));
-    if (row->step >= 0)
+    if (row->step >= 0 && s->steps.is_compared)
         tui_text_right(c, STEP_W + 9, y, 8, tui_style(row->is_outlier ? TUI_BAD : TUI_DIM),
                        tui_short_delta((int64_t)(row->peak - s->steps.median), buf));
     tui_text_right(c, STEP_W + 18, y, 9, tui_style(TUI_PLAIN), tui_short_bytes(row->reserved, buf));
@@ -195,8 +224,6 @@ static void draw_row(const struct steps *s, const struct rpl_step_row *row, stru
         tui_text_right(c, STEP_W + 46, y, 7, tui_style(kept),
                        tui_short_count(row->kept_count, buf));
     }
-    if (c->at.w >= TABLE_W + LOSS_W && isfinite(row->loss))
-        tui_textf(c, TABLE_W, y, tui_style(TUI_DIM), "%*.4g", LOSS_W - 1, row->loss);
 }
 
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
@@ -218,7 +245,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
         if (row >= s->steps.count)
             break;
-        draw_row(s, &s->steps.rows[row], c, y);
+        draw_row(s, row, c, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
 }
@@ -231,6 +258,10 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
     char kept[VS_BYTES_TEXT_MAX];
 
     (void)app;
+    if (row >= s->steps.done) {
+        vs_text_addf(out, "step %" PRId64, step->step);
+        return;
+    }
     vs_text_addf(out, "step %" PRId64 ": peak %s, kept %s%s", step->step,
                  vs_bytes_text(step->peak, peak), vs_bytes_text(step->kept, kept),
                  step->is_outlier ? ", differs" : "");
@@ -249,6 +280,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     if ((action != TUI_OPEN && action != TUI_ACT) || !s->steps.count)
         return false;
     row = &s->steps.rows[s->list.at];
+    if (s->list.at >= s->steps.done) {
+        tui_app_say(app, "this step is still being read");
+        return true;
+    }
     s->at = action == TUI_OPEN ? row->peak_seq : row->last;
     if (action == TUI_ACT && row->kept_block)
         tui_app_choose_block(app, row->kept_block);
@@ -263,6 +298,8 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     char buf[VS_BYTES_TEXT_MAX];
 
     (void)app;
+    if (!s->is_failed && !rpl_steps_is_done(&s->steps))
+        vs_text_addf(out, "reading them: %u %%  ", s->percent);
     if (!s->steps.median)
         return;
     for (size_t i = 0; i < s->steps.count; i++)
@@ -305,6 +342,7 @@ const struct tui_view tui_view_steps = {
     .is_list = true,
     .list_y = 1,
     .sync = sync,
+    .read_on = read_on,
     .draw = draw,
     .key = key,
     .text = text,

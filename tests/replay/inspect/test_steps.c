@@ -26,6 +26,21 @@ static struct rpl_index *indexed(struct rpl_trace *trace)
     return index;
 }
 
+static void read_all(struct rpl_steps *steps, struct rpl_index *index)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    while (!rpl_steps_is_done(steps))
+        if (rpl_steps_next(steps, index, &err))
+            fail_msg("%s", err.text);
+}
+
+static void fill(struct rpl_steps *steps, struct rpl_index *index)
+{
+    rpl_steps_begin(steps, index, false);
+    read_all(steps, index);
+}
+
 /* A block of `id`; kind is alloc or free. */
 static void block_add(struct rpl_trace *trace, enum vs_event_kind kind, uint64_t id, uint64_t bytes)
 {
@@ -37,25 +52,29 @@ static void block_add(struct rpl_trace *trace, enum vs_event_kind kind, uint64_t
     rpl_trace_add_event(trace, &event);
 }
 
-/* Eight steps of 1000 KiB each, but for step 5 with 1200 KiB; from step 1 on each leaves two blocks behind. */
-static struct rpl_trace *leaky(void)
+/* Steps of 1000 KiB each, but for step 5 with 1200 KiB; from step 1 on each leaves two blocks behind. */
+static void steps_add(struct rpl_trace *trace, uint64_t first, uint64_t last)
 {
-    struct rpl_trace *trace = rpl_trace_new();
-    uint64_t id = 1;
-
-    for (uint64_t step = 0; step < 8; step++) {
+    for (uint64_t step = first; step <= last; step++) {
         struct vs_event event = {.kind = VS_EV_STEP, .step = {.number_plus_one = step + 1}};
-        uint64_t activation = id++;
+        uint64_t id = step ? 3 * step - 1 : 1;
         uint64_t bytes = (step == 5 ? 1200 : 1000) * UINT64_C(1024);
 
         rpl_trace_add_event(trace, &event);
-        block_add(trace, VS_EV_ALLOC, activation, bytes);
-        block_add(trace, VS_EV_FREE, activation, bytes);
+        block_add(trace, VS_EV_ALLOC, id, bytes);
+        block_add(trace, VS_EV_FREE, id, bytes);
         if (step) {
-            block_add(trace, VS_EV_ALLOC, id++, 512);
-            block_add(trace, VS_EV_ALLOC, id++, 1024);
+            block_add(trace, VS_EV_ALLOC, id + 1, 512);
+            block_add(trace, VS_EV_ALLOC, id + 2, 1024);
         }
     }
+}
+
+static struct rpl_trace *leaky(void)
+{
+    struct rpl_trace *trace = rpl_trace_new();
+
+    steps_add(trace, 0, 7);
     return trace;
 }
 
@@ -67,7 +86,7 @@ static void a_step_has_its_peak_its_end_and_what_it_keeps(void **state)
     struct vs_error err = VS_ERROR_INIT;
 
     (void)state;
-    assert_int_equal(rpl_steps_fill(&steps, index, NULL, NULL, &err), VS_OK);
+    fill(&steps, index);
     assert_int_equal(steps.count, 8);
     for (size_t i = 0; i < 8; i++) {
         const struct rpl_step_row *row = &steps.rows[i];
@@ -100,11 +119,10 @@ static void curves_reach_the_peak_of_their_step(void **state)
     struct rpl_trace *trace = net_trace("sample_nets/lenet.py", "steps=5");
     struct rpl_index *index = indexed(trace);
     struct rpl_steps steps = {.count = 0};
-    struct vs_error err = VS_ERROR_INIT;
     uint64_t highest = 0;
 
     (void)state;
-    assert_int_equal(rpl_steps_fill(&steps, index, NULL, NULL, &err), VS_OK);
+    fill(&steps, index);
     assert_int_equal(steps.curve_count, 5);
     for (size_t i = 0; i < steps.curve_count; i++) {
         const struct rpl_step_row *row = &steps.rows[steps.curve_rows[i]];
@@ -126,27 +144,67 @@ static void curves_reach_the_peak_of_their_step(void **state)
     rpl_trace_free(trace);
 }
 
-static bool stop_at_once(void *user, uint64_t done, uint64_t total)
+static void rows_assert_equal(const struct rpl_steps *a, const struct rpl_steps *b)
 {
-    (void)user;
-    (void)done;
-    (void)total;
-    return false;
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(a->median, b->median);
+    assert_int_equal(a->growth, b->growth);
+    assert_int_equal(a->curve_count, b->curve_count);
+    for (size_t i = 0; i < a->count; i++) {
+        struct rpl_step_row x = a->rows[i];
+        struct rpl_step_row y = b->rows[i];
+
+        assert_int_equal(x.step, y.step);
+        assert_int_equal(x.last, y.last);
+        assert_int_equal(x.peak, y.peak);
+        assert_int_equal(x.end, y.end);
+        assert_int_equal(x.kept, y.kept);
+        assert_int_equal(x.kept_count, y.kept_count);
+        assert_int_equal(x.kept_block, y.kept_block);
+        assert_int_equal(x.is_outlier, y.is_outlier);
+    }
 }
 
-static void reading_the_steps_can_be_stopped(void **state)
+/* Read to the end, or only so far, before the run grows. */
+static void a_run_that_grows_has_the_figures_of_one_that_was_read_at_once(void **state)
 {
-    struct rpl_trace *trace = leaky();
-    struct rpl_index *index = indexed(trace);
-    struct rpl_steps steps = {.count = 0};
-    struct vs_error err = VS_ERROR_INIT;
-
     (void)state;
-    assert_int_equal(rpl_steps_fill(&steps, index, stop_at_once, NULL, &err), VS_E_STOPPED);
-    rpl_steps_release(&steps);
-    assert_int_equal(steps.count, 0);
-    rpl_index_free(index);
-    rpl_trace_free(trace);
+    for (size_t pieces = 0; pieces < 24; pieces++) {
+        struct rpl_trace *trace = rpl_trace_new();
+        struct rpl_steps steps = {.count = 0};
+        struct rpl_steps whole = {.count = 0};
+        struct vs_error err = VS_ERROR_INIT;
+        struct rpl_index *index;
+        uint64_t added;
+
+        steps_add(trace, 0, 4);
+        index = indexed(trace);
+        rpl_steps_begin(&steps, index, false);
+        for (size_t i = 0; i < pieces; i++)
+            assert_int_equal(rpl_steps_next(&steps, index, &err), VS_OK);
+        /* step 4 goes on, and others follow */
+        block_add(trace, VS_EV_ALLOC, 14, 1 << 22);
+        block_add(trace, VS_EV_FREE, 14, 1 << 22);
+        block_add(trace, VS_EV_FREE, 12, 512);
+        block_add(trace, VS_EV_FREE, 9, 512);
+        for (uint64_t step = 0; step < 3; step++) {
+            struct vs_event event = {.kind = VS_EV_STEP, .step = {.number_plus_one = step + 6}};
+
+            rpl_trace_add_event(trace, &event);
+            block_add(trace, VS_EV_ALLOC, 15 + step, 4096);
+        }
+        assert_int_equal(rpl_index_refresh(index, &added, &err), VS_OK);
+        assert_true(added > 0);
+        rpl_steps_begin(&steps, index, true);
+        assert_true(steps.done >= (pieces > 4 ? 3 : 0));
+        read_all(&steps, index);
+        fill(&whole, index);
+        rows_assert_equal(&steps, &whole);
+        rpl_steps_release(&steps);
+        rpl_steps_release(&whole);
+        rpl_index_free(index);
+        rpl_trace_free(trace);
+    }
 }
 
 static void size_classes_have_every_live_block_once(void **state)
@@ -193,7 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_has_its_peak_its_end_and_what_it_keeps),
         cmocka_unit_test(curves_reach_the_peak_of_their_step),
-        cmocka_unit_test(reading_the_steps_can_be_stopped),
+        cmocka_unit_test(a_run_that_grows_has_the_figures_of_one_that_was_read_at_once),
         cmocka_unit_test(size_classes_have_every_live_block_once),
     };
 

@@ -1,0 +1,147 @@
+/*
+ * tests/tui/test_background.c - what is done while no key is typed: marks are written, and views read on what takes too long
+ * for a key.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "tests/e2e/program.h"
+#include "tests/tui/session.h"
+#include "tui/screen.h"
+#include "tui/term/surface_text.h"
+
+/* The screen right after the key, before anything else is done. Heap memory. */
+static char *screen_now(struct tui_app *app)
+{
+    struct tui_surface surface;
+    struct vs_text text = {NULL, 0, 0};
+
+    tui_surface_init(&surface, app->w, app->h, false);
+    tui_app_sync(app);
+    tui_screen_draw(app, &surface);
+    tui_surface_text(&surface, (struct tui_rect){0, 0, app->w, app->h}, &text);
+    tui_surface_release(&surface);
+    return vs_text_take(&text);
+}
+
+static void expect_now(struct tui_app *app, const char *wanted, bool is_there)
+{
+    char *screen = screen_now(app);
+
+    if ((strstr(screen, wanted) != NULL) != is_there)
+        fail_msg("`%s` should%s be on the screen:\n%s", wanted, is_there ? "" : " not", screen);
+    vs_free(screen);
+}
+
+static void steps_are_read_one_by_one(void **state)
+{
+    struct tui_app app;
+    uint64_t news;
+    size_t pieces = 0;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "steps=120"), 120, 30);
+    session_type(&app, "gSM");
+    expect_now(&app, "reading them: 0 %", true);
+    expect_now(&app, "median peak", false);
+    news = app.news;
+    while (tui_app_read_on(&app))
+        pieces++;
+    /* 121 rows, 120 curves, and the comparison between */
+    assert_in_range(pieces, 240, 244);
+    /* the screen is drawn again for each percent, not for each piece */
+    assert_in_range(app.news - news, 90, 102);
+    expect_now(&app, "reading them", false);
+    expect_now(&app, "median peak", true);
+    assert_false(tui_app_read_on(&app));
+    tui_app_release(&app);
+}
+
+static void steps_that_are_not_read_yet_say_so(void **state)
+{
+    struct tui_app app;
+    uint64_t at;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "steps=120"), 120, 30);
+    session_type(&app, "gS");
+    at = app.at;
+    session_type(&app, "G<enter>");
+    expect_now(&app, "this step is still being read", true);
+    assert_int_equal(app.at, at);
+    while (tui_app_read_on(&app))
+        continue;
+    session_type(&app, "<enter>");
+    expect_now(&app, "still being read", false);
+    assert_int_not_equal(app.at, at);
+    tui_app_release(&app);
+}
+
+/* Marks and breakpoints are on the screen at once, and in the file when no key is typed, or at the end. */
+static void marks_are_written_while_no_key_is_typed(void **state)
+{
+    const char *path = session_trace("lenet", "steps=2");
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 120, 30);
+    session_type(&app, "ma:break total > 1M<enter>");
+    assert_non_null(rpl_marks_get(app.marks, "a"));
+    assert_int_equal(sql_int(path, "select count(*) from mark"), 0);
+    session_background(&app, 0, 0);
+    assert_int_equal(sql_int(path, "select count(*) from mark"), 1);
+    assert_int_equal(sql_int(path, "select count(*) from breakpoint"), 1);
+    session_type(&app, "mb");
+    tui_app_release(&app);
+    assert_int_equal(sql_int(path, "select count(*) from mark"), 2);
+    session_reopen(&app, path, 120, 30);
+    assert_int_equal(rpl_marks_count(app.marks), 2);
+    assert_int_equal(rpl_breakpoints_count(app.base.breaks), 1);
+    tui_app_release(&app);
+}
+
+static void marks_that_cannot_be_written_last_for_the_session(void **state)
+{
+    char *path = strdup(program_path("no_marks.db"));
+    const char *from = session_trace("lenet", "steps=2");
+    struct vs_text copy = {NULL, 0, 0};
+    struct tui_app app;
+
+    (void)state;
+    vs_text_addf(&copy, "cp '%s' '%s'", from, path);
+    assert_int_equal(system(vs_text_get(&copy)), 0);
+    vs_text_release(&copy);
+    /* a recorder of another version may have made a table that does not take this */
+    sql_run(path, "drop table mark");
+    sql_run(path, "create table mark(key text primary key, seq check(seq < 0), note)");
+    session_open(&app, path, 120, 30);
+    session_type(&app, "mq");
+    expect_now(&app, "mark q is at event", true);
+    session_background(&app, 0, 0);
+    expect_now(&app, "marks and breakpoints are for this session only", true);
+    assert_non_null(rpl_marks_get(app.marks, "q"));
+    tui_app_release(&app);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_read_one_by_one),
+        cmocka_unit_test(steps_that_are_not_read_yet_say_so),
+        cmocka_unit_test(marks_are_written_while_no_key_is_typed),
+        cmocka_unit_test(marks_that_cannot_be_written_last_for_the_session),
+    };
+    int failed = cmocka_run_group_tests_name("background", tests, NULL, NULL);
+
+    program_cleanup();
+    return failed;
+}
