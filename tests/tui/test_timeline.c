@@ -84,6 +84,22 @@ static void a_followed_recording_is_shown_at_its_end(void **state)
     program_release(&p);
 }
 
+/* By time, the ends of the axis are times; a what-if has none. */
+static void a_timeline_by_time_has_times(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 120, 30);
+    session_type(&app, "Mt");
+    session_expect(&app, " memory by time, here ");
+    session_expect(&app, "ms");
+    session_type(&app, ":set inplace=on<enter>");
+    session_expect(&app, " memory the events of this run have no times");
+    session_expect(&app, "3.3k");
+    tui_app_release(&app);
+}
+
 static void the_mark_of_the_peak_stands_above_its_column(void **state)
 {
     static const int SIZES[][2] = {{80, 24}, {120, 40}, {300, 90}};
@@ -121,6 +137,7 @@ int main(void)
         cmocka_unit_test(many_steps_are_an_envelope_with_round_numbers),
         cmocka_unit_test(the_set_up_has_at_most_its_share_of_the_columns),
         cmocka_unit_test(a_followed_recording_is_shown_at_its_end),
+        cmocka_unit_test(a_timeline_by_time_has_times),
         cmocka_unit_test(the_mark_of_the_peak_stands_above_its_column),
     };
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/event.h"
+#include "base/text.h"
+#include "tui/parts/format.h"
 #include "tui/term/theme.h"
 
 static const unsigned char ORDER[VS_CATEGORY_COUNT] = {
@@ -319,5 +321,55 @@ void tui_chart_spark(const struct tui_chart *chart, struct tui_canvas *c, int x,
             n = 8;
         if (n)
             tui_put_glyph(c, x + i, y, (enum tui_glyph)(TUI_G_EIGHTH_1 + n - 1), style);
+    }
+}
+
+/* ---- legend ---- */
+
+/* "saved 888M", or "888M" if names do not fit. */
+static void add_legend(const uint64_t *by_category, int category, bool names, struct vs_text *out)
+{
+    char buf[TUI_SHORT_MAX];
+
+    vs_text_addf(out, "%s%s%s", names ? vs_category_name((enum vs_category)category) : "",
+                 names ? " " : "", tui_short_bytes(by_category[category], buf));
+}
+
+/* Width of the legend with all names. */
+static int legend_width(const uint64_t *by_category)
+{
+    int w = 1;
+
+    for (int category = 0; category < VS_CATEGORY_COUNT; category++) {
+        struct vs_text text = {NULL, 0, 0};
+
+        if (!by_category[category])
+            continue;
+        add_legend(by_category, category, true, &text);
+        w += tui_text_width(vs_text_get(&text)) + 4;
+        vs_text_release(&text);
+    }
+    return w - 2;
+}
+
+void tui_chart_legend(const uint64_t *by_category, struct tui_canvas *c, int y)
+{
+    bool names = legend_width(by_category) <= c->at.w;
+    int x = 1;
+
+    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
+        int category = tui_chart_order(i);
+        enum tui_role role = tui_category_role(category);
+        struct vs_text text = {NULL, 0, 0};
+
+        if (!by_category[category])
+            continue;
+        add_legend(by_category, category, names, &text);
+        if (x + 2 + tui_text_width(vs_text_get(&text)) <= c->at.w) {
+            tui_put(c, x, y, (unsigned char)tui_category_letter(category),
+                    tui_style_marked(role, TUI_REVERSE));
+            x = tui_text(c, x + 2, y, tui_style(TUI_PLAIN), vs_text_get(&text)) + 2;
+        }
+        vs_text_release(&text);
     }
 }

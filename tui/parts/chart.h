@@ -52,6 +52,11 @@ void tui_chart_piece(struct tui_canvas *c, int x, int y, int w, struct tui_style
                      const char *name);
 /* The row of a canvas of h rows in which `bytes` ends; h if `bytes` is 0, negative if it is above the upper edge. */
 int tui_chart_row(uint64_t bytes, uint64_t top, int h);
+/*
+ * Draw which category has which letter and colour and how many bytes, by enum vs_category; those without any are left
+ * out. Names are left out where they do not fit.
+ */
+void tui_chart_legend(const uint64_t *by_category, struct tui_canvas *c, int y);
 /* Draw the heights of the columns in a single row. */
 void tui_chart_spark(const struct tui_chart *chart, struct tui_canvas *c, int x, int y,
                      struct tui_style style);

@@ -40,6 +40,7 @@
  * top                     bytes at the upper edge
  * steps                   training steps that the window shows, or a part of
  * is_by_time              columns cover equal times, otherwise equal numbers of events
+ * from_ns, to_ns          times of the window's first and last event; the same where events have no times
  */
 struct timeline {
     struct rpl_column *columns;
@@ -53,6 +54,8 @@ struct timeline {
     int64_t steps;
     uint64_t top;
     bool is_by_time;
+    uint64_t from_ns;
+    uint64_t to_ns;
 };
 
 /* Rows of the canvas at which each part is drawn; -1: not shown. */
@@ -164,6 +167,21 @@ static void other_align(struct timeline *t, const struct tui_app *app,
     t->other_count = t->count;
 }
 
+static enum vs_status times_fill(struct timeline *t, const struct tui_app *app,
+                                 struct vs_error *err)
+{
+    struct rpl_index *index = tui_app_run(app)->index;
+    struct vs_event first;
+    struct vs_event last;
+    enum vs_status st = rpl_index_event(index, app->window.first, &first, err);
+
+    if (!st)
+        st = rpl_index_event(index, app->window.last, &last, err);
+    t->from_ns = st ? 0 : first.time_ns;
+    t->to_ns = st ? 0 : last.time_ns;
+    return st;
+}
+
 static enum vs_status fill(struct timeline *t, struct tui_app *app, struct vs_error *err)
 {
     const struct tui_run *run = tui_app_run(app);
@@ -176,6 +194,8 @@ static enum vs_status fill(struct timeline *t, struct tui_app *app, struct vs_er
 
     t->other_count = 0;
     st = columns_fill(t, run, app->window.first, app->window.last, split, t->columns, err);
+    if (!st && t->is_by_time)
+        st = times_fill(t, app, err);
     if (!st)
         st = columns_fill(t, run, 1, run->events, (struct tui_split){0, 0}, t->brush, err);
     if (st || !other || !other->events)
@@ -365,19 +385,35 @@ static void draw_steps(const struct timeline *t, struct tui_canvas *c, int y)
     }
 }
 
+static bool has_times(const struct timeline *t)
+{
+    return t->is_by_time && t->from_ns < t->to_ns;
+}
+
+/* The first and the last event of the window, or their times. */
+static void draw_axis(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
+                      int y)
+{
+    int right = AXIS_W + t->count - TUI_SHORT_W;
+    bool is_timed = has_times(t);
+    char buf[TUI_SHORT_MAX];
+
+    tui_row(c, AXIS_W, y, t->count, TUI_G_HLINE, tui_style(TUI_LINE));
+    tui_text_right(c, 0, y, AXIS_W - 1, tui_style(TUI_DIM),
+                   is_timed ? tui_short_ns(t->from_ns, buf)
+                            : tui_short_count(app->window.first, buf));
+    tui_text_right(c, right, y, TUI_SHORT_W, tui_style(TUI_DIM),
+                   is_timed ? tui_short_ns(t->to_ns, buf) : tui_short_count(app->window.last, buf));
+}
+
 static void draw_cursor(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
                         const struct bands *bands)
 {
     int x = column_of(t->columns, t->count, app->at);
     int from = app->range_from ? column_of(t->columns, t->count, app->range_from) : -1;
-    char buf[TUI_SHORT_MAX];
     int y;
 
-    tui_row(c, AXIS_W, bands->axis, t->count, TUI_G_HLINE, tui_style(TUI_LINE));
-    tui_text_right(c, 0, bands->axis, AXIS_W - 1, tui_style(TUI_DIM),
-                   tui_short_count(app->window.first, buf));
-    tui_text_right(c, AXIS_W + t->count - TUI_SHORT_W, bands->axis, TUI_SHORT_W, tui_style(TUI_DIM),
-                   tui_short_count(app->window.last, buf));
+    draw_axis(t, app, c, bands->axis);
     if (app->range_from && x >= 0) {
         int a = from < 0 ? (app->range_from < app->at ? 0 : t->count - 1) : from;
 
@@ -407,55 +443,6 @@ static void draw_marks(const struct timeline *t, const struct tui_app *app, stru
                              ? tui_style_marked(TUI_CURSOR, TUI_REVERSE)
                              : tui_style(TUI_KEY_NAME),
                          mark->key);
-    }
-}
-
-/* "saved 888M", or "888M" if names do not fit. */
-static void add_legend(const struct rpl_live *live, int category, bool names, struct vs_text *out)
-{
-    char buf[TUI_SHORT_MAX];
-
-    vs_text_addf(out, "%s%s%s", names ? vs_category_name((enum vs_category)category) : "",
-                 names ? " " : "", tui_short_bytes(live->by_category[category], buf));
-}
-
-/* Width of the legend with all names. */
-static int legend_width(const struct rpl_live *live)
-{
-    int w = 1;
-
-    for (int category = 0; category < VS_CATEGORY_COUNT; category++) {
-        struct vs_text text = {NULL, 0, 0};
-
-        if (!live->by_category[category])
-            continue;
-        add_legend(live, category, true, &text);
-        w += tui_text_width(vs_text_get(&text)) + 4;
-        vs_text_release(&text);
-    }
-    return w - 2;
-}
-
-static void draw_legend(const struct tui_app *app, struct tui_canvas *c, int y)
-{
-    const struct rpl_live *live = rpl_cursor_live(tui_app_run(app)->cursor);
-    bool names = legend_width(live) <= c->at.w;
-    int x = 1;
-
-    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
-        int category = tui_chart_order(i);
-        enum tui_role role = tui_category_role(category);
-        struct vs_text text = {NULL, 0, 0};
-
-        if (!live->by_category[category])
-            continue;
-        add_legend(live, category, names, &text);
-        if (x + 2 + tui_text_width(vs_text_get(&text)) <= c->at.w) {
-            tui_put(c, x, y, (unsigned char)tui_category_letter(category),
-                    tui_style_marked(role, TUI_REVERSE));
-            x = tui_text(c, x + 2, y, tui_style(TUI_PLAIN), vs_text_get(&text)) + 2;
-        }
-        vs_text_release(&text);
     }
 }
 
@@ -499,22 +486,27 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     draw_cursor(t, app, c, &bands);
     draw_marks(t, app, c, bands.axis);
     if (bands.legend >= 0)
-        draw_legend(app, c, bands.legend);
+        tui_chart_legend(rpl_cursor_live(tui_app_run(app)->cursor)->by_category, c, bands.legend);
     if (bands.brush >= 0)
         draw_brush(t, app, c, bands.brush);
 }
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
+    const struct timeline *t = state;
     struct rpl_column column;
     struct vs_error err = VS_ERROR_INIT;
+    char ns[TUI_SHORT_MAX];
     uint64_t first = app->range_from < app->at ? app->range_from : app->at;
     uint64_t last = app->range_from < app->at ? app->at : app->range_from;
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
 
-    if (((const struct timeline *)state)->is_by_time)
-        vs_text_add(out, "by time  ");
+    if (has_times(t))
+        vs_text_addf(out, "by time, here %s  ",
+                     tui_short_ns(rpl_cursor_here(tui_app_run(app)->cursor).event.time_ns, ns));
+    else if (t->is_by_time)
+        vs_text_add(out, "the events of this run have no times  ");
     tui_derived_text(tui_app_run(app), out);
     if (app->change.is_run)
         vs_text_addf(out, "line: %s",
