@@ -13,18 +13,25 @@
 #include "tui/app.h"
 #include "tui/change.h"
 #include "tui/parts/format.h"
+#include "tui/parts/page.h"
 #include "tui/views.h"
 #include "whatif/sweep.h"
+#include "whatif/why.h"
 
 #define BATCH_MIN_W 78
 #define COST_MIN_W 64
+/* Lines below the table with all of the chosen row, at these heights of the pane. */
 #define WHOLE_MIN_H 6
+#define WHOLE_MORE_H 14
+#define WHOLE_MORE 2
 
 /*
  * list      one row for each what-if
  * order     indices of the rows by price (whatif/price.h), the lowest peak first; then those that do not lower the
  *           peak, and those that failed
  * shown     while the table is computed: the results so far, borrowed
+ * reasons   by row: why the peak does not fall; NULL: it does, or the reason is not known
+ * whole     all of the chosen row
  */
 struct sweep {
     struct tui_list list;
@@ -32,13 +39,18 @@ struct sweep {
     const struct wif_sweep *shown;
     size_t *order;
     size_t order_cap;
+    char **reasons;
+    size_t reason_count;
+    size_t reason_cap;
+    struct tui_page whole;
     bool is_done;
 };
 
-/* The runs and their session, for the callback. */
+/* The runs and their session, for the callback. before: figures of the run as recorded. */
 struct filling {
     struct sweep *state;
     struct tui_app *app;
+    struct rpl_summary before;
 };
 
 /* ---- filling ---- */
@@ -90,21 +102,66 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
     return tui_app_pump(filling->app);
 }
 
+/* Why the peak of a row, whose run is `memory`, is not below that of the run as recorded. Heap memory, or NULL. */
+static char *reason_find(const struct filling *f, const struct wif_sweep_row *row,
+                         struct rpl_trace *memory)
+{
+    struct rpl_summary after = {.events = 0};
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (row->failed || row->no_effect || !row->fits || f->before.oom.event ||
+        row->run.peak < f->before.peak.allocated)
+        return NULL;
+    if (!rpl_summary_fill(&after, memory, &ignored))
+        (void)!wif_why(&f->before, memory, &after, &row->set, &text, &ignored);
+    rpl_summary_release(&after);
+    if (text.len)
+        return vs_text_take(&text);
+    vs_text_release(&text);
+    return NULL;
+}
+
+/* The first row is the run as recorded. */
+static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trace *memory)
+{
+    struct filling *f = user;
+    struct sweep *s = f->state;
+    struct vs_error ignored = VS_ERROR_INIT;
+    char *reason = NULL;
+
+    if (s->reason_count)
+        reason = reason_find(f, row, memory);
+    else
+        (void)!rpl_summary_fill(&f->before, memory, &ignored);
+    s->reasons = vs_grow(s->reasons, s->reason_count, &s->reason_cap, sizeof(*s->reasons));
+    s->reasons[s->reason_count++] = reason;
+}
+
+static void reasons_forget(struct sweep *s)
+{
+    while (s->reason_count)
+        vs_free(s->reasons[--s->reason_count]);
+}
+
 static void fill(struct sweep *s, struct tui_app *app)
 {
-    struct filling filling = {s, app};
+    struct filling filling = {.state = s, .app = app};
     struct wif_sweep_options request = {.capacity = app->capacity,
                                         .batches = WIF_SWEEP_BATCHES_ALL,
                                         .must_train = true,
                                         .cache = tui_change_cache(app),
                                         .next = on_next,
+                                        .done = on_done,
                                         .user = &filling};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
 
     wif_sweep_release(&s->results);
     memset(&s->results, 0, sizeof(s->results));
+    reasons_forget(s);
     st = wif_sweep_fill(&s->results, app->base.trace, &request, &err);
+    rpl_summary_release(&filling.before);
     s->shown = &s->results;
     s->is_done = st == VS_OK;
     order_make(s);
@@ -138,6 +195,16 @@ static uint64_t recorded_peak(const struct sweep *s, const struct tui_app *app)
     return app->base.top.allocated;
 }
 
+/* Why item number `item` does not lower the peak; NULL: it does, or that is not known. */
+static const char *why_of(const struct sweep *s, size_t item)
+{
+    const struct wif_sweep_row *t = &s->shown->items[item];
+
+    if (t->failed || t->no_effect)
+        return t->no_effect;
+    return item < s->reason_count ? s->reasons[item] : NULL;
+}
+
 /* ---- the view ---- */
 
 static size_t count_of(const struct sweep *s)
@@ -145,19 +212,37 @@ static size_t count_of(const struct sweep *s)
     return s->shown ? s->shown->count : 0;
 }
 
-/* Rows below the head; if the pane is high enough, the last line shows the chosen row in full. */
+/* Rows below the head; if the pane is high enough, the last lines show the chosen row in full. */
 static int rows_h(int h)
 {
-    return h - 1 - (h >= WHOLE_MIN_H);
+    return h - 1 - (h >= WHOLE_MORE_H ? WHOLE_MORE : h >= WHOLE_MIN_H);
+}
+
+static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
+{
+    const struct sweep *s = state;
+    const struct wif_sweep_row *t = &s->shown->items[s->order[row]];
+    const char *why = why_of(s, s->order[row]);
+    char buf[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
+                 t->failed ? tui_reason_short(app, t->reason) : vs_bytes_text(t->run.peak, buf));
+    if (why)
+        vs_text_addf(out, ": %s", why);
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct sweep *s = state;
+    struct vs_text all = {NULL, 0, 0};
 
-    (void)app;
-    (void)w;
     tui_list_fit(&s->list, count_of(s), rows_h(h));
+    tui_page_clear(&s->whole);
+    if (!count_of(s))
+        return;
+    text(s, app, s->list.at, &all);
+    tui_page_wrap(&s->whole, w - 2, 0, TUI_STRONG, vs_text_get(&all));
+    vs_text_release(&all);
 }
 
 static void draw_head(struct tui_canvas *c, int x)
@@ -197,9 +282,11 @@ static void draw_cost(const struct wif_sweep_row *t, struct tui_canvas *c, int x
     vs_text_release(&text);
 }
 
-static void draw_try(const struct sweep *s, const struct tui_app *app,
-                     const struct wif_sweep_row *t, struct tui_canvas *c, int y)
+static void draw_try(const struct sweep *s, const struct tui_app *app, size_t item,
+                     struct tui_canvas *c, int y)
 {
+    const struct wif_sweep_row *t = &s->shown->items[item];
+    const char *why = why_of(s, item);
     uint64_t recorded = recorded_peak(s, app);
     int x = figures_x(c->at.w);
     int64_t delta = (int64_t)(t->run.peak - recorded);
@@ -211,9 +298,9 @@ static void draw_try(const struct sweep *s, const struct tui_app *app,
     tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
     tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
                  *t->label ? t->label : "(as recorded)");
-    if (t->failed || (!delta && t->no_effect)) {
+    if (t->failed || (!delta && why)) {
         tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM),
-                     t->failed ? tui_reason_short(app, t->reason) : t->no_effect);
+                     t->failed ? tui_reason_short(app, t->reason) : why);
         return;
     }
     tui_text_right(c, x, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(t->run.peak, buf));
@@ -225,23 +312,12 @@ static void draw_try(const struct sweep *s, const struct tui_app *app,
     draw_cost(t, c, x + 24, y);
 }
 
-static void text(const void *state, const struct tui_app *app, size_t row, struct vs_text *out)
-{
-    const struct sweep *s = state;
-    const struct wif_sweep_row *t = &s->shown->items[s->order[row]];
-    char buf[VS_BYTES_TEXT_MAX];
-
-    vs_text_addf(out, "%s  %s", *t->label ? t->label : "(as recorded)",
-                 t->failed ? tui_reason_short(app, t->reason) : vs_bytes_text(t->run.peak, buf));
-    if (!t->failed && t->no_effect)
-        vs_text_addf(out, ": %s", t->no_effect);
-}
-
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
                  bool is_focused)
 {
     const struct sweep *s = state;
-    struct vs_text whole = {NULL, 0, 0};
+    struct tui_canvas below = tui_canvas_part(
+        c, (struct tui_rect){0, rows_h(c->at.h) + 1, c->at.w, c->at.h - rows_h(c->at.h) - 1});
     struct tui_canvas table = tui_table_canvas(c);
 
     if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
@@ -262,14 +338,10 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
         if (row >= count_of(s))
             break;
-        draw_try(s, app, &s->shown->items[s->order[row]], &table, y);
+        draw_try(s, app, s->order[row], &table, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
-    if (rows_h(c->at.h) + 1 == c->at.h)
-        return;
-    text(s, app, s->list.at, &whole);
-    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&whole));
-    vs_text_release(&whole);
+    tui_page_draw(&s->whole, &below, false);
 }
 
 /* Run a what-if with the toggles of a row. */
@@ -328,6 +400,9 @@ static void release(void *state)
     struct sweep *s = state;
 
     wif_sweep_release(&s->results);
+    reasons_forget(s);
+    vs_free(s->reasons);
+    tui_page_release(&s->whole);
     vs_free(s->order);
 }
 
