@@ -12,8 +12,8 @@
  *
  * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in
  * $TMPDIR. Their index is made before anything is measured. Arguments: words; only rows whose name has one of them are
- * measured. long first: also on a trace of 10^8 events, of 2 GB. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind --toggle-collect=key`,
- * whose counts are the same under any load.
+ * measured. long first: also on a trace of 10^8 events, of 2 GB. steps=400 first: the trace of so many steps alone, for
+ * `valgrind --tool=callgrind --toggle-collect=key`, whose counts are the same under any load.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -66,8 +66,8 @@ static void signals_set(void)
 }
 
 /*
- * known: whether results[i] is there, of configs.items[i]; items: what is not, item_count of them; pending: results that
- * were not committed; found: results of this call
+ * known: whether results[i] is there, of configs.items[i]; items: what is not, item_count of them; pending: results
+ * that were not committed; found: results of this call
  */
 struct session {
     const struct cli_args *args;

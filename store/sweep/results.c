@@ -26,8 +26,8 @@
 static const char SCHEMA[] =
     /* clang-format off */
     "CREATE TABLE sweep (\n"
-    "    key   TEXT NOT NULL PRIMARY KEY, -- net: file of the net; text: what it says; seed; capacity: of the device, in\n"
-    "                                     -- bytes, 0: unlimited; version: of vramscope\n"
+    "    key   TEXT NOT NULL PRIMARY KEY, -- net: file of the net; text: what it says; seed; capacity: of the\n"
+    "                                     -- device, in bytes, 0: unlimited; version: of vramscope\n"
     "    value TEXT NOT NULL\n"
     ") WITHOUT ROWID;\n"
     "CREATE TABLE result (\n"

@@ -1,6 +1,6 @@
 /*
- * tests/tui/test_background.c - what is done while no key is typed: marks are written, and views read on what takes too long
- * for a key.
+ * tests/tui/test_background.c - what is done while no key is typed: marks are written, and views read on what takes too
+ * long for a key.
  */
 #include <setjmp.h>
 #include <stdarg.h>

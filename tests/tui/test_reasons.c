@@ -30,7 +30,9 @@ static char *row_text(struct tui_app *app, size_t row)
     return vs_text_take(&text);
 }
 
-/* Whether the difference of row `row` to the recorded peak is drawn as negative: it may be less than a tenth of a MiB. */
+/*
+ * Whether the difference of row `row` to the recorded peak is drawn as negative: it may be less than a tenth of a MiB.
+ */
 static bool is_lower(struct tui_app *app, size_t row)
 {
     char *label = row_text(app, row);

@@ -25,8 +25,8 @@
 #define POLL_MS 200
 
 /*
- * A process. pid 0: none. requests, replies: the ends of pipes that this process has; item: what it runs; count of items:
- * nothing.
+ * A process. pid 0: none. requests, replies: the ends of pipes that this process has; item: what it runs; count of
+ * items: nothing.
  */
 struct worker {
     pid_t pid;

@@ -3,8 +3,8 @@
  *
  * For:            `vramscope sweep`.
  * Must not know:  files of results, what a run is.
- * Invariant:      when wif_grid_pool_run returns, its processes have ended; whatever ends one of them becomes the result
- *                 of the configuration that it was running.
+ * Invariant:      when wif_grid_pool_run returns, its processes have ended; whatever ends one of them becomes the
+ *                 result of the configuration that it was running.
  */
 #ifndef WIF_GRID_POOL_H
 #define WIF_GRID_POOL_H
@@ -24,7 +24,8 @@ size_t wif_grid_pool_cores(void);
 /*
  * workers  number of processes, 1 to WIF_GRID_WORKERS_MAX
  * run      called in one of the processes: run configuration number `config`
- * done     called in this one with each result, in the order in which they come; a status other than VS_OK ends the sweep
+ * done     called in this one with each result, in the order in which they come; a status other than VS_OK ends the
+ *          sweep
  * goes_on  called at least five times a second; false ends the sweep. NULL: it is not ended
  */
 struct wif_grid_pool {

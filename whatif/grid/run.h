@@ -34,8 +34,8 @@ VS_MUST_USE enum vs_status wif_grid_runner_new(const struct wif_grid_net *net,
 void wif_grid_runner_free(struct wif_grid_runner *runner);
 
 /*
- * Run with these toggles and fill `out`. Does not fail: that it cannot be run is a result. What does not fit is run once
- * more on a device without a limit.
+ * Run with these toggles and fill `out`. Does not fail: that it cannot be run is a result. What does not fit is run
+ * once more on a device without a limit.
  */
 void wif_grid_run(struct wif_grid_runner *runner, const struct vs_toggles *toggles,
                   struct sto_result *out);

@@ -35,8 +35,8 @@ struct wif_grid_space {
 };
 
 /*
- * A configuration. text: its toggles in the order of base/toggle.def, "batch=8 shard=off"; what is not set has the value
- * of the net file, or the default.
+ * A configuration. text: its toggles in the order of base/toggle.def, "batch=8 shard=off"; what is not set has the
+ * value of the net file, or the default.
  */
 struct wif_grid_config {
     struct vs_toggles toggles;
@@ -51,8 +51,8 @@ struct wif_grid_configs {
 
 /*
  * Add values of a toggle, "NAME=VALUES"; a toggle that varies already gets more. VALUES: values with commas between;
- * where there is a `|`, values with `|` between, which may have commas. A value `8..256` stands for 8, 16, 32 and so on,
- * doubled, up to at most 256; `8..256+8` for 8, 16, 24 and so on.
+ * where there is a `|`, values with `|` between, which may have commas. A value `8..256` stands for 8, 16, 32 and so
+ * on, doubled, up to at most 256; `8..256+8` for 8, 16, 24 and so on.
  *
  * VS_E_NOT_FOUND, VS_E_VALUE: as vs_toggles_set_pair; a range is empty or too long. The space is unchanged then.
  */

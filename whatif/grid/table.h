@@ -24,8 +24,8 @@ struct wif_grid_row {
 };
 
 /*
- * Zero-initialise. net: the file of the net, owned; text: what it says, owned, NULL: the table was not read from a file;
- * capacity: of the device, in bytes, 0: none was given
+ * Zero-initialise. net: the file of the net, owned; text: what it says, owned, NULL: the table was not read from a
+ * file; capacity: of the device, in bytes, 0: none was given
  */
 struct wif_grid_table {
     char *net;
