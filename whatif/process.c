@@ -146,14 +146,19 @@ void wif_process_stop(struct wif_process *process)
         wif_process_pause();
 }
 
-/* The last line of a program's output that is its own, into buf. */
-static void last_line(const char *log_path, char *buf, size_t size)
+/*
+ * The line of a program's output that says why it failed, into buf: of Python that of the exception, which follows the
+ * indented lines of its last traceback; otherwise the last line that is the program's own.
+ */
+static void reason_read(const char *log_path, char *buf, size_t size)
 {
     char tail[LOG_TAIL_BYTES + 1];
     FILE *file = fopen(log_path, "r");
     size_t len = 0;
     char *rest = tail;
     char *line;
+    bool has_frames = false;
+    bool is_said = false;
 
     snprintf(buf, size, "it printed nothing");
     if (!file)
@@ -163,9 +168,16 @@ static void last_line(const char *log_path, char *buf, size_t size)
     len = fread(tail, 1, LOG_TAIL_BYTES, file);
     fclose(file);
     tail[len] = '\0';
-    while ((line = strsep(&rest, "\n")) != NULL)
-        if (*line && strncmp(line, "vramscope: ", 11) != 0)
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const bool is_frame = strncmp(line, "  ", 2) == 0;
+
+        if (*line && strncmp(line, "vramscope: ", 11) != 0 && !is_frame &&
+            (has_frames || !is_said)) {
             snprintf(buf, size, "%s", line);
+            is_said = has_frames;
+        }
+        has_frames = is_frame && (has_frames || strncmp(line, "  File \"", 8) == 0);
+    }
 }
 
 /* Did memory run out in it? Then its failure is the result. */
@@ -198,7 +210,7 @@ enum vs_status wif_process_outcome(const struct wif_process *process, struct vs_
         unlink(process->log_path);
         return VS_OK;
     }
-    last_line(process->log_path, line, sizeof(line));
+    reason_read(process->log_path, line, sizeof(line));
     if (code == 0)
         return vs_fail(err, VS_E_VALUE, "the program recorded nothing when it was run again: %s",
                        line);

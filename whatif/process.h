@@ -58,7 +58,7 @@ void wif_process_pause(void);
 void wif_process_stop(struct wif_process *process);
 /*
  * How it ended, once it has. Running out of memory is a result. The log is removed where all is well. VS_E_VALUE: the
- * program failed or recorded nothing; the text has its last line.
+ * program failed or recorded nothing; the text has the line of Python's exception, or its last line.
  */
 VS_MUST_USE enum vs_status wif_process_outcome(const struct wif_process *process,
                                                struct vs_error *err);

@@ -168,6 +168,18 @@ static void a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_li
     assert_int_equal(p.status, 1);
     has(p.err, "the program failed with status 1 when it was run again: ValueError: no more");
     program_release(&p);
+    /* the line of the exception, whatever follows it */
+    program_file("train.py",
+                 "import torch\ntorch.cuda.init()\nraise ValueError('no more\\n\\nSet IT=1')\n");
+    p = whatif("--rerun");
+    assert_int_equal(p.status, 1);
+    has(p.err, "when it was run again: ValueError: no more");
+    program_release(&p);
+    program_file("train.py", "import os, sys, torch\ntorch.cuda.init()\nprint('a\\n  b\\nlast')\n"
+                             "sys.stdout.flush()\nos._exit(3)\n");
+    p = whatif("--rerun");
+    has(p.err, "the program failed with status 3 when it was run again: last");
+    program_release(&p);
 }
 
 static void a_toggle_of_the_loop_is_refused_before_anything_runs(void **state)
