@@ -119,6 +119,8 @@ static bool value_of(enum vs_toggle toggle, size_t i, char *buf)
     const struct vs_toggle_info *info = vs_toggle_info(toggle);
     size_t words = 0;
 
+    if (info->flags & VS_TOGGLE_PROGRAM) /* nets refuse it */
+        return false;
     while (vs_toggle_choice(toggle, words, buf))
         words++;
     if (i < words)
