@@ -28,8 +28,10 @@ function __vramscope_pairs
     printf '%s\n' shard=off shard=ddp shard=zero1 shard=fsdp
     printf '%s\n' world=
     printf '%s\n' rank=0 rank=1
+    printf '%s\n' shard-units=blocks
     printf '%s\n' reshard=on reshard=off
     printf '%s\n' mp-policy=off mp-policy=bf16 mp-policy=bf16-reduce
+    printf '%s\n' grad-sync=always grad-sync=last
     printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
     printf '%s\n' alloc-conf=default
     printf '%s\n' target=none target=v100-16 target=v100-32 target=t4 target=a100-40 target=a100-80 target=a10 target=a10g target=rtx3060 target=rtx3090 target=rtx4090 target=l4 target=l40s target=h100-pcie target=h100 target=h200 target=b200 target=rtx5090
@@ -98,8 +100,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; or fully_shard of each block and of the model. The trace is that of rank 0, with fsdp that of `rank`'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp follows'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l mp-policy -x -a 'off bf16 bf16-reduce' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad-sync -x -a 'always last' -d 'with `shard` and accumulate: when processes exchange gradients: after each part, or after the last: set_requires_gradient_sync(False) of fully_shard, no_sync() of DistributedDataParallel'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the target GPU: its capacity, and PyTorch\'s workspaces and scratch on it; none: excludes them'
@@ -196,8 +200,10 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a '
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; or fully_shard of each block and of the model. The trace is that of rank 0, with fsdp that of `rank`'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp follows'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l mp-policy -x -a 'off bf16 bf16-reduce' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad-sync -x -a 'always last' -d 'with `shard` and accumulate: when processes exchange gradients: after each part, or after the last: set_requires_gradient_sync(False) of fully_shard, no_sync() of DistributedDataParallel'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l target -x -a 'none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090' -d 'the target GPU: its capacity, and PyTorch\'s workspaces and scratch on it; none: excludes them'

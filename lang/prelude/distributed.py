@@ -129,6 +129,7 @@ class DistributedDataParallel(nn.Module):
         self.module = module
         self.world = world
         self.expects_gradients = False
+        self.syncs_gradients = True  # False: under no_sync()
         self.reduced = [p for p in module.parameters() if p.requires_grad]
         if len(self.reduced) == 0:
             raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that "
@@ -188,8 +189,8 @@ class DistributedDataParallel(nn.Module):
         if self.syncs_buffers and len(self.synced_buffers) > 0:
             _broadcast_coalesced(self.synced_buffers, self.world)
         output = self.module(*inputs, **kwargs)
-        self.syncs_buffers = grad
-        if grad:
+        self.syncs_buffers = grad and self.syncs_gradients
+        if self.syncs_buffers:
             torch._ready_expect(self.reduced)
             self.expects_gradients = True
         return output

@@ -38,6 +38,9 @@ def check(net, settings):
                          "checkpoint=blocks")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
+    if settings["grad-sync"] == "last" and settings["accumulate"] > 1 and settings["mp-policy"] == "bf16":
+        raise ValueError("grad-sync=last: together with mp-policy=bf16 gradients would be kept in another dtype than "
+                         "their parameters, which is not supported; use mp-policy=bf16-reduce")
     if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1:
         torch._warn("shard=fsdp: the shards of the other processes are not there, and this one's is used in their "
                     "place; so the losses are not those of a training")
@@ -160,6 +163,7 @@ class _Shared:
         self.world = world
         self.rank = rank
         self.units = []  # in the order of named_modules()
+        self.reduces = True  # set_requires_gradient_sync
         self.forward_root = None
         self.is_callback_queued = False
         self.gathered_before = None
@@ -168,7 +172,7 @@ class _Shared:
 
     def after_backward(self):
         for unit in self.units:
-            if unit.group_state != _POST_BACKWARD:
+            if unit.group_state != _POST_BACKWARD and len(unit.params) > 0:
                 unit.post_backward()
             unit.group_state = _NO_PASS
             unit.state = _NO_PASS
@@ -358,6 +362,9 @@ class _Unit:
 
     def post_backward(self):
         self.group_state = _POST_BACKWARD
+        if not self.shared.reduces:
+            self.reshard()
+            return
         params = []
         grads = []
         for p in self.params:
@@ -515,7 +522,8 @@ def _with_unit(plain, unit):
 
 
 def fully_shard(model, blocks, settings):
-    # the blocks, then the model with what is left; `model` is on the host, and on the device afterwards
+    # the blocks, a block in another one before it, then the model with what is left; `model` is on the host, and on the
+    # device afterwards
     shared = _Shared(settings["world"], int(settings["rank"]))
     names = {p: name for name, p in model.named_parameters()}
     names.update({b: name for name, b in model.named_buffers()})
@@ -523,12 +531,15 @@ def fully_shard(model, blocks, settings):
     reshards = settings["reshard"] == "on"
     policy = _Policy(settings["mp-policy"])
     units = []
+    made = {}
     for m in blocks:
         unit = _shard_unit(m, paths[m], names, units, shared, reshards, policy)
         m.forward = _with_unit(m.forward, unit)
         units.append(m)
-        shared.units.append(unit)
+        made[m] = unit
+    shared.units.extend([made[m] for m in paths if m in made])
     # the root's parameters are needed first in backward: they stay
     unit = _shard_unit(model, "the root", names, units, shared, False, policy)
     model.forward = _with_unit(model.forward, unit)
     shared.units.insert(0, unit)  # the order of named_modules()
+    return shared

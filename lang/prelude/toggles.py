@@ -60,10 +60,16 @@ def note_without_effect(model, settings):
         torch._note_refused("world", str(settings["world"]), "nothing is sharded; say how: shard=ddp")
     if settings["shard"] != "fsdp" and settings["rank"] != "0":
         torch._note_refused("rank", settings["rank"], "only shard=fsdp has other ranks than 0")
+    if settings["shard"] != "fsdp" and settings["shard-units"] != "blocks":
+        torch._note_refused("shard-units", settings["shard-units"], "nothing is gathered in units; say so: shard=fsdp")
     if settings["shard"] != "fsdp" and settings["reshard"] != "on":
         torch._note_refused("reshard", settings["reshard"], "no parameters are gathered; say so: shard=fsdp")
     if settings["shard"] != "fsdp" and settings["mp-policy"] != "off":
         torch._note_refused("mp-policy", settings["mp-policy"], "it is fully_shard's: set shard=fsdp, or use amp=bf16")
+    if settings["grad-sync"] != "always" and settings["shard"] == "off":
+        torch._note_refused("grad-sync", settings["grad-sync"], "nothing is sharded; say how: shard=ddp")
+    elif settings["grad-sync"] != "always" and settings["accumulate"] == 1:
+        torch._note_refused("grad-sync", settings["grad-sync"], "with accumulate=1 every part is the last")
     _note_freeze_without_effect(model, settings["freeze"])
 
 
@@ -267,6 +273,64 @@ def _blocks_of(model):
     found = []
     _find_blocks(model, found)
     return found
+
+
+# ---- units of fully_shard ----
+
+
+def units_of(model, value):
+    # the modules that `shard-units` names, each before the one that it is in, as fully_shard wants them
+    if value == "blocks":
+        return _blocks_of(model)
+    words = value.split(",")
+    used = []
+    found = []
+    _find_units(model, "", words, used, found, [])
+    for word in words:
+        if word not in used:
+            raise ValueError(f"shard-units={value}: no module is of a class `{word}` or at such a path; the classes are "
+                             + ", ".join(sorted(_class_names(model))))
+    return found
+
+
+def _class_names(model):
+    names = []
+    for path, m in model.named_modules():
+        if path != "" and type(m).__name__ not in names:
+            names.append(type(m).__name__)
+    return names
+
+
+def _find_units(m, path, words, used, found, seen):
+    if m in seen:
+        return
+    seen.append(m)
+    for name, child in m.named_children():
+        _find_units(child, f"{path}.{name}" if path else name, words, used, found, seen)
+    if path == "":  # the model is a unit anyway
+        return
+    is_unit = False
+    for word in words:
+        if word == type(m).__name__ or _matches(path.split("."), word.split(".")):
+            used.append(word)
+            is_unit = True
+    if is_unit and not isinstance(m, (nn.ModuleList, nn.ModuleDict)):
+        found.append(m)
+
+
+def _matches(names, patterns):
+    if len(names) != len(patterns):
+        return False
+    for name, pattern in zip(names, patterns):
+        if pattern.endswith("*"):
+            if not name.startswith(pattern[:-1]):
+                return False
+        elif name != pattern:
+            return False
+    return True
+
+
+# ---- blocks ----
 
 
 def _find_blocks(m, found):

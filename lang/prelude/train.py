@@ -184,7 +184,7 @@ def run(net, settings):
     plain = model
     if settings["shard"] == "fsdp":
         fsdp.check(net, settings)
-        fsdp.fully_shard(plain, toggles._blocks_of(plain), settings)
+        settings["fsdp"] = fsdp.fully_shard(plain, toggles.units_of(plain, settings["shard-units"]), settings)
         if settings["grad"] == "train":
             optimizer = toggles.make_optimizer(plain, settings)
     elif settings["shard"] != "off":
@@ -276,6 +276,15 @@ def autocast(settings):
     return torch.autocast("cuda", dtype=torch.bfloat16 if settings["amp"] == "bf16" else torch.float16)
 
 
+def sync_gradients(model, settings, is_last):
+    if settings["grad-sync"] == "always":
+        return
+    if settings["shard"] == "fsdp":
+        settings["fsdp"].reduces = is_last
+    elif settings["shard"] != "off":
+        model.syncs_gradients = is_last
+
+
 def note_reduced(model, settings):
     if settings["shard"] in ("ddp", "zero1"):
         model.note_reduced()
@@ -302,6 +311,7 @@ def train(source, net, loss, optimizer, scaler, settings):
     for step in range(steps):
         torch._step(step)
         for micro in range(accumulate):
+            sync_gradients(net, settings, micro == accumulate - 1)
             torch._phase("data")
             if not once:
                 inputs, targets = next_batch()
@@ -417,6 +427,8 @@ def refuse_accumulate(settings):
         torch._note_refused("accumulate", str(settings["accumulate"]),
                             "train_step is the whole step and gets the whole batch; split the batch there")
         settings["accumulate"] = 1
+    if settings["grad-sync"] != "always" and settings["shard"] != "off":
+        torch._note_refused("grad-sync", settings["grad-sync"], "train_step is the whole step; call no_sync() there")
 
 
 def note_state(optimizer):

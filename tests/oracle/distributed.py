@@ -43,7 +43,7 @@ def fully_shard(model, toggles):
         reduce_dtype = torch.float32 if toggles["mp-policy"] == "bf16" else torch.bfloat16
         words["mp_policy"] = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=reduce_dtype)
     with nogpu.Values():
-        for path, block in tg.blocks_of(model):
+        for block in tg.units_of(model, toggles["shard-units"]):
             shard(block, **words)
         shard(model, **words)
     return model

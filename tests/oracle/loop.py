@@ -83,6 +83,15 @@ def make_scaler(toggles, device):
     return Identity()
 
 
+def sync_gradients(model, toggles, is_last):
+    if toggles["grad-sync"] == "always" or toggles["shard"] == "off":
+        return
+    if toggles["shard"] == "fsdp":
+        model.set_requires_gradient_sync(is_last)
+    else:
+        model.require_backward_grad_sync = is_last  # as no_sync() does
+
+
 def has_own_step(net, toggles):
     return net.train_step is not None and toggles["grad"] == "train"
 
@@ -106,6 +115,7 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
     for step in range(toggles["steps"]):
         observer.step(step)
         for micro in range(accumulate):
+            sync_gradients(model, toggles, micro == accumulate - 1)
             if not once:
                 inputs, targets = next_batch()
             observer.phase("data")

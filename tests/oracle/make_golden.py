@@ -342,6 +342,7 @@ SHARD_TOGGLES = (
 def make_shard(case, only):
     cases = []
     for value in SHARD_VALUES:
+        cases += [(net, {"accumulate": "2", "grad-sync": "last", "shard": value}) for net in SHARD_WHOLE]
         for net, given in SHARD_NETS:
             cases += [(net, dict(given, shard=value)), (net, dict(given, shard=value, optimizer="adam"))]
         for i, net in enumerate(nets("tests/nets")):
@@ -396,6 +397,16 @@ FSDP_BF16_REDUCE = (
     ("tests/nets/mlp.py", ({"accumulate": "2"},)),
     ("tests/nets/resnet_small.py", ({"world": "1024", "rank": "512", "reshard": "off"},)),
 )
+FSDP_UNITS = (
+    ("tests/nets/gpt_tiny.py", ("Attention", "Block,Attention", "blocks.*,wpe", "Linear,LayerNorm", "blocks.1")),
+    ("tests/nets/resnet_small.py", ("Conv2d", "blocks.*.conv*")), ("tests/nets/mlp.py", ("Linear",)),
+    ("tests/nets/unet_small.py", ("Conv2d",)),
+)
+FSDP_SYNC = (
+    ("tests/nets/gpt_tiny.py", ({}, {"reshard": "off"}, {"checkpoint": "blocks", "optimizer": "adam"}, {"world": "1"},
+                                {"amp": "bf16", "rank": "3"}, {"mp-policy": "bf16-reduce"})),
+    ("tests/nets/resnet_small.py", ({}, {"world": "1024", "rank": "1023"})), ("tests/nets/mlp.py", ({},)),
+)
 FSDP_REFUSED = "def train_step", "def optimizer"  # ours refuses nets that have one
 
 
@@ -409,6 +420,9 @@ def make_fsdp(case, only):
     cases = list(FSDP_MORE)
     for value, of_nets in (("bf16", FSDP_BF16), ("bf16-reduce", FSDP_BF16_REDUCE)):
         cases += [(net, dict(given, **{"mp-policy": value})) for net, several in of_nets for given in several]
+    cases += [(net, {"shard-units": units}) for net, several in FSDP_UNITS for units in several]
+    cases += [(net, dict(given, accumulate="2", **{"grad-sync": "last"})) for net, several in FSDP_SYNC
+              for given in several]
     for net, given in FSDP_NETS:
         cases += [(net, dict(given, optimizer="adam")), (net, dict(given, reshard="off", world="1024", rank="1023"))]
     for i, net in enumerate(nets("tests/nets")):

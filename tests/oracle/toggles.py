@@ -2,6 +2,7 @@
 exactly")."""
 import importlib.util
 import os
+import re
 
 import torch
 import torch.nn as nn
@@ -17,7 +18,8 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on", "early"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1", "fsdp"), "world": None, "rank": None,
-    "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce"),
+    "shard-units": None, "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce"),
+    "grad-sync": ("always", "last"),
     "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
 IN_PLACE = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.CELU, nn.SELU, nn.SiLU, nn.Mish,
@@ -33,7 +35,7 @@ class Refused(Exception):
 def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
     t = {"accumulate": 1, "inplace": "off", "offload": "off", "checkpoint": "off", "freeze": "",
-         "prefetch": "off", "world": 8, "rank": 0, "chunk-loss": "off"}
+         "prefetch": "off", "world": 8, "rank": 0, "chunk-loss": "off", "shard-units": "blocks"}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
     t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
@@ -188,6 +190,27 @@ def blocks_of(model):
 
     enter(model, "")
     return found
+
+
+def units_of(model, value):
+    """The modules that shard-units names, inner ones first."""
+    if value == "blocks":
+        return [block for path, block in blocks_of(model)]
+    words = value.split(",")
+
+    def is_unit(path, m):
+        return any(w == type(m).__name__ or re.fullmatch(re.escape(w).replace(r"\*", "[^.]*"), path) for w in words)
+
+    def enter(m, path, seen):
+        if m in seen:
+            return
+        seen.add(m)
+        for name, child in m.named_children():
+            yield from enter(child, path + "." + name if path else name, seen)
+        if path and is_unit(path, m) and not isinstance(m, (nn.ModuleList, nn.ModuleDict)):
+            yield m
+
+    return list(enter(model, "", set()))
 
 
 def segment_target(model):

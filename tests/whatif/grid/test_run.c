@@ -171,6 +171,45 @@ static void a_step_sends_what_its_shards_say(void **state)
     rpl_trace_free(base);
 }
 
+/* With two parts of a batch the shards of gpt_tiny are gathered in both, and gradients reduced in the last alone. */
+static void gradients_that_wait_are_sent_once(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/gpt_tiny.py", NULL);
+    struct sto_result each = result_of(base, "batch=4 accumulate=2 shard=fsdp world=4", 0);
+    struct sto_result last =
+        result_of(base, "batch=4 accumulate=2 shard=fsdp world=4 grad-sync=last", 0);
+
+    (void)state;
+    assert_int_equal(collective_of(&each, "ncclReduceScatter")->count, 6);
+    assert_int_equal(collective_of(&last, "ncclReduceScatter")->count, 3);
+    assert_int_equal(collective_of(&each, "ncclAllGather")->count, 10);
+    assert_int_equal(collective_of(&last, "ncclAllGather")->count, 10);
+    each = result_of(base, "batch=4 accumulate=2 shard=ddp world=4", 0);
+    last = result_of(base, "batch=4 accumulate=2 shard=ddp world=4 grad-sync=last", 0);
+    assert_int_equal(collective_of(&each, "ncclAllReduce")->bytes,
+                     2 * collective_of(&last, "ncclAllReduce")->bytes);
+    rpl_trace_free(base);
+}
+
+static void what_fully_shard_cannot_do_is_refused(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"shard=fsdp shard-units=Blok", "no module is of a class `Blok` or at such a path"},
+        {"shard=fsdp grad-sync=last batch=4 accumulate=2 mp-policy=bf16",
+         "use mp-policy=bf16-reduce"},
+    };
+    struct rpl_trace *base = net_trace("tests/nets/gpt_tiny.py", NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        const struct sto_result result = result_of(base, CASES[i][0], 0);
+
+        if (!result.is_refused || !strstr(result.reason, CASES[i][1]))
+            fail_msg("%s: %s", CASES[i][0], result.reason);
+    }
+    rpl_trace_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +217,8 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_has_the_figures_of_an_unlimited_device),
         cmocka_unit_test(what_cannot_be_run_has_its_reason),
         cmocka_unit_test(a_step_sends_what_its_shards_say),
+        cmocka_unit_test(gradients_that_wait_are_sent_once),
+        cmocka_unit_test(what_fully_shard_cannot_do_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,11 +96,14 @@ static void what_has_no_meaning_makes_no_configuration(void **state)
     vary(&space, "world=8,64");
     vary(&space, "reshard=on,off");
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "rank=1", &err), VS_OK);
-    check(&space,
-          "shard=off\n"
-          "shard=ddp world=8\nshard=ddp world=64\n"
-          "shard=fsdp world=8 rank=1 reshard=on\nshard=fsdp world=8 rank=1 reshard=off\n"
-          "shard=fsdp world=64 rank=1 reshard=on\nshard=fsdp world=64 rank=1 reshard=off\n");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "grad-sync=last", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "shard-units=A", &err), VS_OK);
+    check(&space, "shard=off\n"
+                  "shard=ddp world=8 grad-sync=last\nshard=ddp world=64 grad-sync=last\n"
+                  "shard=fsdp world=8 rank=1 shard-units=A reshard=on grad-sync=last\n"
+                  "shard=fsdp world=8 rank=1 shard-units=A reshard=off grad-sync=last\n"
+                  "shard=fsdp world=64 rank=1 shard-units=A reshard=on grad-sync=last\n"
+                  "shard=fsdp world=64 rank=1 shard-units=A reshard=off grad-sync=last\n");
 }
 
 /* The net may say how it is sharded, so nothing is left out where `shard` is not set. */
