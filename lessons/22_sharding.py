@@ -5,18 +5,21 @@
 # run after: optimizer=adam shard=zero1 world=4 : with a ZeroRedundancyOptimizer
 # run eight: optimizer=adam shard=zero1 world=8 : the same with 8 workers
 # run single: optimizer=adam : one process
+# run blocks: sample_nets/gpt2_small.py batch=1 optimizer=adam shard=ddp world=4 : gpt2_small, batch 1, DDP
+# run fsdp: sample_nets/gpt2_small.py batch=1 optimizer=adam shard=fsdp world=4 : the same with fully_shard (FSDP)
+# run open: sample_nets/gpt2_small.py batch=1 optimizer=adam shard=fsdp world=4 reshard=off : without resharding
 # show optimizer state: category(*, optimizer)
 # if: abs(category(after, optimizer) * 4 - category(before, optimizer)) < 0.1 * category(before, optimizer) and
-#   peak(after) < peak(before) and peak(before) > peak(single)
+#   peak(after) < peak(before) and peak(before) > peak(single) and peak(fsdp) < peak(open) and
+#   peak(open) < peak(blocks)
 # verdict: true when the optimizer has state
 # text: Of Adam's {category(before, optimizer)} a worker of four holds {category(after, optimizer)}, one of eight
 #   {category(eight, optimizer)}; the peak falls from {peak(before)} to {peak(after)}. Data parallel training itself
 #   costs memory: a single process needs {peak(single)}, because the buckets are a second copy of the gradients.
-#   FSDP (ZeRO-3, without what cpu_offload=True does) is shard=fsdp; no run here has it, because it shards block by
-#   block and this net has none. At rest a worker of four holds a quarter of parameters, gradients and Adam's state,
-#   {(category(single, parameter) * 2 + category(single, optimizer)) / 4} of {category(single, parameter) * 2 +
-#   category(single, optimizer)}; the layers that it gathers to compute with and activations come on top, so that is a
-#   lower bound of its peak.
+#   FSDP (ZeRO-3, without what cpu_offload=True does) divides parameters and gradients, too, and gathers those of one
+#   block of gpt2_small while it runs: the peak falls from {peak(blocks)} to {peak(fsdp)}, and to {peak(open)} where
+#   what a block gathered for its forward stays for its backward (reshard_after_forward=False). Between two steps a
+#   worker holds {after(fsdp, zero_grad, 2)} instead of {after(blocks, zero_grad, 2)}.
 import torch
 import torch.nn as nn
 

@@ -11,6 +11,7 @@ articles      the same of the nets of tests/nets/articles
 apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind it
 shard         the same of one process of several
 fsdp          the same with fully_shard
+fsdp_grid     phase figures and peaks with fully_shard
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 own_step      every event of the nets of tests/nets/own_step, what autograd saves and what checkpoints run again
@@ -314,6 +315,8 @@ def make_lessons(case, only):
             for run, net, changed, given in lesson_runs(name):
                 if given.get("checkpoint", "").startswith("auto"):
                     continue  # placed by our planner
+                if given.get("shard") == "fsdp":
+                    continue  # fsdp_grid has it: allocator.py knows one stream
                 if only(name, given) and all(word in toggles.VALUES for word in given):
                     lines.append(lesson_line(case, name, run, net, changed, given))
     write("lessons.jsonl", lines, only)
@@ -431,6 +434,40 @@ def make_fsdp(case, only):
         cases += [(net, given) for k, given in enumerate(FSDP_TOGGLES) if every or (k + i) % 5 == 0]
     cases = [(net, dict(given, shard="fsdp")) for net, given in cases if not is_refused_by_fsdp(net)]
     write("fsdp.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
+
+
+FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
+FSDP_GRID = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1024", "rank": "1023"}, {"reshard": "off"}, {"mp-policy": "bf16"},
+                                {"mp-policy": "bf16-reduce", "accumulate": "2"}, {"checkpoint": "blocks"},
+                                {"accumulate": "2", "optimizer": "adam"})),
+    ("tests/nets/resnet_small.py", ({"world": "2", "rank": "1"}, {"optimizer": "adamw", "reshard": "off"})),
+    ("tests/nets/mlp.py", ({"optimizer": "momentum", "zero-grad": "zeros"},)),
+    ("sample_nets/gpt2_small.py", ({"batch": "1", "optimizer": "adamw"},
+                                   {"batch": "1", "optimizer": "adam", "world": "4"},  # lesson 22
+                                   {"batch": "1", "optimizer": "adam", "world": "4", "reshard": "off"})),
+)
+
+
+def fsdp_grid_line(case, net, given):
+    """What memory_stats() says: the rules of allocator.py know one stream, and here are several."""
+    nogpu.simulate(FSDP_TARGET)
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": dict(given, target=FSDP_TARGET)}
+    if "error" in report:
+        progress("%s %s: %s" % (net, given, report["error"]))
+        return dict(line, **failed(report))
+    line["torch"] = report["torch"]
+    line["parameters"] = report["parameters"]
+    line["phases"] = [[step["step"], p["phase"]] + [p[c] for c in COLUMNS]
+                      for step in report["stats"] for p in step["phases"]]
+    return line
+
+
+def make_fsdp_grid(case, only):
+    lines = [fsdp_grid_line(case, net, dict(given, shard="fsdp")) for net, several in FSDP_GRID for given in several
+             if only(net)]
+    write(os.path.join("grid", "fsdp.jsonl"), lines, only)
 
 
 # ---- nets made at random ----

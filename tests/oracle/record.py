@@ -228,6 +228,7 @@ def figures(events, rows, keep_scratch):
         result = replay(events, rows)
     return {
         "peak": result["peak"], "steps": by_step(result["rows"], rows),
+        "stats": by_step([dict(counters, phase=phase) for step, phase, end, counters in rows], rows),
         "events": len(events), "event_list": events, "allocator_matches": matches,
         "scratch": {"allocations": len(scratch), "largest": max(scratch, default=0)},
     }
