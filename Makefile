@@ -481,10 +481,11 @@ benches: $(BENCHES) # the benchmarks, built and not run
 bench: benches ## run the benchmarks: ratios against a named peer
 	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
 
-golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, reports, man page, page of commands, completions
+golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, reports, man page, page of commands, completions, peaks
 	@mkdir -p tests/golden/tui tests/golden/export completions
 	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_GOLDEN=write \
-	  sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages $(B)/tests/export/html/test_html
+	  sh tools/run-tests.sh $(B) $(B)/tests/tui/test_screens $(B)/tests/cli/test_pages $(B)/tests/export/html/test_html \
+	  $(B)/tests/e2e/test_published_nets
 
 techniques: $(B)/vramscope ## rewrite docs/guide/techniques.md from lessons/; review the difference
 	@$(B)/vramscope lesson --page > $(B)/techniques.md && mv $(B)/techniques.md docs/guide/techniques.md

@@ -93,6 +93,31 @@ def vstack(tensors):
     return torch.cat(rows, 0)
 
 
+def tensor_split(input, indices=None, dim=0, sections=None):
+    # slices, each with a node of its own
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    size = input.shape[dim]
+    if sections is None and not isinstance(indices, (list, tuple)):
+        sections = indices
+    if sections is None:
+        ends = list(indices) + [size]
+    elif sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    else:
+        ends = []
+        end = 0
+        for i in range(sections):
+            end += size // sections + (1 if i < size % sections else 0)
+            ends.append(end)
+    parts = []
+    start = 0
+    for end in ends:
+        parts.append(torch._op._slice(input, dim, start, end))
+        start = end
+    return tuple(parts)
+
+
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     if n != 1:
         raise NotImplementedError(f"torch.diff: n={n} is not supported here; use n=1, several times")

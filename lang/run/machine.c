@@ -168,6 +168,7 @@ static void library_aliases(struct lang_vm *vm)
     } aliases[] = {
         {"torch", "norm", "norm"},
         {"torch", "_new_of_size", "new"},
+        {"torch", "tensor_split", "tensor_split"},
         {"torch.cuda", "_record_stream", "record_stream"},
     };
 

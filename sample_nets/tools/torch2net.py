@@ -70,6 +70,10 @@ def _record_once(model, inputs, training, zeros, inline):
     copy, originals = record.copy_on_meta(model)
     if not training:
         copy.eval()
+    return *_run(copy, inputs, zeros, inline), originals
+
+
+def _run(copy, inputs, zeros, inline):
     recorder = record.Recorder(copy, zeros, inline)
     given = _on_meta(inputs)
     if isinstance(given, dict):
@@ -78,7 +82,18 @@ def _record_once(model, inputs, training, zeros, inline):
         result = recorder.run(given, {}, "inputs")
     else:
         result = recorder.run((given,), {}, None)
-    return recorder, result, originals
+    return recorder, result
+
+
+def _run_again(recorder, inputs):
+    """The run after `recorder`'s, where tensors are kept in modules: they may be used instead of made."""
+    try:
+        later, _ = _run(recorder.model, inputs, recorder.zeros, recorder.inline)
+    except record.Inline as found:
+        raise found.refusal from None
+    later.restore()
+    recorder.restore()
+    return later
 
 
 def default_target(output, n):
@@ -98,8 +113,10 @@ def convert(model, example_inputs, target=None, loss=None, optimizer=None, title
         inputs = inputs[0]
     inline = set()
     recorder, result, originals = _record(model, inputs, True, zeros, inline)
-    if recorder.problems:
-        raise Unsupported("\n".join(dict.fromkeys(recorder.problems)))
+    later = _run_again(recorder, inputs) if recorder.kept else None
+    problems = recorder.problems + (later.problems if later else [])
+    if problems:
+        raise Unsupported("\n".join(dict.fromkeys(problems)))
     n = tensors_of(inputs)[0].shape[0]
     if target is None:
         target = default_target(result, n) if loss is None else torch.zeros(n, dtype=torch.int64)
@@ -130,7 +147,7 @@ def convert(model, example_inputs, target=None, loss=None, optimizer=None, title
         about.append("# Decided by the example's values, as they are asked for at %s." % places)
     if evaluated is None:
         about.append("# Recorded in training mode only: grad=eval would not be what the model does then.")
-    lines = netfile.file_lines(about, recorder, evaluated, originals, tail)
+    lines = netfile.file_lines(about, recorder, later, evaluated, originals, tail)
     while lines and not lines[-1]:
         lines.pop()
     return "\n".join(lines) + "\n"

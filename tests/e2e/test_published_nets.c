@@ -3,7 +3,8 @@
  *
  * A row of tests/programs/published/peaks.tsv is a net of tests/nets/published with the row's constants and the toggles
  * `target` and `torch`; what is compared is the peak of its last step. Where PyTorch over the simulated GPU has another
- * figure than the real GPU (README.md beside the rows), that figure is expected.
+ * figure than the real GPU (README.md beside the rows), that figure is expected. All rows are in a table, TABLE, which
+ * is compared, or written under VRAMSCOPE_GOLDEN=write (`make golden`).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "tests/e2e/program.h"
 
 #define PEAKS "tests/programs/published/peaks.tsv"
+#define TABLE "tests/programs/published/table.md"
 #define NETS "tests/nets/published/"
 #define LINE_MAX_BYTES 1024
 #define ROWS_WITHOUT_NET 12 /* fused_linear_orpo_loss, distill_jsd_loss */
@@ -44,6 +49,7 @@ enum column {
     VERSION,
     TORCH,
     MEASURED,
+    CAUSE,
     COLUMNS
 };
 
@@ -187,15 +193,13 @@ static int64_t peak_of_last_step(const char *json)
     }
 }
 
-/* Prints a difference and returns false. */
-static bool row_is_equal(const struct row *row, const char *name, int number)
+/* The peak of a row's net, as the benchmark rounds it. */
+static int64_t peak_of_net(const struct row *row, const char *name, int number)
 {
     const char *net = net_write(row, name);
     struct program p =
         program_run("record", net, "--device", "meta", "--target", target_of(row), "--torch",
                     row->text[TORCH], "-f", "-o", program_path("net.db"), NULL);
-    const bool is_split = number >= SPLIT_FIRST && number <= SPLIT_LAST;
-    const int64_t expected = strtoll(row->text[MEASURED], NULL, 10) + (is_split ? SPLIT_BYTES : 0);
     int64_t peak;
 
     if (p.status != 0)
@@ -204,32 +208,116 @@ static bool row_is_equal(const struct row *row, const char *name, int number)
     p = program_run("report", "--json", program_path("net.db"), NULL);
     peak = as_published(peak_of_last_step(p.out));
     program_release(&p);
+    return peak;
+}
+
+/* Prints a difference and returns false. */
+static bool row_is_equal(const struct row *row, const char *name, int number, int64_t peak)
+{
+    const bool is_split = number >= SPLIT_FIRST && number <= SPLIT_LAST;
+    const int64_t expected = strtoll(row->text[MEASURED], NULL, 10) + (is_split ? SPLIT_BYTES : 0);
+
     if (peak != expected)
         print_error("line %d of " PEAKS ", %s, %s %s: %" PRId64 ", not %" PRId64 "\n", number, name,
                     row->text[X_NAME], row->text[X], peak, expected);
     return peak == expected;
 }
 
+/* ---- the table ---- */
+
+static void table_begin(struct vs_text *table)
+{
+    vs_text_add(table,
+                "# The 127 rows\n\n"
+                "Written by `VRAMSCOPE_GOLDEN=write build/tests/e2e/test_published_nets`. "
+                "`row` is the line of\n"
+                "[peaks.tsv](peaks.tsv), which has all constants; `simulated` how many bytes "
+                "more or less PyTorch of that version has\n"
+                "over the simulated GPU (`check.sh`), `net` the engine; - where there is no "
+                "net. [README.md](README.md) names the causes.\n\n"
+                "| row | kernel | mode | x | GPU | PyTorch | published bytes | simulated | "
+                "net | cause |\n"
+                "|---|---|---|---|---|---|---|---|---|---|\n");
+}
+
+static void difference_add(struct vs_text *table, int64_t bytes)
+{
+    char digits[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(table, " %s%s |",
+                 bytes > 0   ? "+"
+                 : bytes < 0 ? "-"
+                             : "",
+                 vs_bytes_exact_text((uint64_t)llabs(bytes), digits));
+}
+
+/* peak: of the net; below 0: there is none */
+static void table_add(struct vs_text *table, const struct row *row, int number, int64_t peak)
+{
+    const int64_t bytes = strtoll(row->text[PEAK], NULL, 10);
+    char digits[VS_BYTES_TEXT_MAX];
+
+    vs_text_addf(table, "| %d | %s | %s | %s %s | %s | %s | %s |", number, row->text[KERNEL],
+                 row->text[MODE], row->text[X_NAME], row->text[X], target_of(row), row->text[TORCH],
+                 vs_bytes_exact_text((uint64_t)bytes, digits));
+    difference_add(table, strtoll(row->text[MEASURED], NULL, 10) - bytes);
+    if (peak < 0)
+        vs_text_add(table, " - |");
+    else
+        difference_add(table, peak - bytes);
+    vs_text_addf(table, " %s |\n", row->text[CAUSE]);
+}
+
+static void table_compare(const struct vs_text *table)
+{
+    const char *wish = getenv("VRAMSCOPE_GOLDEN");
+    const bool is_writing = wish && strcmp(wish, "write") == 0;
+    FILE *file = fopen(TABLE, is_writing ? "w" : "r");
+    char *known;
+
+    if (!file)
+        fail_msg("there is no " TABLE "; `make golden` writes it");
+    if (is_writing) {
+        fputs(vs_text_get(table), file);
+        fclose(file);
+        return;
+    }
+    known = vs_calloc(1, table->len + 2);
+    (void)fread(known, 1, table->len + 1, file);
+    fclose(file);
+    if (strcmp(known, vs_text_get(table)) != 0)
+        fail_msg(TABLE " is not what the rows and nets give; `make golden` writes it");
+    vs_free(known);
+}
+
 static void each_row_has_its_peak_as_a_net(void **state)
 {
     FILE *file = fopen(PEAKS, "r");
+    struct vs_text table = {NULL, 0, 0};
     struct row row;
     int without = 0;
     int different = 0;
 
     (void)state;
     assert_non_null(file);
-    for (int number = 1; fgets(row.line, sizeof(row.line), file); number++) {
+    assert_non_null(fgets(row.line, sizeof(row.line), file)); /* names of columns */
+    table_begin(&table);
+    for (int number = 2; fgets(row.line, sizeof(row.line), file); number++) {
         const char *name;
+        int64_t peak = -1;
 
         row_split(&row);
-        name = number == 1 ? NULL : net_of(&row);
-        if (name)
-            different += !row_is_equal(&row, name, number);
-        else if (number > 1)
-            without++;
+        name = net_of(&row);
+        if (name) {
+            peak = peak_of_net(&row, name, number);
+            different += !row_is_equal(&row, name, number, peak);
+        }
+        without += name == NULL;
+        table_add(&table, &row, number, peak);
     }
     fclose(file);
+    table_compare(&table);
+    vs_text_release(&table);
     assert_int_equal(different, 0);
     assert_int_equal(without, ROWS_WITHOUT_NET);
 }

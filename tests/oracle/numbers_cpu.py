@@ -109,6 +109,31 @@ def without_dropout():
         F.scaled_dot_product_attention = attention
 
 
+@contextlib.contextmanager
+def grouped_mm_in_double():
+    """PyTorch's own has no kernel for it: each group is a product."""
+    real = torch._grouped_mm
+
+    def grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
+        if a.dtype != torch.float64:
+            return real(a, b, offs, bias, out_dtype)
+        if offs is None:
+            return torch.bmm(a, b)
+        ends = offs.tolist()
+        groups = [slice(start, end) for start, end in zip([0] + ends, ends)]
+        if a.dim() == 3:
+            return torch.cat([a[i] @ b[:, g] for i, g in enumerate(groups)], 1)
+        if b.dim() == 3:
+            return torch.cat([a[g] @ b[i] for i, g in enumerate(groups)])
+        return torch.stack([a[:, g] @ b[g] for g in groups])
+
+    try:
+        torch._grouped_mm = grouped_mm
+        yield
+    finally:
+        torch._grouped_mm = real
+
+
 class Precise:
     """A net file whose batches are made by formula, in float32 or double."""
 
@@ -185,7 +210,7 @@ def train(net, toggles, dtype):
     else:
         optimizer = None
     watch = Watch(model)
-    with without_dropout():
+    with without_dropout(), grouped_mm_in_double():
         loop.train(precise, model, optimizer, loop.Identity(), toggles, "cpu", watch)
     return model, watch, notes
 

@@ -323,6 +323,42 @@ class Files(unittest.TestCase):
         self.assertIn("x.requires_grad = True", text)
         self.assertIn("detach.requires_grad = True", text)
 
+    def test_what_the_first_forward_keeps_is_made_once(self):
+        class Positions(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("rows", torch.zeros(1), persistent=False)
+                self.fc = nn.Linear(4, 4)
+
+            def forward(self, x):
+                if self.rows.shape[0] != x.shape[0]:
+                    self.rows = self.made(x)
+                return self.fc(x) + self.rows
+
+            def made(self, x):
+                rows = torch.arange(x.shape[0], dtype=torch.float32)[:, None]
+                return rows.to(x.device)
+        text = write(Outer(Positions(), Positions()))
+        lines = [line.split("#")[0].strip() for line in text.split("\n")]
+        self.assertIn('self.register_buffer("rows", torch.zeros(1), persistent=False)', lines)
+        at = lines.index("if self.is_first:")
+        self.assertEqual(lines[at + 1], "self.is_first = False")
+        self.assertEqual(len([line for line in lines if line.startswith("self.rows = ")]), 1)
+        self.assertEqual(lines.count("self.is_first = True"), 1)
+        self.assertIn("return self.fc(x) + self.rows", lines)
+
+    def test_what_every_forward_keeps_is_kept_where_the_source_does(self):
+        def body(self, x):
+            self.seen = x = self.fc(x)
+            x = x * 2
+            self.seen = None
+            return x + 1
+        text = write(Outer(Inner(body)))
+        lines = [line.split("#")[0].strip() for line in text.split("\n")]
+        at = lines.index("self.seen = fc")
+        self.assertNotIn("if self.is_first:", lines)
+        self.assertEqual(lines[at + 1:at + 5], ["x = fc * 2", "self.seen = None", "del fc", "return x + 1"])
+
     def test_an_optimizer_is_written_with_what_is_not_its_default(self):
         model = Outer(Inner(plain))
         text = write(model, optimizer=torch.optim.AdamW(model.parameters(), lr=0.002, weight_decay=0.1))

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-LIMIT_S = 600.0  # as for NCCL (standin/runtime/ranks/exchange.h)
+LIMIT_S = 300.0  # PyTorch gives up after ten minutes (NCCL's groups) or thirty
 POLLS = 20  # so many within the limit
 POLL_S_MAX = 5.0
 
@@ -68,14 +68,20 @@ class Waits:
                 self.since[thread] = (what, known[1], True)
                 self.say(*found)
 
+    @staticmethod
+    def described(ranks, backend):
+        return " of ranks %s (%s)" % (" ".join(map(str, ranks)), backend)
+
     def say(self, call, caller):
         rank, world, where = os.environ.get("RANK", "?"), os.environ.get("WORLD_SIZE", "?"), ""
         if self.dist.is_initialized():
             rank, world = self.dist.get_rank(), self.dist.get_world_size()
             group = call.f_locals.get("group") or self.dist.group.WORLD
-            if isinstance(group, self.dist.ProcessGroup):
-                ranks = self.dist.get_process_group_ranks(group)
-                where = " of ranks %s (%s)" % (" ".join(map(str, ranks)), self.dist.get_backend(group))
+            if call.f_code.co_name == "new_group":
+                ranks = call.f_locals.get("ranks") or range(world)
+                where = self.described(ranks, call.f_locals.get("backend") or self.dist.get_backend())
+            elif isinstance(group, self.dist.ProcessGroup):
+                where = self.described(self.dist.get_process_group_ranks(group), self.dist.get_backend(group))
         sys.stderr.write("vramscope: rank %s of %s has waited %g s in %s%s, called at %s:%d\n" % (
             rank, world, self.limit, call.f_code.co_name, where, caller.f_code.co_filename, caller.f_lineno))
         sys.stderr.flush()

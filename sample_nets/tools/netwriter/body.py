@@ -236,7 +236,10 @@ class Body:
         before = list(self.pending)
         if node.target is setattr:
             self._flush()
-            self._say("self.%s = %s" % (node.args[0], self.ref(node.args[1])[0]))
+            path, name, value = node.args
+            owner = self.module(path) if path else "self"
+            self._say("%s.%s = %s" % (owner, name, self.expressions.value(value)), node)
+            self._delete(node, self._drops(node))
             return
         if node.target is put_on_context:
             self._flush()

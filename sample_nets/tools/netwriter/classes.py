@@ -67,8 +67,9 @@ class Group:
 
 
 class Classes:
-    def __init__(self, recorder, evaluated, originals):
+    def __init__(self, recorder, later, evaluated, originals):
         self.recorder = recorder
+        self.later = later  # of the run after that; None: it is the same
         self.evaluated = evaluated  # modules and calls of them in eval mode; None where that cannot run
         self.originals = originals
         self.groups = []
@@ -106,7 +107,7 @@ class Classes:
             for group in fresh:
                 group.name = self._class_name(type(group.module).__name__)
                 group.settle(set(dir(nn.Module)) | set(vars(group.module)) | set(group.module._modules) | set(
-                    group.module._parameters) | set(group.module._buffers) | {"self", "torch", "nn", "F"})
+                    group.module._parameters) | set(group.module._buffers) | {"self", "torch", "nn", "F", "is_first"})
                 self.groups.append(group)
         return self.groups
 
@@ -121,7 +122,13 @@ class Classes:
     def _add(self, module, fresh):
         holes = Holes()
         base = self._base(module)
-        text = (tuple(self._init(module, base, holes)), self._forward(module, holes))
+        lines = self._init(module, base, holes)
+        if self._runs_otherwise_later(module):
+            forward = self._first_and_later(module, holes)
+            lines.append("self.is_first = True")
+        else:
+            forward = self._forward(module, holes)
+        text = (tuple(lines), forward)
         for group in fresh:
             if type(group.module) is type(module) and group.text == text:
                 group.holes.append(holes)
@@ -259,6 +266,28 @@ class Classes:
         return "torch.zeros(%s%s)" % (shape, dtype)
 
     # -- forward --
+
+    def _runs_otherwise_later(self, module):
+        """It keeps tensors of its first forward."""
+        if self.later is None:
+            return False
+        first, second = Holes(), Holes()
+        return (self._one(module, self.recorder.calls, first) != self._one(module, self.later.calls, second)
+                or first.found != second.found)
+
+    def _first_and_later(self, module, holes):
+        name = self.recorder.names[id(module)]
+        first, later = (self._one(module, calls, holes) for calls in (self.recorder.calls, self.later.calls))
+        if first is None or later is None or first[0] != later[0]:
+            raise Inexpressible("module %s (%s) takes other arguments the second time" % (
+                name, type(module).__name__))
+        if self.evaluated is not None:
+            twin = self.evaluated[0].get(name)
+            if twin is None or self._one(twin, self.evaluated[1], Holes()) != self._one(
+                    module, self.recorder.calls, Holes()):
+                self.notes.append("%s runs otherwise in eval mode: grad=eval is not that of the model" % name)
+        return self._function((first[0], ["if self.is_first:", "    self.is_first = False"] + [
+            "    " + line for line in first[1]] + later[1]))
 
     def _forward(self, module, holes):
         trained = self._one(module, self.recorder.calls, holes)

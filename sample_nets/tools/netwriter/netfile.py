@@ -96,12 +96,16 @@ def _dtype_lines(model):
     return lines
 
 
-def file_lines(about, recorder, evaluated, originals, tail):
-    """All lines of the net file. `tail`: batch(), loss(), optimizer(), each a list of lines; settings: dict."""
+def file_lines(about, recorder, later, evaluated, originals, tail):
+    """
+    All lines of the net file. `later`: of a second run, or None; `tail`: batch(), loss(), optimizer(), each a list of
+    lines; settings: dict.
+    """
     functions = Functions()
     functions.add(recorder.functions)
+    functions.add(later.functions if later else ())
     functions.add(evaluated[2] if evaluated else ())
-    classes = Classes(recorder, evaluated, originals)
+    classes = Classes(recorder, later, evaluated, originals)
     groups = classes.build()
     root = classes.group_of[recorder.model][0]
     body = functions.lines()

@@ -29,6 +29,7 @@ _DETACHED = ("detach", "detach_", "data")
 _CHECKPOINT = ("_checkpoint_impl", "_checkpoint_without_reentrant_generator",
                "_checkpoint_without_reentrant_generator_impl")
 CUDA = torch.device("cuda")
+_ABSENT = object()
 _BY_OPERATOR = {"__radd__": "add", "__rmul__": "mul", "__rsub__": "sub", "__rdiv__": "div",
                 "__rtruediv__": "div", "__rpow__": "pow", "__pow__": "pow", "__ipow__": "pow_",
                 "__rfloordiv__": "floor_divide", "__floordiv__": "floor_divide",
@@ -122,6 +123,7 @@ class Recorder:
         self.reads = set()  # places where values decided
         self.names = {id(m): n for n, m in model.named_modules()}
         self.paths = {}
+        self.kept = {}  # (module, attribute): what it was before a forward set it to a tensor, or _ABSENT
 
     # -- where things are --
 
@@ -371,17 +373,45 @@ class Recorder:
         self.calls.setdefault(module, []).append(child)
         return self._made(scope, node, result, args, kwargs, frame)
 
+    def set_attribute(self, module, name, value):
+        """A forward keeps a tensor in an attribute of a module, or lets go of one there."""
+        old = vars(module).get(name, module._buffers.get(name, _ABSENT))
+        if self.paused or not self.scopes or not (
+                isinstance(value, torch.Tensor) or value is None and isinstance(old, torch.Tensor)):
+            return
+        scope = self.scopes[-1]
+        path = self._paths_below(scope.module)[1].get(id(module)) if scope.module is not None else None
+        if path is None or isinstance(value, torch.Tensor) and id(value) not in scope.nodes:
+            return
+        self.kept.setdefault((module, name), old)
+        self.paths.clear()
+        node = scope.nodes[id(value)] if value is not None else None
+        self.note(scope, scope.graph.call_function(setattr, (path, name, node)))
+
+    def restore(self):
+        """Modules are as they were before the run."""
+        for (module, name), old in self.kept.items():
+            held = module._buffers if name in module._buffers else vars(module)
+            held[name] = old
+            if old is _ABSENT:
+                del held[name]
+
+    def _is_kept(self, key):
+        return any(id(vars(m).get(name, m._buffers.get(name))) == key for m, name in self.kept)
+
     def _leave(self, child, result):
         if child.leftovers(result):
             gc.collect()
         for key in child.leftovers(result):
+            if self._is_kept(key):
+                continue
             name = next((n for n, v in vars(child.module).items() if id(v) == key), None)
             refusal = self.unsupported("a tensor it makes outlives its forward without being returned")
             if name is None and child.path:
                 raise Inline(child.path, refusal)
             if name is None:
                 raise refusal
-            child.graph.call_function(setattr, (name, child.nodes[key]))
+            child.graph.call_function(setattr, ("", name, child.nodes[key]))
         child.finish(_plain(self, result))
 
     def apply(self, cls, args):
@@ -433,7 +463,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def _patched(self):
-        recorder, original = self, nn.Module.__call__
+        recorder, original, original_set = self, nn.Module.__call__, nn.Module.__setattr__
         autocast = torch.amp.autocast_mode.autocast
         checkpoint = torch.utils.checkpoint
 
@@ -442,6 +472,10 @@ class Recorder:
 
         def apply(cls, *args):
             return recorder.apply(cls, args)
+
+        def set_attribute(module, name, value):
+            recorder.set_attribute(module, name, value)
+            original_set(module, name, value)
 
         def checkpointed(*args, **kwargs):
             raise recorder.unsupported("torch.utils.checkpoint: switch the model's own checkpointing off, "
@@ -453,7 +487,8 @@ class Recorder:
         def leave(self, *args):
             recorder.autocast = recorder.autocast[:-1]
 
-        changes = [(nn.Module, "__call__", call), (torch, "is_grad_enabled", lambda: recorder.grad),
+        changes = [(nn.Module, "__call__", call), (nn.Module, "__setattr__", set_attribute),
+                   (torch, "is_grad_enabled", lambda: recorder.grad),
                    (autocast, "__enter__", enter), (autocast, "__exit__", leave),
                    (torch.autograd.Function, "apply", classmethod(apply)),
                    *((checkpoint, n, checkpointed) for n in _CHECKPOINT if hasattr(checkpoint, n))]
