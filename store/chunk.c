@@ -52,31 +52,61 @@ static enum vs_status fail_damaged(const struct sto_chunks *c, uint64_t seq, con
                    c->db->path, what, seq);
 }
 
-/* Read the chunks that follow the end of the list. */
-static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
+/* Append a chunk, which begins where the list ends. */
+static enum vs_status list_add(struct sto_chunks *c, const struct chunk *chunk,
+                               struct vs_error *err)
 {
     uint64_t next_seq = sto_chunks_event_count(c) + 1;
 
-    sqlite3_bind_int64(c->list_stmt, 1,
-                       c->list_count ? (sqlite3_int64)(c->list[c->list_count - 1].idx + 1) * 64
-                                     : 0);
-    for (;;) {
-        bool has_row = false;
-        struct chunk chunk;
-        enum vs_status st = sto_db_row(c->db, c->list_stmt, &has_row, err);
+    if (chunk->first_seq != next_seq || chunk->count < 1 || chunk->count > STO_CHUNK_EVENTS_MAX)
+        return fail_damaged(c, next_seq, "a part is missing", err);
+    c->list = vs_grow(c->list, c->list_count, &c->list_cap, sizeof(*c->list));
+    c->list[c->list_count++] = *chunk;
+    return VS_OK;
+}
 
-        if (st || !has_row)
-            return st;
-        chunk.idx = (uint64_t)sqlite3_column_int64(c->list_stmt, 0);
-        chunk.first_seq = (uint64_t)sqlite3_column_int64(c->list_stmt, 1);
-        chunk.count = (uint64_t)sqlite3_column_int64(c->list_stmt, 2);
-        chunk.print = (uint64_t)sqlite3_column_int64(c->list_stmt, 3);
-        if (chunk.first_seq != next_seq || chunk.count < 1 || chunk.count > STO_CHUNK_EVENTS_MAX)
-            return fail_damaged(c, next_seq, "a part is missing", err);
-        next_seq += chunk.count;
-        c->list = vs_grow(c->list, c->list_count, &c->list_cap, sizeof(*c->list));
-        c->list[c->list_count++] = chunk;
+/*
+ * Read the chunks that follow the end of the list, a row for each kind of a chunk's events. SQL could group them, but
+ * would sort them first, although they are in order.
+ */
+static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
+{
+    struct chunk chunk = {.count = 0};
+    bool is_begun = false;
+    bool has_row = true;
+    enum vs_status st = VS_OK;
+
+    sqlite3_bind_int64(
+        c->list_stmt, 1,
+        c->list_count ? (sqlite3_int64)(c->list[c->list_count - 1].idx + 1) * STO_BLOCK_IDS : 0);
+    while (!st && has_row) {
+        uint64_t id = 0;
+        uint64_t kind;
+        uint64_t count;
+
+        st = sto_db_row(c->db, c->list_stmt, &has_row, err);
+        if (st)
+            break;
+        if (has_row)
+            id = (uint64_t)sqlite3_column_int64(c->list_stmt, 0);
+        kind = id % STO_BLOCK_IDS;
+        if (has_row && kind == STO_BLOCK_IDS - 1) /* tensors */
+            continue;
+        if (is_begun && (!has_row || id / STO_BLOCK_IDS != chunk.idx)) {
+            st = list_add(c, &chunk, err);
+            is_begun = false;
+        }
+        if (!has_row)
+            break;
+        if (!is_begun)
+            chunk = (struct chunk){.idx = id / STO_BLOCK_IDS,
+                                   .first_seq = (uint64_t)sqlite3_column_int64(c->list_stmt, 1)};
+        is_begun = true;
+        count = (uint64_t)sqlite3_column_int64(c->list_stmt, 2);
+        chunk.count += count;
+        chunk.print += count * (kind + 1) * (kind + 7);
     }
+    return st;
 }
 
 enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
@@ -91,11 +121,9 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
     c->bytes = vs_arena_new();
     c->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->events));
     c->is_filled = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->is_filled));
-    st = sto_db_prepare(
-        db,
-        "SELECT id / 64, min(first_seq), sum(count), sum(count * (id % 64 + 1) * (id % 64 + 7)) "
-        "FROM event_block WHERE id >= ? AND id % 64 <> 63 GROUP BY id / 64 ORDER BY id / 64",
-        &c->list_stmt, err);
+    st =
+        sto_db_prepare(db, "SELECT id, first_seq, count FROM event_block WHERE id >= ? ORDER BY id",
+                       &c->list_stmt, err);
     if (!st)
         st = sto_db_prepare(
             db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ? ORDER BY id",

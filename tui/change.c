@@ -43,7 +43,6 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
 {
     uint64_t steps = rpl_step_total(run->index, RPL_VERB_STEP);
     struct vs_event event;
-    bool is_training = false;
     enum vs_status st;
 
     run->oom = rpl_index_oom(run->index);
@@ -61,17 +60,13 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
     run->events = rpl_index_event_count(run->index);
     run->last_step = 0;
     run->setup_last = 0;
-    for (uint64_t n = 1; n <= steps && n <= 2 && !is_training; n++) {
-        uint64_t seq;
+    for (size_t i = 0; i < rpl_trace_step_count(run->trace); i++) {
+        struct rpl_step step = rpl_trace_step(run->trace, i);
 
-        st = rpl_step_nth(run->index, RPL_VERB_STEP, n, &seq, err);
-        if (!st)
-            st = rpl_index_event(run->index, seq, &event, err);
-        if (st)
-            return st;
-        is_training = vs_event_step(&event) >= 0;
-        if (is_training)
-            run->setup_last = seq - 1;
+        if (step.step < 0)
+            continue;
+        run->setup_last = step.first_seq ? step.first_seq - 1 : 0;
+        break;
     }
     return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;
 }
@@ -411,13 +406,32 @@ const char *tui_reason_short(const struct tui_app *app, const char *reason)
     return word > 5 && strncmp(reason + word - 5, "Error: ", 7) == 0 ? reason + word + 2 : reason;
 }
 
-/* "checkpoint=conv9: no module conv9": which toggles were set, and why they have no effect. */
+/* Whether the reason begins with a toggle that was set: "checkpoint=conv9: no module conv9". */
+static bool has_toggle(const struct tui_app *app, const char *reason)
+{
+    bool has = false;
+
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        size_t len = strlen(vs_toggle_info((enum vs_toggle)i)->name);
+
+        has |= vs_toggles_is_set(&app->change.set, (enum vs_toggle)i) &&
+               strncmp(reason, vs_toggle_info((enum vs_toggle)i)->name, len) == 0 &&
+               reason[len] == '=';
+    }
+    return has;
+}
+
+/* Which toggles were set, unless the reason says which one it is about, and why they have no effect. */
 static void failure_describe(struct tui_app *app, const char *reason)
 {
     struct vs_text text = {NULL, 0, 0};
 
-    tui_change_text(app, &text);
-    vs_text_addf(&text, ": %s", tui_reason_short(app, reason));
+    reason = tui_reason_short(app, reason);
+    if (!has_toggle(app, reason)) {
+        tui_change_text(app, &text);
+        vs_text_add(&text, ": ");
+    }
+    vs_text_add(&text, reason);
     failure_set(&app->change, vs_text_get(&text));
     vs_text_release(&text);
 }
