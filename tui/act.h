@@ -30,7 +30,7 @@ const struct tui_command_info *tui_command_info(size_t i);
 /* Run `line`, which was typed after the colon. */
 void tui_command_run(struct tui_app *app, const char *line);
 /* complete.c: `line` with its last word extended by the common prefix of all completions; *fits: the list of them. */
-void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
+void tui_command_complete(struct tui_app *app, const char *line, struct vs_text *out,
                           struct vs_text *fits);
 
 /* search.c: go to the next (or previous) row that contains app->search, `count` times. */

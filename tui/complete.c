@@ -181,14 +181,42 @@ static void add_toggles(struct words *words, const struct tui_app *app, const ch
     }
 }
 
-/* Add the legal values of a toggle, or modules if it takes a list of them. */
-static void add_values(struct words *words, const struct tui_app *app, enum vs_toggle toggle,
+static const char SEGMENTS[] = "segments=K";
+/* So many segments has no net: the refusal says how many parts this one has. */
+#define SEGMENTS_TOO_MANY "segments=1000000"
+
+/* The largest K of checkpoint=segments=K in this net; 0: it has no parts to count. */
+static uint64_t segments_max(struct tui_app *app)
+{
+    static const char BEFORE[] = "has only ";
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+    const struct wif_result *result;
+    uint64_t most = 0;
+
+    if (!vs_toggles_set(&set, VS_TOGGLE_CHECKPOINT, SEGMENTS_TOO_MANY, &err) &&
+        wif_cache_figures(tui_change_cache(app), &set, wif_capacity(app->base.trace), &result,
+                          &err)) {
+        const char *at = strstr(err.text, BEFORE);
+
+        most = at ? strtoull(at + strlen(BEFORE), NULL, 10) : 0;
+    }
+    vs_toggles_release(&set);
+    return most;
+}
+
+/* Add the legal values of a toggle in this net, or modules if it takes a list of them. */
+static void add_values(struct words *words, struct tui_app *app, enum vs_toggle toggle,
                        const char *stem)
 {
+    static const size_t BEFORE = sizeof(SEGMENTS) - 2;
+    bool has_net = rpl_trace_source_text(app->base.trace) != NULL;
     char value[VS_TOGGLE_VALUE_MAX];
 
     for (size_t i = 0; vs_toggle_choice(toggle, i, value); i++)
-        add(words, stem, value);
+        if (!has_net || toggle != VS_TOGGLE_CHECKPOINT || strncmp(value, SEGMENTS, BEFORE) != 0 ||
+            strtoull(value + BEFORE, NULL, 10) <= segments_max(app))
+            add(words, stem, value);
     if (vs_toggle_info(toggle)->flags & VS_TOGGLE_PATHS)
         add_modules(words, app, stem);
 }
@@ -300,7 +328,7 @@ static size_t common_of(const struct words *words)
     return common;
 }
 
-void tui_command_complete(const struct tui_app *app, const char *line, struct vs_text *out,
+void tui_command_complete(struct tui_app *app, const char *line, struct vs_text *out,
                           struct vs_text *fits)
 {
     const char *blank = strrchr(line, ' ');
@@ -330,33 +358,9 @@ void tui_command_complete(const struct tui_app *app, const char *line, struct vs
 
 /* ---- what is legal ---- */
 
-/* So many segments has no net: the refusal says how many parts this one has. */
-#define SEGMENTS_TOO_MANY "segments=1000000"
-
-/* The largest K of checkpoint=segments=K in this net; 0: it has no parts to count. */
-static uint64_t segments_max(struct tui_app *app)
-{
-    static const char BEFORE[] = "has only ";
-    struct vs_toggles set = {{NULL}};
-    struct vs_error err = VS_ERROR_INIT;
-    const struct wif_result *result;
-    uint64_t most = 0;
-
-    if (!vs_toggles_set(&set, VS_TOGGLE_CHECKPOINT, SEGMENTS_TOO_MANY, &err) &&
-        wif_cache_figures(tui_change_cache(app), &set, wif_capacity(app->base.trace), &result,
-                          &err)) {
-        const char *at = strstr(err.text, BEFORE);
-
-        most = at ? strtoull(at + strlen(BEFORE), NULL, 10) : 0;
-    }
-    vs_toggles_release(&set);
-    return most;
-}
-
 /* The legal values of a toggle as base/toggle.def lists them, with the counts of this net. */
 static void add_legal(struct tui_app *app, enum vs_toggle toggle, struct vs_text *out)
 {
-    static const char SEGMENTS[] = "segments=K";
     char legal[VS_TOGGLE_LEGAL_MAX];
     const char *at;
     uint64_t most;

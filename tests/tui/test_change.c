@@ -214,6 +214,17 @@ static void reserved_now_and_its_most_are_two_figures(void **state)
     tui_app_release(&app);
 }
 
+static void a_refusal_names_its_toggle_once(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 80, 24);
+    session_type(&app, ":set checkpoint=segments=99<enter>");
+    session_expect(&app, "\n checkpoint=segments=99: 'layer1' has only 2 children\n");
+    tui_app_release(&app);
+}
+
 static void enter_opens_the_value_of_a_toggle(void **state)
 {
     struct tui_app app;
@@ -234,6 +245,8 @@ static void enter_opens_the_value_of_a_toggle(void **state)
     session_open(&app, session_trace("lenet", NULL), 120, 40);
     session_type(&app, "gwjj<enter>");
     session_expect(&app, "now off; off, blocks, ");
+    session_expect_not(&app, "segments=");
+    session_type(&app, "seg<tab>");
     session_expect_not(&app, "segments=");
     tui_app_release(&app);
 }
@@ -305,6 +318,7 @@ int main(void)
         cmocka_unit_test(pasted_text_is_not_keys),
         cmocka_unit_test(the_cost_is_per_sample),
         cmocka_unit_test(reserved_now_and_its_most_are_two_figures),
+        cmocka_unit_test(a_refusal_names_its_toggle_once),
         cmocka_unit_test(enter_opens_the_value_of_a_toggle),
         cmocka_unit_test(what_matters_comes_first_in_a_small_panel),
         cmocka_unit_test(the_effect_of_a_toggle_stands_beside_it),

@@ -20,6 +20,8 @@
 
 #define BATCH_MIN_W 78
 #define COST_MIN_W 64
+/* Where sentences begin. */
+#define REASON_X 28
 /* Lines below the table with all of the chosen row, at these heights of the pane. */
 #define WHOLE_MIN_H 6
 #define WHOLE_MORE_H 14
@@ -299,7 +301,11 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
     tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
                  *t->label ? t->label : "(as recorded)");
     if (t->failed || (!delta && why)) {
-        tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM),
+        /* a sentence needs more cells than the figures; it begins behind short labels */
+        int from = 3 + tui_text_width(t->label) + 2;
+
+        from = from < REASON_X ? REASON_X : from > x ? x : from;
+        tui_text_cut(c, from, y, c->at.w - from, tui_style(TUI_DIM),
                      t->failed ? tui_reason_short(app, t->reason) : why);
         return;
     }
