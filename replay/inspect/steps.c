@@ -140,20 +140,27 @@ static void compare(struct rpl_steps *steps)
 
 /* ---- curves ---- */
 
-static enum vs_status curve_add(struct rpl_steps *steps, size_t row, struct rpl_index *index,
-                                struct vs_error *err)
+enum vs_status rpl_steps_curve(const struct rpl_steps *steps, size_t row, struct rpl_index *index,
+                               uint64_t *out, struct vs_error *err)
 {
     struct rpl_column columns[RPL_STEP_POINTS];
-    uint64_t *curve = &steps->curves[steps->curve_count * RPL_STEP_POINTS];
     enum vs_status st = rpl_timeline_columns(index, steps->rows[row].first, steps->rows[row].last,
                                              columns, RPL_STEP_POINTS, err);
 
-    if (st)
-        return st;
-    for (size_t i = 0; i < RPL_STEP_POINTS; i++)
-        curve[i] = columns[i].allocated_max;
-    steps->curve_rows[steps->curve_count++] = row;
-    return VS_OK;
+    for (size_t i = 0; !st && i < RPL_STEP_POINTS; i++)
+        out[i] = columns[i].allocated_max;
+    return st;
+}
+
+static enum vs_status curve_add(struct rpl_steps *steps, size_t row, struct rpl_index *index,
+                                struct vs_error *err)
+{
+    uint64_t *curve = &steps->curves[steps->curve_count * RPL_STEP_POINTS];
+    enum vs_status st = rpl_steps_curve(steps, row, index, curve, err);
+
+    if (!st)
+        steps->curve_rows[steps->curve_count++] = row;
+    return st;
 }
 
 /* Moves next_curve to the next row that gets one. */

@@ -87,6 +87,13 @@ bool rpl_steps_is_done(const struct rpl_steps *steps);
  */
 VS_MUST_USE enum vs_status rpl_steps_next(struct rpl_steps *steps, struct rpl_index *index,
                                           struct vs_error *err);
+/*
+ * The curve of row `row`, which is a training step: RPL_STEP_POINTS values to `out`, also where it is none of `curves`.
+ * Reads the events of the step. Errors: those of reading the trace.
+ */
+VS_MUST_USE enum vs_status rpl_steps_curve(const struct rpl_steps *steps, size_t row,
+                                           struct rpl_index *index, uint64_t *out,
+                                           struct vs_error *err);
 void rpl_steps_release(struct rpl_steps *steps);
 
 #endif

@@ -27,6 +27,7 @@
  * low, high   the lowest and highest of all curves but those of outliers, at each point
  * top       highest value of all curves; 0: there are none yet
  * percent   how far they were read when the screen was drawn
+ * own       the curve of row own_row, the chosen one, where it is none of those; SIZE_MAX: there is none
  * is_plain  the table alone
  */
 struct steps {
@@ -39,6 +40,8 @@ struct steps {
     uint64_t high[RPL_STEP_POINTS];
     uint64_t top;
     unsigned percent;
+    uint64_t own[RPL_STEP_POINTS];
+    size_t own_row;
     bool is_failed;
     uint64_t at;
     bool is_plain;
@@ -72,6 +75,7 @@ static void steps_begin(struct steps *s, const struct tui_run *run)
     s->events = run->events;
     s->is_failed = false;
     s->percent = 0;
+    s->own_row = SIZE_MAX;
     rpl_steps_begin(&s->steps, run->index, is_grown);
     envelope_fill(s);
 }
@@ -82,6 +86,29 @@ static unsigned percent_of(const struct rpl_steps *steps)
     return (unsigned)(steps->count ? 50 * (steps->done + steps->next_curve) / steps->count : 100);
 }
 
+static const uint64_t *curve_of(const struct steps *s, size_t row)
+{
+    if (row == s->own_row)
+        return s->own;
+    for (size_t i = 0; i < s->steps.curve_count; i++)
+        if (s->steps.curve_rows[i] == row)
+            return &s->steps.curves[i * RPL_STEP_POINTS];
+    return NULL;
+}
+
+/* The curve of the chosen row, where it has none yet. */
+static bool own_read(struct steps *s, struct rpl_index *index, struct vs_error *err)
+{
+    const struct rpl_step_row *row = &s->steps.rows[s->list.at];
+
+    if (s->list.at >= s->steps.done || row->step < 0 || row->last < row->first ||
+        curve_of(s, s->list.at))
+        return false;
+    s->own_row = s->list.at;
+    s->is_failed = rpl_steps_curve(&s->steps, s->list.at, index, s->own, err) != VS_OK;
+    return true;
+}
+
 static bool read_on(void *state, struct tui_app *app)
 {
     struct steps *s = state;
@@ -89,7 +116,15 @@ static bool read_on(void *state, struct tui_app *app)
     struct vs_error err = VS_ERROR_INIT;
 
     if (s->is_failed || s->index != run->index || s->number != run->number ||
-        s->events != run->events || rpl_steps_is_done(&s->steps))
+        s->events != run->events)
+        return false;
+    if (own_read(s, run->index, &err)) {
+        if (s->is_failed)
+            tui_app_fail(app, "%s", err.text);
+        app->news++;
+        return true;
+    }
+    if (rpl_steps_is_done(&s->steps))
         return false;
     if (rpl_steps_next(&s->steps, run->index, &err)) {
         s->is_failed = true;
@@ -129,14 +164,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
 
 /* ---- the chart ---- */
 
-static const uint64_t *curve_of(const struct rpl_steps *steps, size_t row)
-{
-    for (size_t i = 0; i < steps->curve_count; i++)
-        if (steps->curve_rows[i] == row)
-            return &steps->curves[i * RPL_STEP_POINTS];
-    return NULL;
-}
-
 static int row_of(const struct steps *s, uint64_t value, int h)
 {
     int up = (int)((double)value / (double)s->top * (double)(h - 1) + 0.5);
@@ -144,20 +171,44 @@ static int row_of(const struct steps *s, uint64_t value, int h)
     return h - 1 - up;
 }
 
+/* Rows first … last of a column of the chart, which touch those of the column before. */
+struct rows {
+    int first;
+    int last;
+};
+
+static struct rows rows_touching(struct rows rows, const struct rows *before)
+{
+    if (before->last + 1 < rows.first)
+        rows.first = before->last + 1;
+    else if (before->first - 1 > rows.last)
+        rows.last = before->first - 1;
+    return rows;
+}
+
 static void draw_curve(const struct steps *s, const uint64_t *curve, struct tui_canvas *c, int h,
                        enum tui_glyph glyph, enum tui_role role)
 {
     int w = c->at.w - AXIS_W - 1;
+    struct rows before = {0, 0};
 
-    for (int x = 0; curve && x < w; x++)
-        tui_put_glyph(c, AXIS_W + x, row_of(s, curve[x * RPL_STEP_POINTS / w], h), glyph,
-                      tui_style(role));
+    for (int x = 0; curve && x < w; x++) {
+        int y = row_of(s, curve[x * RPL_STEP_POINTS / w], h);
+        struct rows rows = {y, y};
+
+        if (x)
+            rows = rows_touching(rows, &before);
+        before = (struct rows){y, y};
+        for (y = rows.first; y <= rows.last; y++)
+            tui_put_glyph(c, AXIS_W + x, y, glyph, tui_style(role));
+    }
 }
 
 static void draw_chart(const struct steps *s, struct tui_canvas *c, int h)
 {
     const struct rpl_steps *steps = &s->steps;
     int w = c->at.w - AXIS_W - 1;
+    struct rows before = {0, 0};
     char buf[TUI_SHORT_MAX];
 
     tui_text_right(c, 0, 0, AXIS_W - 1, tui_style(TUI_DIM), tui_short_bytes(s->top, buf));
@@ -165,16 +216,22 @@ static void draw_chart(const struct steps *s, struct tui_canvas *c, int h)
     for (int x = 0; x < w; x++) {
         int p = x * RPL_STEP_POINTS / w;
 
+        struct rows rows;
+
         if (s->high[p] < s->low[p])
             continue;
-        for (int y = row_of(s, s->high[p], h); y <= row_of(s, s->low[p], h); y++)
+        rows = (struct rows){row_of(s, s->high[p], h), row_of(s, s->low[p], h)};
+        if (x)
+            rows = rows_touching(rows, &before);
+        before = (struct rows){row_of(s, s->high[p], h), row_of(s, s->low[p], h)};
+        for (int y = rows.first; y <= rows.last; y++)
             tui_put_glyph(c, AXIS_W + x, y, TUI_G_SHADE, tui_style(TUI_DIM));
     }
     for (size_t i = 0; i < steps->curve_count; i++)
         if (steps->rows[steps->curve_rows[i]].is_outlier)
             draw_curve(s, &steps->curves[i * RPL_STEP_POINTS], c, h, TUI_G_RING, TUI_BAD);
     if (s->list.at < steps->count)
-        draw_curve(s, curve_of(steps, s->list.at), c, h, TUI_G_BULLET, TUI_CURSOR);
+        draw_curve(s, curve_of(s, s->list.at), c, h, TUI_G_BULLET, TUI_CURSOR);
 }
 
 /* ---- the table ---- */
