@@ -435,9 +435,25 @@ static void a_difference_names_who_holds_the_tensor_in_each_run(void **state)
     tui_app_release(&app);
 }
 
+/* In 80 columns each run's sentence has a row of its own. */
+static void both_sentences_on_a_tensor_fit_into_a_small_terminal(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open_pair(&app, session_trace("resnet18", NULL),
+                      session_trace("resnet18", "checkpoint=blocks"), 80, 24);
+    session_type(&app, "gdMtttj");
+    session_expect(&app,
+                   "\n A: saved by `CudnnBatchNormBackward0` of line 26 keeps it to line 26\n");
+    session_expect(&app, "\n B: `out` is bound again on line 26\n");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_sentences_on_a_tensor_fit_into_a_small_terminal),
         cmocka_unit_test(rows_equal_those_of_the_command_and_add_up),
         cmocka_unit_test(the_contents_of_a_row_add_up_to_it),
         cmocka_unit_test(totals_of_the_rows_equal_sql),

@@ -184,3 +184,20 @@ void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_fi
         vs_text_addf(out, "  %s", vs_text_get(&why));
     vs_text_release(&why);
 }
+
+void tui_diff_detail_draw(const struct tui_diff_rows *rows, size_t row, const char *held,
+                          struct tui_canvas *c)
+{
+    const char *b = strstr(held, TUI_DIFF_AND_B ": ");
+    struct vs_text first = {NULL, 0, 0};
+
+    if (b && tui_text_width(held) > c->at.w - 1) {
+        vs_text_add_n(&first, held, (size_t)(b - held));
+        held = b + 2;
+    } else {
+        tui_diff_row_text(rows, row, false, &first);
+    }
+    tui_text_cut(c, 1, 0, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&first));
+    tui_text_cut(c, 1, 1, c->at.w - 1, tui_style(TUI_PLAIN), held);
+    vs_text_release(&first);
+}

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "replay/diff/diff.h"
+#include "tui/term/surface.h"
 
 /* Kinds of rows: enum rpl_diff_by, and TUI_BY_MADE: toggles and lines of the net, i.e. how the runs were configured. */
 #define TUI_BY_MADE RPL_DIFF_BY_COUNT
@@ -40,5 +41,16 @@ void tui_diff_why_text(const struct tui_diff_rows *rows, const struct rpl_diff_r
 /* The whole text of row `row`, with or without figures; of TUI_BY_MADE a line as in a patch. */
 void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_figures,
                        struct vs_text *out);
+
+/* Rows below a list that is high enough: the chosen row in full, and what holds the tensor. */
+#define TUI_DIFF_DETAIL_H 2
+/* What stands between the sentence on A and the one on B. */
+#define TUI_DIFF_AND_B "; B"
+/*
+ * Draw them. held: "A: …; B: …"; "" for none. Where both sentences do not fit into one row, each has one of the two, as
+ * the row itself is marked in the list.
+ */
+void tui_diff_detail_draw(const struct tui_diff_rows *rows, size_t row, const char *held,
+                          struct tui_canvas *c);
 
 #endif

@@ -27,8 +27,6 @@
 #define MADE_MIN_H 14
 #define PHASE_MIN_H 17
 #define CHART_MAX_H 12
-/* Rows below the list, in a pane that is high enough: the chosen row in full, and what holds the tensor. */
-#define DETAIL_H 2
 /* Minimum width for the column `why`. */
 #define WHY_MIN_W 60
 #define NAME_MAX_W 44
@@ -162,7 +160,7 @@ static struct bands bands_of(int h)
     }
     bands.head = y++;
     bands.rows = y;
-    bands.rows_h = h - y - (h >= MADE_MIN_H ? DETAIL_H : 0);
+    bands.rows_h = h - y - (h >= MADE_MIN_H ? TUI_DIFF_DETAIL_H : 0);
     return bands;
 }
 
@@ -184,7 +182,7 @@ static void held_fill(struct diff *s, const struct tui_app *app)
 
         if (!alloc)
             continue;
-        vs_text_addf(&s->held, "%s%c: ", len ? "; " : "", is_b ? 'B' : 'A');
+        vs_text_addf(&s->held, "%s: ", is_b ? len ? TUI_DIFF_AND_B : "B" : "A");
         if (rpl_held_until_text(is_b ? app->change.run.index : app->base.index, alloc->block,
                                 s->at[is_b].event, &s->held, &ignored))
             return;
@@ -415,7 +413,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct bands bands = bands_of(c->at.h);
     struct tui_canvas chart =
         tui_canvas_part(c, (struct tui_rect){0, bands.chart, c->at.w, bands.chart_h});
-    struct vs_text all = {NULL, 0, 0};
+    struct tui_canvas detail = tui_canvas_part(
+        c, (struct tui_rect){0, c->at.h - TUI_DIFF_DETAIL_H, c->at.w, TUI_DIFF_DETAIL_H});
 
     if (!tui_diff_pairs(app) || s->failure.len) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
@@ -429,12 +428,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     if (bands.chart >= 0)
         tui_overlap_draw(&s->overlap, app, &chart, bands.has_phases);
     draw_rows(s, c, &bands, is_focused);
-    if (bands.rows + bands.rows_h == c->at.h || !s->list.count)
-        return;
-    tui_diff_row_text(&s->rows, s->list.at, false, &all);
-    tui_text_cut(c, 1, c->at.h - DETAIL_H, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&all));
-    tui_text_cut(c, 1, c->at.h - 1, c->at.w - 1, tui_style(TUI_PLAIN), vs_text_get(&s->held));
-    vs_text_release(&all);
+    if (bands.rows + bands.rows_h < c->at.h && s->list.count)
+        tui_diff_detail_draw(&s->rows, s->list.at, vs_text_get(&s->held), &detail);
 }
 
 /* ---- keys ---- */
