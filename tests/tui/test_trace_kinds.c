@@ -178,6 +178,8 @@ static void calls_are_a_tree_that_follows_the_cursor(void **state)
     session_expect(&app, "TransformerLM.py:__init__:30");
     session_type(&app, "<enter>");
     session_expect(&app, "held by");
+    session_type(&app, "gr");
+    session_expect(&app, "without it; snapshots do not say who holds");
     tui_app_release(&app);
 }
 

@@ -14,6 +14,7 @@
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
+#include "whatif/recipe.h"
 
 #define FIGURES_W 26
 
@@ -206,9 +207,15 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
-    (void)state;
-    (void)app;
+    const struct retained *s = state;
+    bool is_known = s->tree.count > 0 && s->tree.nodes[0].kind != RPL_RETAINED_NONE;
+
     vs_text_add(out, "what would be freed without it");
+    /* a recording of PyTorch has blocks and no names */
+    if (!is_known && wif_recipe_is_in(app->base.trace))
+        vs_text_add(out, "; gH runs it again to see who holds");
+    else if (!is_known && rpl_trace_is_imported(app->base.trace))
+        vs_text_add(out, "; snapshots do not say who holds");
 }
 
 static void release(void *state)
