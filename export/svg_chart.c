@@ -205,11 +205,20 @@ static size_t column_of(const struct svg_run *run, uint64_t seq)
     return i;
 }
 
-/* A triangle above the highest column, and its label on the side with more space. */
+/* Height of the two lines of the label of the peak. */
+#define PEAK_LABEL_PX 28.0
+
+/*
+ * A triangle above the highest column, and its label on the side with more space; above the line of the reserved bytes
+ * where that would go through the label.
+ */
 static void peak_put(const struct svg_chart *chart)
 {
-    double x = x_of(chart, (double)column_of(&chart->run, chart->run.peak.max_seq) + 0.5);
+    size_t column = column_of(&chart->run, chart->run.peak.max_seq);
+    double x = x_of(chart, (double)column + 0.5);
     double y = y_of(chart, chart->run.peak.allocated_max);
+    double reserved_y = y_of(chart, chart->run.columns[column].reserved_max);
+    double label_y = reserved_y < y && reserved_y > y - PEAK_LABEL_PX ? reserved_y : y;
     bool is_right = x > SVG_LEFT + SVG_PLOT_WIDTH * 0.55;
     double text_x = is_right ? x - 9 : x + 9;
     const char *anchor = is_right ? "end" : "start";
@@ -219,9 +228,9 @@ static void peak_put(const struct svg_chart *chart)
              y - 1);
     exp_put_text(chart->out, path);
     exp_svg_line(chart->out, x, y, x, chart->y + SVG_PLOT_HEIGHT, "vs-mark");
-    exp_svg_text(chart->out, text_x, y - 16, "vs-t vs-b vs-halo", anchor, chart->peak_label,
+    exp_svg_text(chart->out, text_x, label_y - 16, "vs-t vs-b vs-halo", anchor, chart->peak_label,
                  SIZE_MAX);
-    exp_svg_text(chart->out, text_x, y - 4, "vs-t vs-halo", anchor, chart->peak_location, 64);
+    exp_svg_text(chart->out, text_x, label_y - 4, "vs-t vs-halo", anchor, chart->peak_location, 64);
 }
 
 static void oom_put(const struct svg_chart *chart)

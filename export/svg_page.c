@@ -301,7 +301,7 @@ static void legend_put(const struct svg_chart *chart, double y)
 {
     size_t n = 0;
 
-    exp_svg_text(chart->out, SVG_LEFT - 8, y, "vs-t vs-b", "end", "at the peak", SIZE_MAX);
+    exp_svg_text(chart->out, SVG_LEFT - 8, y, "vs-t", "end", "at the peak", SIZE_MAX);
     for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
         if (is_in_legend(chart, i)) {
             entry_put(chart, i,
