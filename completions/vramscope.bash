@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank reshard mp-policy empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units reshard mp-policy grad-sync empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -40,8 +40,10 @@ _vramscope_values()
     shard) echo "off ddp zero1 fsdp" ;;
     world) echo "" ;;
     rank) echo "0 1" ;;
+    shard-units) echo "blocks" ;;
     reshard) echo "on off" ;;
     mp-policy) echo "off bf16 bf16-reduce" ;;
+    grad-sync) echo "always last" ;;
     empty-cache) echo "never step phase" ;;
     alloc-conf) echo "default" ;;
     target) echo "none v100-16 v100-32 t4 a100-40 a100-80 a10 a10g rtx3060 rtx3090 rtx4090 l4 l40s h100-pcie h100 h200 b200 rtx5090" ;;

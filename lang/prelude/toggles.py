@@ -288,7 +288,7 @@ def units_of(model, value):
     _find_units(model, "", words, used, found, [])
     for word in words:
         if word not in used:
-            raise ValueError(f"shard-units={value}: no module is of a class `{word}` or at such a path; the classes are "
+            raise ValueError(f"shard-units={value}: no module is of a class `{word}` or at such a path; classes are "
                              + ", ".join(sorted(_class_names(model))))
     return found
 

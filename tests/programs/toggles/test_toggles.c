@@ -78,8 +78,8 @@ static bool is_wanted(size_t script, size_t toggle)
 
 /*
  * torch.compile needs Triton. A first run measures kernels, which allocates; later ones find in its cache what came of
- * that. The cache tells the script with the toggle from the toggle from outside, so both are run once before. Whether matrices are padded is left to no measurement,
- * because a simulated GPU gives none.
+ * that. The cache tells the script with the toggle from the toggle from outside, so both are run once before. Whether
+ * matrices are padded is left to no measurement, because a simulated GPU gives none.
  */
 static bool is_possible(const char *command, const char *toggle)
 {

@@ -1,0 +1,85 @@
+"""tests/oracle/sharded_cases.py - which nets make_golden.py runs as one process of several, with which toggles.
+"""
+
+SHARD_NETS = (
+    ("sample_nets/lenet.py", {}), ("sample_nets/resnet18.py", {"batch": "2"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1"}), ("sample_nets/vgg16.py", {"batch": "1"}),
+    ("sample_nets/mlp_swish.py", {"zero-grad": "zeros"}), ("sample_nets/unet.py", {"batch": "1"}),
+    ("tests/nets/shard/mixed_dtypes.py", {}), ("tests/nets/shard/mixed_dtypes.py", {"grad": "no_grad"}),
+)
+SHARD_WHOLE = ("tests/nets/mlp.py", "tests/nets/gpt_tiny.py", "tests/nets/resnet_small.py",
+               "tests/nets/two_losses.py", "tests/nets/shared_module.py")  # others: a fifth of the toggles
+SHARD_VALUES = ("ddp", "zero1")
+SHARD_TOGGLES = (
+    {}, {"amp": "fp16"}, {"half": "on", "optimizer": "adamw"}, {"checkpoint": "blocks", "amp": "bf16"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adam", "world": "3"},
+    {"optimizer": "momentum", "foreach": "off"}, {"accumulate": "2"}, {"zero-grad": "zeros"},
+    {"freeze": "half"}, {"grad": "eval"}, {"grad": "no_grad"}, {"prefetch": "1", "data": "once"},
+    {"world": "1"},
+)
+FSDP_NETS = (
+    ("sample_nets/lenet.py", {}), ("sample_nets/resnet18.py", {"batch": "2"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1"}), ("sample_nets/vgg16.py", {"batch": "1"}),
+    ("sample_nets/mlp_swish.py", {}), ("sample_nets/unet.py", {"batch": "1"}),
+    ("sample_nets/vit_tiny.py", {"batch": "1"}), ("sample_nets/densenet_bc100.py", {"batch": "1"}),
+)
+FSDP_WHOLE = ("tests/nets/mlp.py", "tests/nets/gpt_tiny.py", "tests/nets/resnet_small.py")  # others: some of the ranks
+FSDP_RANKS = tuple({"world": str(w), "rank": str(r)} for w in (2, 8, 1024) for r in sorted({0, w // 2, w - 1}))
+FSDP_TOGGLES = (
+    {"reshard": "off"}, {"amp": "bf16"}, {"accumulate": "2"}, {"checkpoint": "blocks"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"optimizer": "adamw"},
+    {"optimizer": "momentum", "foreach": "off"}, {"zero-grad": "zeros"}, {"freeze": "half"}, {"grad": "eval"},
+    {"grad": "no_grad"}, {"prefetch": "1", "data": "once"}, {"world": "1"},
+    {"reshard": "off", "accumulate": "2", "checkpoint": "blocks"}, {"drop-outputs": "early"},
+)
+FSDP_MORE = (
+    ("tests/nets/gpt_tiny.py", {"checkpoint": "selective"}),
+    ("tests/nets/resnet_small.py", {"checkpoint": "segments=2"}),
+    ("tests/nets/resnet_small.py", {"checkpoint": "sqrt", "checkpoint-impl": "reentrant"}),
+    ("tests/nets/resnet_small.py", {"inplace": "on"}), ("tests/nets/gpt_tiny.py", {"half": "on"}),
+    ("tests/nets/mlp.py", {"half": "on", "optimizer": "adam"}),
+    ("tests/nets/gpt_tiny.py", {"offload": "activations"}),
+    ("tests/nets/gpt_tiny.py", {"amp": "fp16"}), ("tests/nets/mlp.py", {"amp": "fp16"}),
+    ("tests/nets/shard/mixed_dtypes.py", {}), ("tests/nets/gpt_tiny.py", {"chunk-loss": "4"}),
+    ("tests/nets/vit_small.py", {"checkpoint": "blocks", "amp": "bf16", "accumulate": "2"}),
+    ("tests/nets/gpt_tiny.py", {"offload": "activations", "checkpoint": "blocks"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1", "steps": "2"}),
+)
+FSDP_BF16 = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1"}, {"checkpoint": "blocks"}, {"freeze": "half"}, {"grad": "no_grad"},
+                                {"grad": "eval"}, {"amp": "bf16"}, {"half": "on"},
+                                {"accumulate": "2", "checkpoint": "blocks", "offload": "activations"})),
+    ("tests/nets/mlp.py", ({"world": "2", "rank": "1", "optimizer": "adam"},)),
+    ("tests/nets/resnet_small.py", ({"world": "1024", "rank": "1023"},)), ("tests/nets/vit_small.py", ({},)),
+    ("tests/nets/unet_small.py", ({},)), ("tests/nets/conv_small.py", ({"zero-grad": "zeros"},)),
+    ("tests/nets/lstm_cells.py", ({},)), ("tests/nets/dense_small.py", ({},)), ("tests/nets/gpt_tiny_sdpa.py", ({},)),
+    ("sample_nets/gpt2_small.py", ({"batch": "1", "world": "1024", "rank": "1023"},)),
+)
+FSDP_BF16_REDUCE = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1", "accumulate": "2"},
+                                {"accumulate": "2", "reshard": "off", "checkpoint": "blocks",
+                                 "checkpoint-impl": "reentrant"})),
+    ("tests/nets/mlp.py", ({"accumulate": "2"},)),
+    ("tests/nets/resnet_small.py", ({"world": "1024", "rank": "512", "reshard": "off"},)),
+)
+FSDP_UNITS = (
+    ("tests/nets/gpt_tiny.py", ("Attention", "Block,Attention", "blocks.*,wpe", "Linear,LayerNorm", "blocks.1")),
+    ("tests/nets/resnet_small.py", ("Conv2d", "blocks.*.conv*")), ("tests/nets/mlp.py", ("Linear",)),
+    ("tests/nets/unet_small.py", ("Conv2d",)),
+)
+FSDP_SYNC = (
+    ("tests/nets/gpt_tiny.py", ({}, {"reshard": "off"}, {"checkpoint": "blocks", "optimizer": "adam"}, {"world": "1"},
+                                {"amp": "bf16", "rank": "3"}, {"mp-policy": "bf16-reduce"})),
+    ("tests/nets/resnet_small.py", ({}, {"world": "1024", "rank": "1023"})), ("tests/nets/mlp.py", ({},)),
+)
+FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
+FSDP_GRID = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1024", "rank": "1023"}, {"reshard": "off"}, {"mp-policy": "bf16"},
+                                {"mp-policy": "bf16-reduce", "accumulate": "2"}, {"checkpoint": "blocks"},
+                                {"accumulate": "2", "optimizer": "adam"})),
+    ("tests/nets/resnet_small.py", ({"world": "2", "rank": "1"}, {"optimizer": "adamw", "reshard": "off"})),
+    ("tests/nets/mlp.py", ({"optimizer": "momentum", "zero-grad": "zeros"},)),
+    ("sample_nets/gpt2_small.py", ({"batch": "1", "optimizer": "adamw"},
+                                   {"batch": "1", "optimizer": "adam", "world": "4"},  # lesson 22
+                                   {"batch": "1", "optimizer": "adam", "world": "4", "reshard": "off"})),
+)
