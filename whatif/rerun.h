@@ -31,8 +31,8 @@ VS_MUST_USE enum vs_status wif_rerun_check(const struct vs_toggles *set, struct 
  * (may be NULL) is called with zeros about twenty times a second; when it returns false the program is ended.
  *
  * Running out of memory is a result. VS_E_VALUE: the program failed; the text has the line that says why. VS_E_STOPPED:
- * progress returned false. VS_E_IO: it could not be started. VS_E_UNSUPPORTED: as wif_rerun_check, or the trace does not
- * say which program it is of.
+ * progress returned false. VS_E_IO: it could not be started. VS_E_UNSUPPORTED: as wif_rerun_check, or the trace does
+ * not say which program it is of.
  */
 VS_MUST_USE enum vs_status wif_rerun(const struct rpl_trace *base, const struct vs_toggles *set,
                                      const char *path, rpl_progress_fn *progress, void *user,
