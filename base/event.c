@@ -68,3 +68,34 @@ const char *vs_holder_text(enum vs_holder holder)
 {
     return HOLDERS[holder].text;
 }
+
+size_t vs_event_strings(struct vs_event *event, uint64_t *out[VS_EVENT_STRINGS_MAX])
+{
+    switch ((enum vs_event_kind)event->kind) {
+    case VS_EV_HOLD:
+    case VS_EV_DROP:
+        out[0] = &event->hold.name;
+        out[1] = &event->hold.scope;
+        return 2;
+    case VS_EV_ANY_OP: /* a recomputation has its name in the same field */
+        out[0] = &event->op.name;
+        return 1;
+    case VS_EV_USE:
+        out[0] = &event->use.op;
+        return 1;
+    case VS_EV_ALLOC:
+    case VS_EV_FREE:
+    case VS_EV_FREE_COMPLETED:
+    case VS_EV_ANY_SEGMENT:
+    case VS_EV_OOM:
+    case VS_EV_SAVE:
+    case VS_EV_UNSAVE:
+    case VS_EV_CATEGORY:
+    case VS_EV_PHASE:
+    case VS_EV_STEP:
+    case VS_EV_ANY_AMP:
+    case VS_EVENT_KIND_COUNT:
+        break;
+    }
+    return 0;
+}

@@ -10,6 +10,7 @@
 #define VS_BASE_EVENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum vs_event_kind {
@@ -200,6 +201,20 @@ static inline void vs_event_block_set(struct vs_event *event, uint64_t block)
 {
     event->raw.a = block;
 }
+
+/* Of a save, hold, use and their ends, where the id of the tensor is, which may be 0; NULL of other kinds. */
+static inline uint64_t *vs_event_tensor(struct vs_event *event)
+{
+    const uint32_t kinds = UINT32_C(1) << VS_EV_SAVE | UINT32_C(1) << VS_EV_UNSAVE |
+                           UINT32_C(1) << VS_EV_HOLD | UINT32_C(1) << VS_EV_DROP |
+                           UINT32_C(1) << VS_EV_USE;
+
+    return event->kind < VS_EVENT_KIND_COUNT && kinds >> event->kind & 1u ? &event->raw.b : NULL;
+}
+
+/* Where an event has ids of strings, which may be 0; returns how many. */
+#define VS_EVENT_STRINGS_MAX 2
+size_t vs_event_strings(struct vs_event *event, uint64_t *out[VS_EVENT_STRINGS_MAX]);
 
 /*
  * A source location: one row of the trace's table `place`, interned, so equal locations have equal ids. Strings are

@@ -71,7 +71,7 @@ void exp_slices_begin(struct exp_slices *slices, struct rpl_trace *trace, struct
     slices->out = out;
     slices->is_first = true;
     slices->step = -1;
-    slices->ops_by_location = rpl_trace_is_imported(trace);
+    slices->ops_by_location = !rpl_trace_has_uses(trace);
     name_put(slices, "process_name", 0, name ? name : "vramscope");
     for (unsigned track = 1; track < EXP_TRACK_COUNT; track++) {
         name_put(slices, "thread_name", track, NAMES[track]);

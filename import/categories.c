@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/between.h"
 
 /* Sizes of the workspace that cuBLAS allocates once per thread and keeps: 8 MiB + 128 KiB, or 32 MiB on newer GPUs. */
 static const uint64_t CUBLAS_BYTES[] = {8519680, 33554432};
@@ -56,6 +57,27 @@ static void stretches_fill(struct imp_deciding *d)
     for (size_t i = count; i-- > 0;)
         d->stretch_end[i] =
             i + 1 < count && phase_at(d, i + 1) == phase_at(d, i) ? d->stretch_end[i + 1] : i;
+}
+
+/* ---- category of an observed allocation ---- */
+
+/* Whether what autograd does with the block was observed: then it changes its category when that happens. */
+static bool is_observed(const struct imp_deciding *d, const struct imp_life *life)
+{
+    return d->list->has_saves && d->list->events[life->made].facts &&
+           d->list->events[life->made].cls == VS_MEM_TENSOR;
+}
+
+/* The category in which the engine allocates in forward, loss and backward. */
+static enum vs_category observed_decide(const struct imp_deciding *d, struct imp_life *life)
+{
+    const bool is_backward = phase_at(d, life->made) == VS_PHASE_BACKWARD;
+
+    life->is_decided = true;
+    if (d->between[life->made] & IMP_BETWEEN_CAST)
+        return VS_CAT_CAST;
+    return is_backward && !role_of(d, life->made)->is_recompute ? VS_CAT_TEMPORARY
+                                                                : VS_CAT_ACTIVATION;
 }
 
 /* ---- category by the phase of the allocation ---- */
@@ -185,9 +207,9 @@ static enum vs_category made_decide(const struct imp_deciding *d, struct imp_lif
         return dies_in_phase(d, life) ? VS_CAT_TEMPORARY : VS_CAT_INPUT;
     case VS_PHASE_FORWARD:
     case VS_PHASE_LOSS:
-        return forward_decide(d, life);
+        return is_observed(d, life) ? observed_decide(d, life) : forward_decide(d, life);
     case VS_PHASE_BACKWARD:
-        return backward_decide(d, life);
+        return is_observed(d, life) ? observed_decide(d, life) : backward_decide(d, life);
     case VS_PHASE_ZERO_GRAD:
         return dies_in_phase(d, life) ? VS_CAT_TEMPORARY : VS_CAT_GRADIENT;
     case VS_PHASE_OPTIMIZER:
@@ -243,7 +265,9 @@ static void recorded_take(struct imp_deciding *d)
         const struct imp_life *life = &d->lives[b];
         uint8_t recorded = life->made == NEVER ? 0 : d->list->events[life->made].category;
 
-        if (recorded)
+        /* of a gradient it was observed when it became one */
+        if (recorded && !(recorded == VS_CAT_GRADIENT + 1 && is_observed(d, life) &&
+                          d->between[life->made] & IMP_BETWEEN_GRADIENT))
             d->import->events[life->alloc].alloc.category = (uint8_t)(recorded - 1);
     }
 }
@@ -258,6 +282,7 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
     size_t line_count;
 
     lives_fill(&d);
+    d.between = imp_between_flags(list);
     stretches_fill(&d);
     line_count = data_lines(&d, &lines);
     for (size_t b = 0; b < d.count; b++) {
@@ -274,5 +299,6 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
     recorded_take(&d);
     vs_free(lines);
     vs_free(d.lives);
+    vs_free(d.between);
     vs_free(d.stretch_end);
 }

@@ -35,6 +35,7 @@ struct imp_deciding {
     const struct imp_steps *steps;
     struct imp_life *lives;
     size_t count;
+    uint8_t *between; /* by event of the list: flags of import/between.h */
     size_t
         *stretch_end; /* by event of the list: the last event of the same interval of one phase */
 };

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "import/backward.h"
+#include "import/between.h"
 #include "import/categories.h"
 #include "import/modules.h"
 #include "import/phases.h"
@@ -29,6 +30,8 @@ struct deriving {
     uint32_t *funcs; /* by stack: id of its function's string + 1; 0: not created yet */
     uint32_t last_op,
         last_op_string; /* in the list and in the import: usually the next op is the same */
+    struct imp_between between;
+    size_t next_did; /* in the list */
 };
 
 /* ---- locations ---- */
@@ -104,6 +107,33 @@ uint32_t imp_block_location(struct imp_import *import, const struct vs_memlist *
     vs_text_addf(&text, "%s%s%s", file, *file && *func ? ":" : "", func);
     location.func = imp_string(import, vs_text_get(&text));
     vs_text_release(&text);
+    return location_id(import, &location);
+}
+
+/* The phase of a context; `otherwise`: what runs there. */
+static uint8_t phase_of_context(const struct deriving *d, const struct vs_mem_context *context,
+                                uint8_t otherwise)
+{
+    if (context->phase)
+        return (uint8_t)(context->phase - 1);
+    return context->is_own && context->event ? d->phases.phases[context->event - 1] : otherwise;
+}
+
+/* Where something happened between events of the allocator. */
+static uint32_t location_of_context(struct deriving *d, const struct vs_mem_context *context,
+                                    uint8_t phase)
+{
+    const struct vs_mem_event *event = context->event ? &d->list->events[context->event - 1] : NULL;
+    struct imp_import *import = d->import;
+    const struct vs_location location = {
+        .phase = phase,
+        .module = context->has_module
+                      ? imp_path_string(import, vs_memlist_text(d->list, context->module))
+                      : 0,
+        .func = event ? func_of(d, event) : 0,
+        .line = event ? event->line : 0,
+        .op = imp_string(import, vs_memlist_text(d->list, context->op))};
+
     return location_id(import, &location);
 }
 
@@ -216,36 +246,99 @@ static uint32_t stack_of(const struct deriving *d, size_t at)
     return is_free && !d->phases.has_free_stacks ? 0 : stack_with_frames(d, event->stack);
 }
 
+/* The step and the phase that run. */
+struct running {
+    int32_t step;
+    uint8_t phase;
+};
+
+/* Begin the step and the phase of event `at` of the list, if they are new ones. */
+static void running_begin(struct deriving *d, struct rewriting *r, struct running *now, size_t at,
+                          const struct vs_event *before)
+{
+    const bool is_step = d->steps.steps[at] != now->step;
+
+    if (is_step)
+        step_add(r, d->steps.steps[at], before);
+    if (d->phases.phases[at] != now->phase || (is_step && d->phases.has_stacks))
+        phase_add(r, d->phases.phases[at], before);
+    now->step = d->steps.steps[at];
+    now->phase = d->phases.phases[at];
+}
+
+/* An op that a checkpoint ran again counts in its step. */
+static void recomputed_note(struct imp_import *import, const struct running *now,
+                            const struct vs_mem_did *did)
+{
+    if (now->step < 0 || !did->ops)
+        return;
+    while (import->recomputed_count <= (size_t)now->step) {
+        import->recomputed = vs_grow(import->recomputed, import->recomputed_count,
+                                     &import->recomputed_cap, sizeof(*import->recomputed));
+        import->recomputed[import->recomputed_count++] = 0;
+    }
+    import->recomputed[now->step] += did->ops;
+}
+
+/*
+ * What was done before event `at` of the list. The phase of that event begins with the first thing that belongs to it.
+ */
+static void between_add(struct deriving *d, struct rewriting *r, struct running *now, size_t at,
+                        const struct vs_event *before)
+{
+    const struct vs_memlist *list = d->list;
+    struct vs_event events[IMP_BETWEEN_MAX];
+
+    for (; d->next_did < list->did_count && list->did[d->next_did].before <= at; d->next_did++) {
+        const struct vs_mem_did *did = &list->did[d->next_did];
+        const struct vs_mem_context *context = &list->contexts[did->context];
+        uint32_t location;
+        size_t count;
+
+        if (at < list->event_count && d->phases.phases[at] != now->phase &&
+            phase_of_context(d, context, now->phase) == d->phases.phases[at])
+            running_begin(d, r, now, at, before);
+        recomputed_note(d->import, now, did);
+        count = imp_between_events(&d->between, did, events);
+        if (!count)
+            continue;
+        location = location_of_context(d, context, phase_of_context(d, context, now->phase));
+        for (size_t i = 0; i < count; i++) {
+            events[i].time_ns = before->time_ns;
+            events[i].location = location;
+            event_add(r, &events[i]);
+        }
+    }
+}
+
 /*
  * The events of the initial state stay first and unchanged; steps and phases begin directly before their first event.
  */
 static void events_rewrite(struct deriving *d)
 {
     struct imp_import *import = d->import;
+    const size_t list_end = d->list->event_count;
     struct rewriting r = {.events = NULL};
-    int32_t step = -1;
-    uint8_t phase = VS_PHASE_SETUP;
+    struct running now = {.step = -1, .phase = VS_PHASE_SETUP};
+    struct vs_event last = {.time_ns = 0};
 
     r.events = vs_reserve(NULL, import->event_count + import->event_count / 4 + 1, &r.cap,
                           sizeof(*r.events));
+    imp_between_init(&d->between, import, d->list);
     for (size_t i = 0; i < import->event_count; i++) {
         const size_t at = import->from[i] ? import->from[i] - 1 : SIZE_MAX;
         struct vs_event *event = &import->events[i];
 
         if (at != SIZE_MAX) {
-            const bool is_step = d->steps.steps[at] != step;
-
             event->location = location_of(d, at);
             if (event->kind == VS_EV_ALLOC)
                 tensor_add(d, at, event);
-            if (is_step)
-                step_add(&r, d->steps.steps[at], event);
-            if (d->phases.phases[at] != phase || (is_step && d->phases.has_stacks))
-                phase_add(&r, d->phases.phases[at], event);
-            step = d->steps.steps[at];
-            phase = d->phases.phases[at];
+            between_add(d, &r, &now, at, event);
+            running_begin(d, &r, &now, at, event);
         }
+        last = *event;
         event_add(&r, event);
+        imp_between_note(&d->between, at, event);
         if (at != SIZE_MAX) {
             r.stacks[r.count - 1] = stack_of(d, at);
             marks_add(d, &r, at);
@@ -253,6 +346,8 @@ static void events_rewrite(struct deriving *d)
             r.stacks[r.count - 1] = stack_with_frames(d, import->start_stacks[i]);
         }
     }
+    between_add(d, &r, &now, list_end, &last);
+    imp_between_release(&d->between);
     vs_free(import->events);
     import->events = r.events;
     import->event_count = r.count;

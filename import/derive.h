@@ -4,8 +4,8 @@
  *
  * For:            import/importing.c.
  * Must not know:  files; the allocator.
- * Invariant:      only phase and step events are added; allocations, frees and segments keep their bytes, addresses,
- *                 times and order. Byte counts never depend on derived data.
+ * Invariant:      only phases, steps and what was observed between events are added; allocations, frees and segments
+ *                 keep their bytes, addresses, times and order. Byte counts never depend on derived data.
  */
 #ifndef IMP_DERIVE_H
 #define IMP_DERIVE_H

@@ -48,6 +48,7 @@ uint32_t imp_module_reported(struct imp_import *import, const struct vs_memlist 
 void imp_release(struct imp_import *import)
 {
     vs_free(import->events);
+    vs_free(import->recomputed);
     vs_free(import->from);
     vs_free(import->marks);
     vs_free(import->strings);

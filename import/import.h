@@ -74,6 +74,8 @@ struct imp_import {
     uint32_t *start_stacks;   /* of the first start_events events; NULL: none has one */
     struct imp_frame *frames; /* of all these stacks */
     size_t frame_count, frame_cap;
+    uint64_t *recomputed; /* by step: ops that checkpoints ran again, as PyTorch counts them */
+    size_t recomputed_count, recomputed_cap;
     struct trc_intern *intern;
     uint64_t blocks;        /* number of blocks; block ids are 1 … blocks */
     uint64_t blocks_before; /* pre-existing blocks */

@@ -116,6 +116,30 @@ static enum vs_status observed_write(const struct vs_memlist *list, const struct
     return st;
 }
 
+/*
+ * Write what was observed between the events of the allocator: how much, and whether what autograd saves is in it. Ops
+ * that checkpoints ran again are a number for each step, with commas.
+ */
+static enum vs_status between_write(const struct imp_import *import, const struct vs_memlist *list,
+                                    const struct target *t, struct vs_error *err)
+{
+    struct vs_text text = {NULL, 0, 0};
+    enum vs_status st;
+
+    if (!list->did_count)
+        return VS_OK;
+    st = number_write(t, "observed_between", list->did_count, err);
+    if (!st)
+        st = number_write(t, "observed_saves", list->has_saves, err);
+    for (uint32_t i = 0; i < import->derived.steps; i++)
+        vs_text_addf(&text, "%s%" PRIu64, i ? "," : "",
+                     i < import->recomputed_count ? import->recomputed[i] : 0);
+    if (!st && text.len)
+        st = text_write(t, "recomputed_ops", vs_text_get(&text), err);
+    vs_text_release(&text);
+    return st;
+}
+
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,
                                  const char *name, const struct target *t, struct vs_error *err)
 {
@@ -149,28 +173,40 @@ static enum vs_status meta_write(const struct imp_import *import, const struct v
         st = number_write(t, "end_blocks", import->end_blocks, err);
     if (!st)
         st = observed_write(list, t, err);
+    if (!st)
+        st = between_write(import, list, t, err);
     if (!st && import->partial)
         st = partial_write(import, t, err);
     return st ? st : derived_write(&import->derived, t, err);
 }
 
-/* Offset the ids of strings, locations and blocks by those of the previous devices. */
+static uint32_t shifted(uint32_t id, uint32_t by)
+{
+    return id ? id + by : 0;
+}
+
+/* Offset the ids of strings, locations, tensors and blocks by those of the previous devices. */
 static void events_shift(struct vs_event *events, size_t count, const struct target *t)
 {
     for (size_t i = 0; i < count; i++) {
         struct vs_event *event = &events[i];
+        uint64_t *strings[VS_EVENT_STRINGS_MAX];
+        uint64_t *tensor;
 
         event->location = event->location ? event->location + t->locations : 0;
         if (vs_event_has_block(event))
             vs_event_block_set(event, vs_event_block(event) + t->blocks);
-        if (event->kind == VS_EV_ALLOC && event->alloc.tensor)
-            event->alloc.tensor += t->tensors;
+        if (event->kind == VS_EV_ALLOC)
+            event->alloc.tensor = shifted(event->alloc.tensor, t->tensors);
+        if (event->kind == VS_EV_CAST && event->cast.from_block)
+            event->cast.from_block += t->blocks;
+        tensor = vs_event_tensor(event);
+        if (tensor && *tensor)
+            *tensor += t->tensors;
+        for (size_t k = vs_event_strings(event, strings); k-- > 0;)
+            if (*strings[k])
+                *strings[k] += t->strings;
     }
-}
-
-static uint32_t shifted(uint32_t id, uint32_t by)
-{
-    return id ? id + by : 0;
 }
 
 static enum vs_status tensors_write(const struct imp_import *import, const struct target *t,

@@ -13,6 +13,7 @@
 #include "base/event.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "recording/snapshot_between.h"
 #include "recording/snapshot_internal.h"
 
 /* Minimum size of a record written by PyTorch; the limit is never below this number of records. */
@@ -282,6 +283,7 @@ static enum vs_status device_read(struct rec_reading *r, int64_t device, struct 
     if (!st && rec_value_type(r->top) == REC_DICT) {
         conf_read(r, r->top);
         rec_observed_read(&r->facts, r->top);
+        rec_between_read(r->p, r->top, r->list);
     }
     if (!st && !rec_notes_read(&r->notes, r->top, r->left))
         st = vs_fail(r->err, VS_E_FORMAT,

@@ -81,7 +81,7 @@ const struct tui_gains *tui_gains_get(struct tui_app *app)
     if (run->gains)
         return run->gains;
     run->gains = vs_calloc(1, sizeof(*run->gains));
-    if (run->top.event && !rpl_trace_is_imported(run->trace))
+    if (run->top.event && rpl_trace_has_uses(run->trace))
         (void)fill(run->gains, app, &run->gains->failure);
     return run->gains;
 }

@@ -51,7 +51,7 @@ static bool step(struct tui_app *app, const struct tui_command *command)
             tui_app_fail(app, "%s", err.text);
             return true;
         }
-        if (!made && VERBS[i].verb == RPL_VERB_OP && rpl_trace_is_imported(tui_app_run(app)->trace))
+        if (!made && VERBS[i].verb == RPL_VERB_OP && !rpl_trace_has_uses(tui_app_run(app)->trace))
             tui_app_say(app, "a snapshot has no ops; i and I go from event to event");
         else if (made < (uint64_t)command->count)
             tui_app_say(app, "no %s %s %s", made ? "further" : "other", VERBS[i].what,

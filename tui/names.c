@@ -51,7 +51,7 @@ bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
                        const struct rpl_lifetime *life, uint64_t at)
 {
     if (rpl_block_is_permanent(block) || !life->id || life->last_use_seq > at ||
-        rpl_trace_is_imported(run->trace))
+        !rpl_trace_has_uses(run->trace))
         return false;
     return life->free_seq || life->alloc_seq < run->last_step;
 }

@@ -30,11 +30,13 @@ struct waiting {
  * next       index of the next event of the trace to emit again
  * waiting    the freed blocks that wait now
  * fits       requests that were refused in the recording and fit now
- * locations  the location of the result for each location of the trace, which may have one twice: once per device
+ * locations, strings  those of the result for each of the trace, which may have one twice: once per device
  */
 struct rerun {
     struct rpl_trace *out;
     uint32_t *locations;
+    uint32_t *strings;
+    uint32_t string_count;
     struct wif_record rec;
     struct waiting *waiting;
     size_t waiting_count, waiting_cap;
@@ -52,6 +54,7 @@ static void others_emit(struct rerun *a, size_t end)
 {
     for (; a->next < end; a->next++) {
         const struct vs_event *event = &a->rec.events[a->next];
+        uint64_t *strings[VS_EVENT_STRINGS_MAX];
         struct vs_event copy;
 
         switch ((enum vs_event_kind)event->kind) {
@@ -65,6 +68,8 @@ static void others_emit(struct rerun *a, size_t end)
         case VS_EVENT_KIND_COUNT:
             copy = *event;
             copy.location = a->locations[event->location];
+            for (size_t k = vs_event_strings(&copy, strings); k-- > 0;)
+                *strings[k] = *strings[k] <= a->string_count ? a->strings[*strings[k]] : 0;
             rpl_trace_add_event(a->out, &copy);
             break;
         }
@@ -273,8 +278,10 @@ static void locations_add(struct rerun *a, const struct rpl_trace *base)
     const uint32_t count = rpl_trace_location_count(base);
 
     a->locations = vs_calloc((size_t)count + 1, sizeof(*a->locations));
-    for (uint32_t i = 1; i <= rpl_trace_string_count(base); i++)
-        (void)rpl_trace_add_string(a->out, rpl_trace_string(base, i));
+    a->string_count = rpl_trace_string_count(base);
+    a->strings = vs_calloc((size_t)a->string_count + 1, sizeof(*a->strings));
+    for (uint32_t i = 1; i <= a->string_count; i++)
+        a->strings[i] = rpl_trace_add_string(a->out, rpl_trace_string(base, i));
     for (uint32_t i = 1; i <= count; i++) {
         struct vs_location location = *rpl_trace_location(base, i);
 
@@ -288,10 +295,11 @@ static void locations_add(struct rerun *a, const struct rpl_trace *base)
 /* Copy the meta data of the recording that the what-if does not change. */
 static void out_begin(struct rerun *a, const struct rpl_trace *base, const struct vs_toggles *set)
 {
-    static const char *const KEPT[] = {"source_kind",   "source_name",   "device",
-                                       "device_number", "blocks_before", "start_events",
-                                       "alloc_conf",    "derived",       "derived_from",
-                                       "steps_by",      "steps_alike"};
+    static const char *const KEPT[] = {
+        "source_kind",    "source_name",   "device",      "device_number",  "blocks_before",
+        "start_events",   "alloc_conf",    "derived",     "derived_from",   "steps_by",
+        "steps_alike",    "observed",      "observed_of", "observed_ended", "observed_between",
+        "observed_saves", "recomputed_ops"};
 
     rpl_trace_clear(a->out);
     locations_add(a, base);
@@ -384,6 +392,7 @@ enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs_toggles *se
     wif_record_release(&a.rec);
     vs_free(a.waiting);
     vs_free(a.locations);
+    vs_free(a.strings);
     return st;
 }
 

@@ -262,10 +262,11 @@ static uint32_t string_in(struct rpl_trace *out, const struct rpl_trace *from, u
 static void tables_copy(const struct rpl_trace *from, struct rpl_trace *out)
 {
     static const char *const META[] = {
-        "source_kind",  "source_name", "device",      "device_number", "blocks_before",
-        "start_events", "alloc_conf",  "derived",     "derived_from",  "steps_by",
-        "steps_alike",  "refused",     "capacity",    "end_segments",  "end_blocks",
-        "torch",        "gpu_played",  "gpu_unknown", "partial",       "observed",
+        "source_kind",  "source_name",      "device",         "device_number",  "blocks_before",
+        "start_events", "alloc_conf",       "derived",        "derived_from",   "steps_by",
+        "steps_alike",  "refused",          "capacity",       "end_segments",   "end_blocks",
+        "torch",        "gpu_played",       "gpu_unknown",    "partial",        "observed",
+        "observed_of",  "observed_between", "observed_saves", "observed_ended", "recomputed_ops",
     };
 
     for (uint32_t i = 1; i <= rpl_trace_string_count(from); i++)

@@ -48,6 +48,27 @@ const char *vs_mem_class_name(enum vs_mem_class cls)
     return NAMES[cls];
 }
 
+const char *vs_mem_did_name(enum vs_mem_did_kind kind)
+{
+    static const char *const NAMES[] = {
+        [VS_MEM_DID_OP_BEGIN] = "op_begin",
+        [VS_MEM_DID_OP_END] = "op_end",
+        [VS_MEM_DID_USE] = "use",
+        [VS_MEM_DID_SAVE] = "save",
+        [VS_MEM_DID_UNSAVE] = "unsave",
+        [VS_MEM_DID_GRADIENT] = "gradient",
+        [VS_MEM_DID_UNGRADIENT] = "ungradient",
+        [VS_MEM_DID_CAST] = "cast",
+        [VS_MEM_DID_CACHE] = "cache",
+        [VS_MEM_DID_UNCACHE] = "uncache",
+        [VS_MEM_DID_RERUN_BEGIN] = "rerun_begin",
+        [VS_MEM_DID_RERUN_END] = "rerun_end",
+    };
+
+    VS_ASSERT(kind < VS_MEM_DID_COUNT);
+    return NAMES[kind];
+}
+
 void vs_memlist_release(struct vs_memlist *list)
 {
     vs_free(list->events);
@@ -55,6 +76,8 @@ void vs_memlist_release(struct vs_memlist *list)
     vs_free(list->blocks);
     vs_free(list->notes);
     vs_free(list->facts);
+    vs_free(list->did);
+    vs_free(list->contexts);
     vs_callstacks_release(&list->stacks);
     vs_free(list->conf);
     if (list->strings) {

@@ -163,6 +163,71 @@ struct vs_mem_observed {
     bool is_there;
 };
 
+/*
+ * What a program did between events of the allocator, as it was observed. The kinds are those of the trace, except that
+ * a gradient is the `.grad` of a parameter, and a cache that of autocast: "un": it releases the block.
+ */
+enum vs_mem_did_kind {
+    VS_MEM_DID_OP_BEGIN,
+    VS_MEM_DID_OP_END,
+    VS_MEM_DID_USE,
+    VS_MEM_DID_SAVE,
+    VS_MEM_DID_UNSAVE,
+    VS_MEM_DID_GRADIENT,
+    VS_MEM_DID_UNGRADIENT,
+    VS_MEM_DID_CAST,
+    VS_MEM_DID_CACHE,
+    VS_MEM_DID_UNCACHE,
+    VS_MEM_DID_RERUN_BEGIN,
+    VS_MEM_DID_RERUN_END,
+    VS_MEM_DID_COUNT
+};
+
+/* The kind's name: "op_begin", … */
+const char *vs_mem_did_name(enum vs_mem_did_kind kind);
+
+/*
+ * kind     enum vs_mem_did_kind
+ * before   index of the event of the list that comes next; event_count: none
+ * context  index in the list's contexts: where it happened
+ * block    use, save, unsave, gradient, cast, cache: index of the event that allocated the block
+ * from     cast: index of the event that allocated the original + 1; 0: not known
+ * node     op_*, save, unsave: number of the node of autograd, 0: none
+ * name     rerun_*: string id of the function; gradient: of the parameter
+ * ops      op_end: of an op that a checkpoint runs again: into how many PyTorch dispatches it
+ * role     op_*: enum vs_op_role
+ * is_input   save, unsave: a checkpoint keeps it as an argument of its function
+ * stays      unsave: something else holds the block
+ * from_dtype, to_dtype  cast: enum vs_dtype
+ */
+struct vs_mem_did {
+    uint64_t node;
+    uint32_t before;
+    uint32_t context;
+    uint32_t block;
+    uint32_t from;
+    uint32_t name;
+    uint32_t ops;
+    uint8_t kind;
+    uint8_t role;
+    uint8_t from_dtype, to_dtype;
+    bool is_input;
+    bool stays;
+};
+
+/*
+ * Where something happened. op, module, has_module, phase: as in vs_mem_facts. event: index of an event of the list with
+ * the same stack + 1; 0: none. is_own: that event happened inside of it.
+ */
+struct vs_mem_context {
+    uint32_t op;
+    uint32_t module;
+    uint32_t event;
+    uint8_t phase;
+    bool has_module;
+    bool is_own;
+};
+
 struct vs_memlist_strings;
 
 /*
@@ -184,6 +249,10 @@ struct vs_memlist {
     size_t note_count, note_cap;
     struct vs_mem_facts *facts; /* by id - 1 */
     size_t facts_count, facts_cap;
+    struct vs_mem_did *did; /* in order; `before` never decreases */
+    size_t did_count, did_cap;
+    struct vs_mem_context *contexts;
+    size_t context_count, context_cap;
     struct vs_mem_observed observed;
     struct vs_callstacks stacks;
     struct vs_memlist_strings *strings;
@@ -193,6 +262,7 @@ struct vs_memlist {
     uint64_t other_count; /* events of unknown kinds, which are not allocator events */
     bool has_addresses;
     bool has_state;
+    bool has_saves;           /* `did` has what autograd saved */
     bool has_derived_modules; /* module paths in the stacks were derived by an import */
 };
 

@@ -297,7 +297,7 @@ static enum vs_status peak_put(struct html *html, struct vs_error *err)
     if (count)
         memcpy(blocks, live->blocks, count * sizeof(*blocks));
     qsort(blocks, count, sizeof(*blocks), rpl_block_by_bytes);
-    if (html->sum->peak.event && !rpl_trace_is_imported(html->trace))
+    if (html->sum->peak.event && rpl_trace_has_uses(html->trace))
         st = rpl_alive_kept(html->cursor, kept, err);
     vs_json_put_uint(html->json, "blocks_at_peak", count);
     vs_json_put_uint(html->json, "gain", kept->gain);

@@ -55,7 +55,7 @@ static bool future_is_unknown(const struct rpl_report *report)
 {
     size_t count = rpl_trace_step_count(report->trace);
 
-    if (report->sum.oom.event || rpl_trace_is_imported(report->trace))
+    if (report->sum.oom.event || !rpl_trace_has_uses(report->trace))
         return true;
     return !rpl_trace_is_complete(report->trace) && count &&
            report->at >= rpl_trace_step(report->trace, count - 1).first_seq;

@@ -258,7 +258,7 @@ static void saved_json(const struct rpl_trace *trace, const struct rpl_saved *sa
                        struct vs_json *json)
 {
     vs_json_key(json, "saved");
-    if (rpl_trace_is_imported(trace)) {
+    if (!rpl_trace_has_saves(trace)) {
         vs_json_null(json);
         return;
     }

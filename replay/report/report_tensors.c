@@ -69,7 +69,7 @@ static void add_holders(const struct rpl_report *report, const struct rpl_why *w
     }
     if (shown < why->holder_count)
         vs_text_addf(out, "               and %zu more holders\n", why->holder_count - shown);
-    if (!why->holder_count)
+    if (!why->holder_count && !rpl_trace_is_imported(report->trace))
         vs_text_add(out, is_backward(report->trace, why->block.alloc_location)
                              ? "               held by backward: a gradient not yet used, or a "
                                "temporary of the running node\n"
@@ -84,14 +84,16 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
     rpl_shape_text(report->trace, why->block.tensor, out);
     vs_text_add(out, "  ");
     rpl_block_text(report->trace, &why->block, why->name, out);
-    if (rpl_trace_is_imported(report->trace)) {
+    if (!rpl_trace_has_uses(report->trace)) {
         vs_text_add_char(out, '\n');
         if (why->holder_count) /* the program was run again to this event */
             add_holders(report, why, out);
         return;
     }
     if (!why->block.tensor) {
-        vs_text_add(out, "\n               held by the running op, or by the library\n");
+        vs_text_add(out, rpl_trace_is_imported(report->trace)
+                             ? "\n"
+                             : "\n               held by the running op, or by the library\n");
         return;
     }
     vs_text_add(out, "\n               ");
@@ -104,7 +106,7 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_kept_list *kept = &report->kept;
 
-    if (rpl_trace_is_imported(report->trace)) {
+    if (!rpl_trace_has_uses(report->trace)) {
         vs_text_addf(out, "\nTensors kept past their last use: not recorded in %s.\n",
                      rpl_trace_is_program(report->trace) ? "calls of the driver"
                                                          : "PyTorch's snapshots");

@@ -425,8 +425,10 @@ static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
     for (size_t i = 0; i < sum->step_count; i++)
         if (sum->steps[i].step >= 0)
             vs_text_addf(out, " %" PRIu64, sum->steps[i].recomputed_ops);
-    vs_text_addf(out, " (%.1f %% of all arithmetic)\n",
-                 sum->flops ? 100.0 * (double)sum->recompute_flops / (double)sum->flops : 0.0);
+    if (sum->flops) /* of a program it is not known */
+        vs_text_addf(out, " (%.1f %% of all arithmetic)",
+                     100.0 * (double)sum->recompute_flops / (double)sum->flops);
+    vs_text_add_char(out, '\n');
 }
 
 void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, struct vs_text *out)
@@ -480,7 +482,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     add_steps(&report->sum, out);
     if (report->non_pytorch && report->non_pytorch->at)
         rpl_non_pytorch_text(report->non_pytorch, report->top, out);
-    if (!rpl_trace_is_imported(report->trace))
+    if (rpl_trace_has_saves(report->trace))
         add_tail(&report->sum, out);
     rpl_parameters_text(&report->parameters, out);
     rpl_traffic_text(&report->traffic, report->trace, out);

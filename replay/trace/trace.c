@@ -337,6 +337,30 @@ bool rpl_trace_is_imported(const struct rpl_trace *trace)
     return kind_is(trace, "imported") || rpl_trace_is_program(trace);
 }
 
+bool rpl_trace_has_uses(const struct rpl_trace *trace)
+{
+    uint64_t matched = 0;
+    uint64_t total = 0;
+    uint64_t between = 0;
+
+    if (!rpl_trace_is_imported(trace))
+        return true;
+    return rpl_trace_meta_uint(trace, "observed_between", &between) && between &&
+           rpl_trace_meta_uint(trace, "observed", &matched) &&
+           rpl_trace_meta_uint(trace, "observed_of", &total) && matched == total &&
+           !rpl_trace_meta(trace, "observed_ended");
+}
+
+bool rpl_trace_has_saves(const struct rpl_trace *trace)
+{
+    uint64_t has_saves = 0;
+
+    if (!rpl_trace_is_imported(trace))
+        return true;
+    return rpl_trace_has_uses(trace) && rpl_trace_meta_uint(trace, "observed_saves", &has_saves) &&
+           has_saves;
+}
+
 bool rpl_trace_is_program(const struct rpl_trace *trace)
 {
     return kind_is(trace, "program");

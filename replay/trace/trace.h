@@ -125,10 +125,16 @@ struct rpl_toggle rpl_trace_toggle(const struct rpl_trace *trace, size_t i);
 const char *rpl_trace_source_name(const struct rpl_trace *trace);
 const char *rpl_trace_source_text(const struct rpl_trace *trace);
 /*
- * True for a trace imported from a memory snapshot of PyTorch or another recording. Such a trace has no holders, no
- * uses and no information about saved tensors.
+ * True for a trace imported from a memory snapshot of PyTorch or another recording. Such a trace has no names that
+ * hold tensors, and uses and saves only where the program was observed.
  */
 bool rpl_trace_is_imported(const struct rpl_trace *trace);
+/*
+ * Whether the trace has ops with what they use, and whether it has what autograd saves. Traces of nets have both; an
+ * imported trace has them where the program was observed to its end.
+ */
+bool rpl_trace_has_uses(const struct rpl_trace *trace);
+bool rpl_trace_has_saves(const struct rpl_trace *trace);
 /*
  * True for an imported recording of what a program requested from the driver. Such a trace does not have the requests
  * to an allocator either, so no what-if can be run on it.

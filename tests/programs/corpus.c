@@ -221,21 +221,21 @@ void corpus_peaks_check(const struct program *p, const char *trace, int rank)
 #define EVENTS                                                                                     \
     "select text from (select kind || ' ' || ifnull(size, '') || ' ' || ifnull(stream, '') || "    \
     "' ' || ifnull(address, '') as text, kind like 'free%' as is_free, sum(kind not like "         \
-    "'free%') over (order by seq) as run from event where kind not in ('phase', 'step')) order "   \
-    "by run, is_free, text"
+    "'free%') over (order by seq) as run from event where kind like 'free%' or kind like "         \
+    "'segment%' or kind in ('alloc', 'oom')) order by run, is_free, text"
 
-static sqlite3_stmt *events_open(const char *path)
+static sqlite3_stmt *rows_open(const char *path, const char *sql)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *stmt = NULL;
 
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    if (sqlite3_prepare_v2(db, EVENTS, -1, &stmt, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
         fail_msg("%s: %s", path, sqlite3_errmsg(db));
     return stmt;
 }
 
-static void events_close(sqlite3_stmt *stmt)
+static void rows_close(sqlite3_stmt *stmt)
 {
     sqlite3 *db = sqlite3_db_handle(stmt);
 
@@ -243,15 +243,16 @@ static void events_close(sqlite3_stmt *stmt)
     sqlite3_close(db);
 }
 
-char *corpus_events_difference(const char *first, const char *second)
+/* How the rows of a query differ, heap memory; NULL: they are equal, *count of them. */
+static char *rows_difference(const char *sql, const char *first, const char *second, int *count)
 {
-    sqlite3_stmt *a = events_open(first);
-    sqlite3_stmt *b = events_open(second);
+    sqlite3_stmt *a = rows_open(first, sql);
+    sqlite3_stmt *b = rows_open(second, sql);
     struct vs_text text = {NULL, 0, 0};
     bool more_a;
     bool more_b;
-    int count = 0;
 
+    *count = 0;
     do {
         const char *x;
         const char *y;
@@ -261,22 +262,35 @@ char *corpus_events_difference(const char *first, const char *second)
         x = more_a ? (const char *)sqlite3_column_text(a, 0) : "no more";
         y = more_b ? (const char *)sqlite3_column_text(b, 0) : "no more";
         if (!x || !y || strcmp(x, y) != 0)
-            vs_text_addf(&text, "event %d is `%s`, and in the second recording `%s`", count, x, y);
-        count++;
+            vs_text_addf(&text, "row %d is `%s`, and in the second recording `%s`", *count, x, y);
+        *count += more_a;
     } while (more_a && more_b && !text.len);
-    if (count == 1 && !text.len)
-        vs_text_add(&text, "neither recording has events");
-    events_close(a);
-    events_close(b);
+    rows_close(a);
+    rows_close(b);
     return text.len ? vs_text_take(&text) : NULL;
+}
+
+char *corpus_events_difference(const char *first, const char *second)
+{
+    int count;
+    char *text = rows_difference(EVENTS, first, second, &count);
+
+    return text || count > 0 ? text : vs_strdup("neither recording has events");
+}
+
+int corpus_rows_compare(const char *command, const char *sql, const char *first, const char *second)
+{
+    int count;
+    char *text = rows_difference(sql, first, second, &count);
+
+    if (text)
+        fail_msg("%s: %s: %s", command, text, sql);
+    return count;
 }
 
 void corpus_events_compare(const char *command, const char *first, const char *second)
 {
-    char *difference = corpus_events_difference(first, second);
-
-    if (difference)
-        fail_msg("%s: %s", command, difference);
+    assert_true(corpus_rows_compare(command, EVENTS, first, second) > 0);
 }
 
 static const char *trace_of(int rank, const char *stem)
@@ -323,6 +337,90 @@ void corpus_check(const char *command, int ranks)
 
 /* ---- a net file of the same model ---- */
 
+#define NODES                                                                                      \
+    "with n as (select node, max(op) as name from event where kind = 'op_begin' and role = "       \
+    "'backward' and node > 0 group by node) "
+/*
+ * Of each block and phase: what saved it and released it. A node inside of another one (of an op in place on a view)
+ * has the name of that in a program, and none in a net.
+ */
+#define SAVES                                                                                      \
+    NODES "select s.block || ' ' || s.kind || ' ' || ifnull(n.name, 'CopySlices') || ' ' || "      \
+          "s.role || ' step ' || s.step || ' ' || s.phase || ': ' || count(*) from event s left "  \
+          "join n on n.node = s.node where s.kind in ('save', 'unsave') group by s.block, "        \
+          "s.kind, n.name, s.role, s.step, s.phase order by 1"
+/*
+ * Of each block, its categories one after the other, but for three things. A program's parameters, buffers and states of
+ * the optimizer are that from their allocation, a net's from when they get their name. What autograd has released is
+ * an activation in a program if it stays, in a net if another tensor shares its memory: so these are left out. And a
+ * small temporary that no op reads is a workspace in a program; the weights of an LSTM that make way for one flat tensor in
+ * the set-up are buffers.
+ */
+#define CATEGORIES                                                                                 \
+    "with e as (select seq, kind, block, step, max(ifnull(size, 0)) over (partition by block) as " \
+    "size, category, last_value(category) over (partition by block order by seq rows between "     \
+    "unbounded preceding and unbounded following) as last from event where kind in ('alloc', "     \
+    "'category')), k as (select seq, block, size, iif(category = 'workspace' and size < 1 << 20, " \
+    "'temporary', category) as category from e where not (kind = 'category' and category = "       \
+    "'activation') and not (category in ('other', 'temporary') and last in ('parameter', "         \
+    "'buffer', 'optimizer')) and not (step < 0 and last in ('other', 'buffer'))) select block || " \
+    "' ' || size || ' ' || group_concat(category, ' ') from (select *, lag(category) over "        \
+    "(partition by block order by seq) as before from k) where category is not before group by "   \
+    "block order by block"
+#define CASTS                                                                                      \
+    "select block || ' of ' || from_block || ' ' || from_dtype || ' ' || to_dtype || ' step ' || " \
+    "step || ' ' || phase from event where kind = 'cast' order by block"
+/* Autocast's cache, and gradients. */
+#define HOLDERS                                                                                    \
+    "select block || ' ' || kind || ' ' || holder || ' ' || ifnull(name, '') || ' step ' || step " \
+    "|| ' ' || phase from event where kind in ('hold', 'drop') and holder in ('cache', 'grad') "   \
+    "order by 1"
+
+/* What the trace of the program says is what that of its net file says. */
+static void events_and_figures_compare(const char *name, const char *amp)
+{
+    static const char *const SQL[] = {SAVES, CATEGORIES, CASTS, HOLDERS};
+    static const char *const FIGURES[] = {
+        "$.saved.tensors",
+        "$.saved.bytes",
+        "$.saved.bytes_all",
+        "$.recomputed_ops",
+        "$.kept.tensors",
+        "$.kept.gain",
+        "$.peak.by_category.parameter",
+        "$.peak.by_category.buffer",
+        "$.peak.by_category.gradient",
+        "$.peak.by_category.optimizer",
+        "$.peak.by_category.input",
+        "$.peak.by_category.checkpoint",
+        "$.peak.by_category.cast",
+    };
+    struct program p = program_run(
+        "record", program_path("net.py"), "-f", "-o", program_path("net.db"), "--device", "meta",
+        "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", NULL);
+    char *of_trace;
+    char *of_net;
+
+    if (p.status != 0)
+        fail_msg("%s: record: %s", name, p.err);
+    program_release(&p);
+    for (size_t i = 0; i < sizeof(SQL) / sizeof(SQL[0]); i++)
+        corpus_rows_compare(name, SQL[i], program_path("trace.db"), program_path("net.db"));
+    of_trace = corpus_report(program_path("trace.db"));
+    of_net = corpus_report(program_path("net.db"));
+    for (size_t i = 0; i < sizeof(FIGURES) / sizeof(FIGURES[0]); i++) {
+        char *a = json_text(of_trace, FIGURES[i]);
+        char *b = json_text(of_net, FIGURES[i]);
+
+        if (!a || !b || strcmp(a, b) != 0)
+            fail_msg("%s: %s is %s, and of the net %s", name, FIGURES[i], a, b);
+        free(a);
+        free(b);
+    }
+    free(of_trace);
+    free(of_net);
+}
+
 void corpus_net_check(const char *name, const char *amp)
 {
     char command[CORPUS_COMMAND_MAX];
@@ -344,4 +442,5 @@ void corpus_net_check(const char *name, const char *amp)
     if (p.status != 0)
         fail_msg("%s: the net file and the program differ: %s%s", name, p.out, p.err);
     program_release(&p);
+    events_and_figures_compare(name, amp);
 }

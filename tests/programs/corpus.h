@@ -48,6 +48,13 @@ char *corpus_events_difference(const char *first, const char *second);
 void corpus_events_compare(const char *command, const char *first, const char *second);
 
 /*
+ * The rows of one column that `sql` gives of both traces are the same; fails the test where they are not. Returns how
+ * many they are.
+ */
+int corpus_rows_compare(const char *command, const char *sql, const char *first,
+                        const char *second);
+
+/*
  * Record it twice, without and with `--observe`: the peaks of each rank's trace are those that PyTorch says, to the
  * byte, both recordings have the same events of the allocator in the same order (kinds, sizes, streams, addresses), and
  * every allocation was observed. Frees that follow one another may come in any order.
@@ -56,7 +63,8 @@ void corpus_check(const char *command, int ranks);
 
 /*
  * Record `as_net NAME FILE [AMP]`, and compare the net file that it writes with the recording: all events of the
- * allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too.
+ * allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the program's trace says
+ * is what that of the net file says: what autograd saves, categories, casts, gradients.
  *
  * amp  NULL, "fp16" or "bf16"
  */

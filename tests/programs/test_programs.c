@@ -262,14 +262,14 @@ static void at_the_peak_every_block_has_shape_dtype_and_line(void **state)
     }
 }
 
-/* How many tensors have this name. */
+/* How many tensors have this name and, once, this category. */
 static int64_t named(const char *name, const char *category)
 {
     char sql[256];
 
     snprintf(sql, sizeof(sql),
-             "select count(*) from tensor t join block b on b.id = t.block where t.name = '%s' and "
-             "b.category = '%s'",
+             "select count(distinct t.id) from tensor t join event e on e.block = t.block where "
+             "t.name = '%s' and e.category = '%s'",
              name, category);
     return sql_int(program_path("trace.db"), sql);
 }

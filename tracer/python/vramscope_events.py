@@ -4,7 +4,7 @@ dtype, autograd node, name of the parameter.
 PyTorch's own profiler observes the program, for the CPU alone: it lists each op with its inputs and each allocation
 inside of it. Modules and names enter the same list as ranges and marks. At the end the allocations are matched with
 those of the memory history, by address: those of one address come in the same order in both. What was found is added
-to the events of the snapshot by vramscope_reading.py.
+to the events of the snapshot by vramscope_matching.py.
 
 Nothing here may allocate on the GPU or keep a tensor alive: docs/internals/recorded-events.md says which other means
 would, with measurements.
@@ -152,12 +152,13 @@ class Names:
 
 
 class Events:
-    """Observes this process from the initialisation of CUDA on. say: where facts are reported. reading: the module
-    vramscope_reading."""
+    """Observes this process from the initialisation of CUDA on. say: where facts are reported. module: gives the other
+    modules of this folder."""
 
-    def __init__(self, torch, say, reading):
+    def __init__(self, torch, say, module):
         self.torch = torch
-        self.reading = reading
+        self.reading = module("vramscope_reading")
+        self.matching = module("vramscope_matching")
         self.say = say
         self.P = torch._C._profiler
         self.names = Names(torch)
@@ -171,7 +172,9 @@ class Events:
         self.hooks = []
         self.is_compilation_watched = False
         self.collecting = None  # the range of Python's collector, while it runs
-        self.read = reading.Reading(self.P)
+        self.as_part_of = as_part_of
+        self.nodes = module("vramscope_nodes").Nodes(self)
+        self.read = self.reading.Reading(self.P)
         self.is_to_the_end = True
         self.ended = None  # why something was not observed to the end
 
@@ -185,6 +188,8 @@ class Events:
         self.is_on = True
         self.modules_watch()
         self.backward_watch()
+        self.attempt("checkpoints", self.nodes.checkpoints_watch)
+        self.nodes.autocast_watch()
         self.optimizers_watch()
         self.profilers_watch()
         self.compiler_watch()
@@ -229,6 +234,7 @@ class Events:
         """End observing. Nothing may be open: PyTorch would write where the list of its profiler was."""
         if not self.is_on or threading.get_ident() != self.thread:
             return
+        self.attempt("graphs", self.nodes.all_note)
         self.unwatch()
         self.is_on = False
         if self.on_collector in gc.callbacks:
@@ -243,7 +249,8 @@ class Events:
         reading = self.read
         reading.end()
         reading.name(self.noted)
-        matching = self.reading.Matching(reading, self.is_to_the_end)
+        matching = self.matching.Matching(self.reading, reading, self.noted, self.nodes.is_possible,
+                                          self.is_to_the_end)
         matching.apply(snapshot)
         snapshot["observed"] = (matching.matched, matching.total, reading.own, reading.collected, self.ended)
 
@@ -320,26 +327,35 @@ class Events:
         """Remember the names that are found, and when they applied."""
         if not self.is_on or threading.get_ident() != self.thread:
             return
+        self.mark(self.alone(lambda: [item for find in finders for item in find()]))
+
+    def alone(self, find):
+        """What is found, where nothing of the program runs meanwhile."""
         is_collecting = gc.isenabled()
         gc.disable()
         try:
             with self.P._RecordFunctionFast(self.reading.OWN), self.torch._C.DisableTorchFunctionSubclass():
-                what = [item for find in finders for item in find()]
+                return find()
         finally:
             if is_collecting:
                 gc.enable()
+
+    def mark(self, what):
+        """Remember what was found, and when."""
         if what:
+            number = len(self.noted)
             self.noted.append(what)
-            with self.P._RecordFunctionFast(self.reading.MARK + str(len(self.noted) - 1)):
+            with self.P._RecordFunctionFast(self.reading.MARK + str(number)):
                 pass
 
     def backward_watch(self):
-        """Gradients have names when a backward has ended."""
+        """The graph is there before a backward. Gradients have names when it has ended."""
         autograd = self.torch.autograd
         run = autograd._engine_run_backward
         events = self
 
         def _engine_run_backward(*args, **kwargs):
+            events.attempt("graph", lambda: events.nodes.graph_note(*args[:3]))
             try:
                 return run(*args, **kwargs)
             finally:
@@ -412,7 +428,7 @@ class Events:
     def modules_unwatch(self):
         if not self.is_on or not self.hooks:
             return
-        owners = [self.torch.nn.Module, self.torch.autograd, self.torch]
+        owners = [self.torch.nn.Module, self.torch.autograd, self.torch] + self.nodes.watched
         if self.toggles is not None:
             watched = self.toggles.call_plain
             self.unwatch(owners + [self.toggles])

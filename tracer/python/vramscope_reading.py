@@ -1,8 +1,5 @@
-"""tracer/python/vramscope_reading.py - reads what PyTorch's profiler listed for vramscope_events.py, and adds it to the
-events of a snapshot of the memory history.
-
-An allocation of the profiler's list and one of the history are the same if they are the n-th at their address. The
-keys that are added are those that recording/snapshot_facts.c reads.
+"""tracer/python/vramscope_reading.py - reads what PyTorch's profiler listed for vramscope_events.py: allocations, ops with
+what they use, nodes of autograd, casts, second runs of checkpoints. vramscope_matching.py adds it to a snapshot.
 """
 import re
 from bisect import bisect_right
@@ -12,9 +9,23 @@ MODULE = "vramscope:"  # range of a module's call; its path follows
 LOSS = "vramscope loss"
 MARK = "vramscope mark "  # its number follows
 COLLECTOR = "vramscope collector"  # Python's collector of reference cycles runs
+RERUN = "vramscope rerun "  # range of a checkpoint's second run; the name of its function follows
+CACHE = "vramscope cache"  # range in which autocast clears its cache
 OWN = "vramscope own"  # what this file does: it must not allocate
 EVALUATE = "autograd::engine::evaluate_function: "
+ADDING = ("aten::add", "aten::add_")
+HIDING = ("CopySlices",)  # nodes that contain another one: what it saved cannot be asked for, and shows when it is used
 DIMS_MAX = 8
+
+# What happened beside allocations (Reading.happened): (time, one of these, context, what it is about)
+BEGIN, END = range(2)  # of an op, or of a node
+USE = 2  # an op got a tensor: the profiler's number of its allocation
+RELEASE = 3  # a node has run, and what it saved is released
+GRADIENT = 4  # a node accumulates a gradient: number of the allocation
+RERUN_BEGIN, RERUN_END = 5, 6  # name of the function
+CAST = 7  # numbers of the allocations of copy and original, and the dtype of the original
+CLEAR = 8  # autocast's cache is cleared
+MARKED = 9  # number of the mark
 
 
 def op_of_node(node):
@@ -25,24 +36,42 @@ def short(name):
     return name.rsplit("::", 1)[-1]
 
 
+def composite_ops():
+    """Ops that consist of others: a second run of a checkpoint counts those."""
+    try:
+        import torch
+
+        mixed = set(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))
+        others = set(torch._C._dispatch_get_all_op_names()).difference(mixed)
+        composite = {name.split(".")[0] for name in mixed}
+        composite.difference_update(name.split(".")[0] for name in others if not name.endswith("out"))
+        return composite
+    except Exception:  # another PyTorch: then they are counted
+        return set()
+
+
 class Context:
     """Where an op runs. seq: number that autograd gives an op and its node; -1: none. order: of the outermost ops, as
-    they come. forward: of a node, the context of the op that made it."""
-    __slots__ = ("module", "op", "node", "phase", "seq", "is_recompute", "order", "forward")
+    they come. forward: of a node, the context of the op that made it. time: of its begin. dispatched: ops that an op of
+    a second run consists of."""
+    __slots__ = ("module", "op", "node", "phase", "seq", "is_recompute", "order", "forward", "time", "dispatched")
 
-    def __init__(self, module=None, op=None, node=None, phase=None, seq=-1, is_recompute=False, order=-1, forward=None):
+    def __init__(self, module=None, op=None, node=None, phase=None, seq=-1, is_recompute=False, order=-1, forward=None,
+                 time=0):
         self.module, self.op, self.node, self.phase = module, op, node, phase
         self.seq, self.is_recompute, self.order, self.forward = seq, is_recompute, order, forward
+        self.time, self.dispatched = time, 0
 
 
 class Allocation:
-    """tensor: (bytes, dtype, sizes, strides); kind: what `name` names: parameter, buffer, gradient, optimizer. freed:
-    the context of its free."""
-    __slots__ = ("time", "size", "tensor", "context", "name", "kind", "freed")
+    """tensor: (bytes, dtype, sizes, strides); kind: what `name` names: parameter, buffer, gradient, optimizer. freed,
+    freed_time: context and time of its free. at: device and address. index: of its event in the history. others: names of
+    further gradients that are parts of it."""
+    __slots__ = ("at", "time", "size", "tensor", "context", "name", "kind", "others", "freed", "freed_time", "index")
 
-    def __init__(self, time, size, context):
-        self.time, self.size, self.context = time, size, context
-        self.tensor = self.name = self.kind = self.freed = None
+    def __init__(self, at, time, size, context):
+        self.at, self.time, self.size, self.context, self.others = at, time, size, context, ()
+        self.tensor = self.name = self.kind = self.freed = self.freed_time = self.index = None
 
 
 class Reading:
@@ -51,11 +80,14 @@ class Reading:
 
     def __init__(self, profiler):
         self.P = profiler
+        self.scopes = profiler.RecordScope
         self.by_address = {}
         self.marks = {}
         self.forwards = {}  # by sequence number: names and contexts of the ops that had it
         self.numbers = []  # those numbers, in order
         self.handing = None  # the op that made the last node
+        self.happened = []  # what is no allocation, not in order
+        self.composite = composite_ops()
         self.tensors = {}  # by the profiler's number of the allocation: (bytes, dtype, sizes, strides)
         self.found = {}  # by the same: Allocation
         self.complete = set()
@@ -64,6 +96,7 @@ class Reading:
         self.collected = 0  # frees by Python's collector
 
     def read(self, roots):
+        first = len(self.happened)
         stack = [(event, Context()) for event in reversed(roots)]
         torch_op, allocation = self.P._EventType.TorchOp, self.P._EventType.Allocation
         while stack:
@@ -77,43 +110,110 @@ class Reading:
                 self.allocation_read(event, context)
         for number, made in self.found.items():
             made.tensor = self.tensors.get(number)
+        self.happened[first:] = self.resolved(self.happened[first:])
         self.tensors, self.found, self.complete = {}, {}, set()  # another list has numbers of its own
+
+    def resolved(self, happened):
+        """With allocations instead of their numbers; without what is about memory that is not the GPU's."""
+        out = []
+        get = self.found.get
+        for one in happened:
+            time, kind, context, what = one
+            if kind == USE or kind == GRADIENT:
+                what = get(what)
+                if what is None:
+                    continue
+                one = (time, kind, context, what)
+            elif kind == CAST:
+                copy, original = get(what[0]), get(what[1])
+                if copy is None:
+                    continue
+                one = (time, kind, context, (copy, original, what[2]))
+            out.append(one)
+        return out
 
     def end(self):
         """Once all lists have been read."""
         for list_ in self.by_address.values():
             list_.sort(key=lambda made: made.time)
+        self.happened.sort(key=lambda one: one[0])
 
     def op_read(self, event, context):
         name = event.name
         if name.startswith("vramscope"):
             return self.own_read(event, name, context)
         fields = event.extra_fields
-        self.inputs_read(fields.inputs)
         if name.startswith(EVALUATE):
-            return self.node_read(short(name[len(EVALUATE):]), fields.sequence_number)
+            return self.node_read(event, short(name[len(EVALUATE):]), fields.sequence_number)
         scope = fields.scope
-        if scope == self.P.RecordScope.USER_SCOPE:
+        if scope == self.scopes.USER_SCOPE:
+            self.inputs_read(fields.inputs)
             phase = ("optimizer" if name.startswith("Optimizer.step#") else
                      "zero_grad" if name.startswith("Optimizer.zero_grad#") else context.phase)
             if phase == context.phase:
                 return context
             return Context(phase=phase)
-        if scope != self.P.RecordScope.FUNCTION:
+        if scope != self.scopes.FUNCTION:
+            if scope == self.scopes.BACKWARD_FUNCTION and context.node is not None:
+                self.node_run(event, fields, context)
+            else:
+                self.inputs_read(fields.inputs)
             return context
         inner = context
         seq = fields.sequence_number
         if context.op is None:
-            self.ops += 1
-            inner = Context(context.module, short(name), context.node, context.phase, seq, context.is_recompute,
-                            self.ops)
+            inner = self.outermost(event, name, fields, context, seq)
+        else:
+            self.inputs_read(fields.inputs, event.start_time_ns, inner if inner.node in HIDING else None)
+            if name == "aten::to" and self.is_cast(event):
+                self.cast_read(event, inner)
         if seq >= 0:
             self.forwards.setdefault(seq, []).append((short(name).replace("_", "").lower(), inner))
+            if inner.is_recompute and name not in self.composite and name != "aten::detach":
+                inner.dispatched += 1
         return inner
+
+    def outermost(self, event, name, fields, context, seq):
+        self.ops += 1
+        time = event.start_time_ns
+        inner = Context(context.module, short(name), context.node, context.phase, seq, context.is_recompute, self.ops,
+                        None, time)
+        self.happened.append((time, BEGIN, inner, None))
+        self.inputs_read(fields.inputs, time, inner)
+        self.happened.append((max(time, event.end_time_ns), END, inner, None))
+        return inner
+
+    def is_cast(self, event):
+        """Under autocast an op calls itself, after it has converted what it got."""
+        op = event.parent
+        return op is not None and op.tag == self.P._EventType.TorchOp and any(
+            child.tag == self.P._EventType.TorchOp and child.name == op.name for child in op.children)
+
+    def cast_read(self, event, context):
+        original = [value for value in event.extra_fields.inputs if isinstance(value, self.P._TensorMetadata)]
+        todo = [event]
+        while original and todo:
+            inside = todo.pop()
+            if inside.tag == self.P._EventType.Allocation:
+                fields = inside.extra_fields
+                if fields.alloc_size > 0 and fields.allocation_id is not None and fields.device.type == "cuda":
+                    about = fields.allocation_id, original[0].allocation_id, str(original[0].dtype)[6:]
+                    self.happened.append((max(event.start_time_ns, event.end_time_ns), CAST, context, about))
+                    return
+            todo.extend(reversed(inside.children))
 
     def own_read(self, event, name, context):
         if name.startswith(MARK):
-            self.marks[int(name[len(MARK):])] = event.start_time_ns
+            number = int(name[len(MARK):])
+            self.marks[number] = event.start_time_ns
+            self.happened.append((event.start_time_ns, MARKED, context, number))
+            return context
+        if name.startswith(RERUN):
+            self.happened.append((event.start_time_ns, RERUN_BEGIN, context, name[len(RERUN):]))
+            self.happened.append((max(event.start_time_ns, event.end_time_ns), RERUN_END, context, name[len(RERUN):]))
+            return Context(context.module, None, context.node, "backward", is_recompute=True)
+        if name == CACHE:
+            self.happened.append((event.start_time_ns, CLEAR, context, None))
             return context
         if name == WHOLE:
             return context
@@ -124,36 +224,70 @@ class Reading:
         module = context.module if name == LOSS else name[len(MODULE):]
         return Context(module, None, context.node, phase, is_recompute=is_recompute)
 
-    def node_read(self, node, seq):
-        """A node belongs to the module of the op that made it: the last one with its number and its name, else the one
-        with the next smaller number, as an op may make several nodes. One without a number (AccumulateGrad) runs right
-        after the node that hands it the gradient."""
+    def node_read(self, event, node, seq):
+        """One without a number (AccumulateGrad) runs right after the node that hands it the gradient."""
+        time = event.start_time_ns
         if seq >= 0:
-            ops = self.forwards.get(seq, ())
-            wanted = op_of_node(node)
-            named = [context for name, context in ops if name == wanted]
-            if not ops:
-                if len(self.numbers) < len(self.forwards):
-                    self.numbers = sorted(self.forwards)
-                at = bisect_right(self.numbers, seq)
-                ops = self.forwards[self.numbers[at - 1]] if at else ()
-            self.handing = named[-1] if named else ops[-1][1] if ops else None
+            self.handing = self.origin(seq, node, time)
         forward = self.handing
-        return Context(forward.module if forward else None, node, node, "backward", seq, forward=forward)
+        context = Context(forward.module if forward else None, node, node, "backward", seq, forward=forward, time=time)
+        self.happened.append((time, BEGIN, context, None))
+        self.happened.append((max(time, event.end_time_ns), END, context, None))
+        self.happened.append((self.released(event), RELEASE, context, None))
+        return context
 
-    def inputs_read(self, inputs):
+    def released(self, event):
+        """When a node releases what it saved: it has computed, and its results have the shapes that they must have; then
+        they are added to others."""
+        time = event.start_time_ns
+        for child in event.children:
+            if child.tag == self.P._EventType.TorchOp:
+                if child.name in ADDING:
+                    break
+                time = max(time, child.end_time_ns)
+        return time
+
+    def origin(self, seq, node, time):
+        """The op that made a node: the last one before `time` with its number and its name, else the one with the next
+        smaller number, as an op may make several nodes."""
+        ops = [one for one in self.forwards.get(seq, ()) if one[1].time <= time]
+        wanted = op_of_node(node)
+        named = [context for name, context in ops if name == wanted]
+        if not ops:
+            if len(self.numbers) < len(self.forwards):
+                self.numbers = sorted(self.forwards)
+            at = bisect_right(self.numbers, seq)
+            ops = self.forwards[self.numbers[at - 1]] if at else ()
+        return named[-1] if named else ops[-1][1] if ops else None
+
+    def node_run(self, event, fields, context):
+        """The part of a node that computes."""
+        time = event.start_time_ns
+        self.inputs_read(fields.inputs, time, context)
+        if context.node == "AccumulateGrad":
+            for value in fields.inputs:
+                if isinstance(value, self.P._TensorMetadata) and value.allocation_id is not None:
+                    self.happened.append((max(time, event.end_time_ns), GRADIENT, context, value.allocation_id))
+
+    def inputs_read(self, inputs, time=0, user=None):
+        """user: the context that uses them, at this time; None: nothing is noted."""
         for value in inputs:
             if isinstance(value, self.P._TensorMetadata):
-                self.tensor_read(value)
+                self.tensor_read(value, time, user)
             elif isinstance(value, list):
                 for item in value:
                     if isinstance(item, self.P._TensorMetadata):
-                        self.tensor_read(item)
+                        self.tensor_read(item, time, user)
 
-    def tensor_read(self, tensor):
-        """Of the tensors that share an allocation, the one that uses most of it is described."""
+    def tensor_read(self, tensor, time, user):
+        """Of the tensors that share an allocation, the one that uses most of it is described. The allocation itself may
+        come later in the list: of another thread."""
         number = tensor.allocation_id
-        if number is None or number in self.complete or number not in self.found:
+        if number is None:
+            return
+        if user is not None:
+            self.happened.append((time, USE, user, number))
+        if number in self.complete:
             return
         sizes = tensor.sizes
         count = 1
@@ -163,7 +297,8 @@ class Reading:
         known = self.tensors.get(number)
         if len(sizes) <= DIMS_MAX and (known is None or size > known[0]):
             self.tensors[number] = (size, str(tensor.dtype)[6:], tuple(sizes), tuple(tensor.strides))
-            if size + 512 > self.found[number].size:
+            made = self.found.get(number)
+            if made is not None and size + 512 > made.size:
                 self.complete.add(number)
 
     def allocation_read(self, event, context):
@@ -173,20 +308,23 @@ class Reading:
         if fields.alloc_size <= 0:
             made = self.found.get(fields.allocation_id)
             if made is not None:
-                made.freed = context
+                made.freed, made.freed_time = context, event.start_time_ns
                 self.own += context.op == OWN
                 self.collected += context.op == COLLECTOR
             return
-        made = Allocation(event.start_time_ns, fields.alloc_size, context)
+        at = (fields.device.index or 0, fields.ptr)
+        made = Allocation(at, event.start_time_ns, fields.alloc_size, context)
         self.own += context.op == OWN
         if fields.allocation_id is not None:
             self.found[fields.allocation_id] = made
-        self.by_address.setdefault((fields.device.index or 0, fields.ptr), []).append(made)
+        self.by_address.setdefault(at, []).append(made)
 
     def name(self, noted):
         """Give allocations the names that `noted` has, at the times of its marks."""
         times = {}
         for number, names in enumerate(noted):
+            if isinstance(names, tuple):  # not names: what vramscope_nodes.py found
+                continue
             for at, kind, name, about in names if number in self.marks else ():
                 made = self.by_address.get(at)
                 if not made:
@@ -198,83 +336,7 @@ class Reading:
                     continue
                 if made[i].name is None:
                     made[i].name, made[i].kind = name, kind
+                elif kind == "gradient" and name != made[i].name and name not in made[i].others:
+                    made[i].others += (name,)
                 if about is not None and (made[i].tensor is None or about[0] >= made[i].tensor[0]):
                     made[i].tensor = about
-
-
-class Matching:
-    """Adds to the events of a snapshot what was read about them."""
-
-    def __init__(self, reading, is_to_the_end):
-        self.reading = reading
-        self.is_to_the_end = is_to_the_end
-        self.shared = {}  # equal facts are one tuple
-        self.matched = self.total = 0
-        self.frames_by_op = {}  # by the op's order
-        self.orders = {}  # by module: the orders of its ops that have a stack; None: all
-
-    def apply(self, snapshot):
-        for device, trace in enumerate(snapshot["device_traces"]):
-            pairs = self.pairs(device, trace)
-            for event, _, made in pairs:
-                self.frames_keep(event, made.context)
-            self.orders = {None: sorted(self.frames_by_op)}
-            for order, module in sorted((made.context.order, made.context.module or "") for _, _, made in pairs):
-                if order in self.frames_by_op:
-                    self.orders.setdefault(module, []).append(order)
-            for event, free, made in pairs:
-                self.say(event, made.context, self.about(made))
-                if free is not None and made.freed is not None:
-                    self.say(free, made.freed, (None, None, None, (), ()))
-
-    def say(self, event, context, about):
-        facts = (context.op, context.module, context.phase) + about
-        event["facts"] = self.shared.setdefault(facts, facts)
-        if not event.get("frames") and context.forward is not None:
-            frames = self.frames_of(context.forward)
-            if frames:
-                event["forward_frames"] = frames
-
-    def pairs(self, device, trace):
-        """An allocation, its free or None, and what was read about it. Of each address the last ones of both are the
-        same; the first ones, where the profiler was ended early."""
-        by_address = {}
-        for event in trace:
-            if event["action"] == "alloc":
-                by_address.setdefault(event["addr"], []).append([event, None])
-            elif event["action"] == "free_requested" and event["addr"] in by_address:
-                by_address[event["addr"]][-1][1] = event
-        out = []
-        for address, events in by_address.items():
-            self.total += len(events)
-            made = self.reading.by_address.get((device, address), ())
-            count = min(len(events), len(made))
-            if self.is_to_the_end:
-                events, made = events[len(events) - count:], made[len(made) - count:]
-            if all(event["size"] <= a.size for (event, _), a in zip(events, made)):
-                out.extend((event, free, a) for (event, free), a in zip(events, made))
-        self.matched += len(out)
-        return out
-
-    def frames_keep(self, event, context):
-        if event.get("frames") and context.order >= 0 and context.order not in self.frames_by_op:
-            self.frames_by_op[context.order] = event["frames"]
-
-    def frames_of(self, op):
-        """The stack of an op; of one that allocated nothing (a view, an op in place), that of the op before it in its
-        module, else of the op before it."""
-        found = self.frames_by_op.get(op.order)
-        if found is not None:
-            return found
-        for orders in self.orders.get(op.module or "", ()), self.orders[None]:
-            at = bisect_right(orders, op.order)
-            if at:
-                return self.frames_by_op[orders[at - 1]]
-        return None
-
-    def about(self, made):
-        _, dtype, sizes, strides = made.tensor or (0, None, (), ())
-        kind = made.kind
-        if made.tensor is None and made.freed is made.context and made.context.op is not None:
-            kind = "workspace"  # no op ever had it as an input, and it did not outlive the one it was allocated in
-        return (kind, made.name, dtype, sizes, strides)

@@ -143,8 +143,7 @@ class History:
     def observer_new(self):
         profiler = getattr(self.torch._C, "_profiler", None)  # with all that is needed since PyTorch 2.1
         if hasattr(profiler, "_RecordFunctionFast") and settings_read(self.folder).get("observe", "on") == "on":
-            reading = module_of(self.folder, "vramscope_reading")
-            self.events = module_of(self.folder, "vramscope_events").Events(self.torch, self.say, reading)
+            self.events = module_of(self.folder, "vramscope_events").Events(self.torch, self.say, self.module)
 
     def watch_events(self):
         if self.events:
@@ -208,6 +207,8 @@ class History:
             self.stop.on_oom()
         self.ooms += 1
         if self.ooms & (self.ooms - 1) == 0:
+            if self.events:
+                self.attempt("graphs", self.events.nodes.all_note)
             self.dump("oom")
 
     def on_term(self, number, frame):

@@ -200,7 +200,7 @@ static struct columns columns_of(const struct tui_run *run, int w)
 
     columns.line_w = w >= LINE_MIN_W ? 6 : 0;
     columns.end_w = w >= END_MIN_W ? 9 : 0;
-    if (w >= SHAPE_MIN_W && !rpl_trace_is_imported(run->trace)) /* a snapshot has no shapes */
+    if (w >= SHAPE_MIN_W && rpl_trace_tensor_count(run->trace)) /* a snapshot has no shapes */
         columns.shape_w = w >= 100 ? 28 : 22;
     columns.name_w -= columns.line_w + columns.end_w + columns.shape_w;
     return columns;

@@ -178,7 +178,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
 
     if (!s->list.count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 rpl_trace_is_imported(tui_app_run(app)->trace)
+                 !rpl_trace_has_uses(tui_app_run(app)->trace)
                      ? "a snapshot has no ops, only allocations: i goes to the next one"
                      : "this trace has no ops");
         return;

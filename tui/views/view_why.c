@@ -185,7 +185,7 @@ static void add_life(struct tui_page *page, const struct tui_run *run, const str
                      uint64_t at)
 {
     add_location(page, run, "allocated", why->block.alloc_seq, why->block.alloc_location);
-    if (!rpl_trace_is_imported(run->trace))
+    if (rpl_trace_has_uses(run->trace))
         add_reads(page, run, why, at);
     if (why->free_seq)
         add_location(page, run, "freed", why->free_seq, why->free_location);

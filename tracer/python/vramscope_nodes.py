@@ -1,0 +1,196 @@
+"""tracer/python/vramscope_nodes.py - finds out what autograd's nodes saved, what checkpoints keep and run again, and when
+autocast clears its cache.
+
+Just before a backward begins the graph is walked, and each node is asked for the tensors that it saved: nothing is
+unpacked, so no hook runs and nothing is recomputed. When they were saved and are released follows from the profiler's
+list, which has the op that made the node, and the node itself (vramscope_matching.py).
+
+Nothing here may allocate on the GPU, keep a tensor alive, or change what is saved.
+"""
+import gc
+import weakref
+
+
+class Nodes:
+    """What is found are rows, marked by vramscope_events.Events and read by vramscope_matching.py:
+
+    ("graph", is it kept after the backward, [(sequence number, name, [address], [id of what a hook kept])])
+    ("inputs", number of a checkpoint, [address of an argument])
+    ("forget", number of a checkpoint)
+    ("rerun", id of what a hook kept for which a second run made a tensor, its address)
+    """
+
+    def __init__(self, events):
+        self.events = events
+        self.torch = events.torch
+        self.storage = events.names.storage
+        self.fields = {}  # by type of a node: the attributes with what it saved
+        self.checkpoints = 0
+        self.watched = []  # classes of which something was replaced
+        # until PyTorch 2.10 a saved tensor can only be unpacked, which runs the program's hooks
+        self.is_possible = hasattr(getattr(self.torch._C._autograd, "SavedTensor", None), "data")
+
+    # ---- graphs ----
+
+    def graph_note(self, outputs, _, retains):
+        if self.events.is_on:
+            self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains))))
+
+    def all_note(self):
+        """Of graphs that no backward has run through: where memory runs out, and at the end."""
+        if self.events.is_on and self.is_possible:
+            self.events.mark(self.events.alone(lambda: self.walk(
+                [o for o in gc.get_objects() if issubclass(type(o), self.torch.Tensor)], True)))
+
+    def walk(self, outputs, retains):
+        """The row of the graph below these tensors; None where nothing can be known."""
+        if not self.is_possible:
+            return None
+        todo = []
+        for output in [outputs] if isinstance(outputs, self.torch.Tensor) else outputs:
+            try:
+                node = output.grad_fn if isinstance(output, self.torch.Tensor) else output[0]
+            except Exception:  # a view of a tensor that was changed in place meanwhile
+                continue
+            if node is not None:
+                todo.append(node)
+        seen = {}  # by id, the nodes themselves: PyTorch gives a node the same object while there is one
+        rows = []
+        while todo:
+            node = todo.pop()
+            if id(node) in seen:
+                continue
+            seen[id(node)] = node
+            todo.extend(other for other, _ in node.next_functions if other is not None)
+            row = self.row(node)
+            if row is not None:
+                rows.append(row)
+        return "graph", retains, rows
+
+    def row(self, node):
+        fields = self.fields.get(type(node))
+        if fields is None:
+            fields = self.fields[type(node)] = [f for f in dir(type(node)) if f.startswith("_raw_saved_")]
+        if not fields:
+            return None
+        addresses, hooked = [], []
+        for field in fields:
+            saved = getattr(node, field)
+            for one in saved if isinstance(saved, (list, tuple)) else (saved,):
+                kept = getattr(one, "data", None)
+                if isinstance(kept, self.torch.Tensor):
+                    at = self.storage(kept)
+                    if at:
+                        addresses.append(at)
+                elif kept is not None:
+                    hooked.append(id(kept))
+        return (node._sequence_nr(), node.name(), addresses, hooked) if addresses or hooked else None
+
+    # ---- checkpoints that run inside of hooks ----
+
+    def checkpoints_watch(self):
+        from torch.utils import checkpoint
+
+        nodes, attempt = self, self.events.attempt
+        hook = checkpoint._recomputation_hook
+        first, enter, leave = hook.__init__, hook.__enter__, hook.__exit__
+        self.watched = [hook, checkpoint._CheckpointFrame]
+
+        def __init__(self, target_frame_ref, gid):
+            first(self, target_frame_ref, gid)
+            attempt("checkpoints", lambda: nodes.rerun_watch(self, target_frame_ref, gid))
+
+        def __enter__(self):
+            entered = enter(self)
+            attempt("checkpoints", lambda: nodes.rerun_begin(self))
+            return entered
+
+        def __exit__(self, *args):
+            attempt("checkpoints", lambda: nodes.rerun_end(self))
+            return leave(self, *args)
+
+        for old, new in (first, __init__), (enter, __enter__), (leave, __exit__):
+            self.events.patch(hook, new.__name__, self.events.as_part_of(old, new))
+        self.arguments_watch(checkpoint._CheckpointFrame)
+
+    def arguments_watch(self, frame):
+        """What a function was called with, which its checkpoint keeps; in earlier versions in a node."""
+        nodes, attempt = self, self.events.attempt
+        save = getattr(frame, "save_inputs", None)
+
+        def save_inputs(self, *args):
+            attempt("checkpoints", lambda: nodes.inputs_note(self, args))
+            return save(self, *args)
+
+        if save is not None:
+            self.events.patch(frame, "save_inputs", self.events.as_part_of(save, save_inputs))
+
+    def inputs_note(self, frame, arguments):
+        if not self.events.is_on or not self.torch.is_grad_enabled():
+            return
+        self.checkpoints += 1
+        tensors = [value for value in arguments if isinstance(value, self.torch.Tensor)]
+        found = self.events.alone(lambda: [self.storage(tensor) for tensor in tensors])
+        self.events.mark(("inputs", self.checkpoints, [at for at in found if at]))
+        weakref.finalize(frame, self.inputs_forget, self.checkpoints).atexit = False
+
+    def inputs_forget(self, number):
+        if self.events.is_on:
+            self.events.mark(("forget", number))
+
+    def rerun_watch(self, hook, frame_ref, gid):
+        """The tensors of a second run are noted as they are packed. A stopped run's exception keeps the frames that it
+        passes, so that of pack_hook may hold no tensor."""
+        pack = hook.pack_hook
+
+        def pack_hook(x):
+            held = [x]
+            del x
+            self.events.attempt("checkpoints", lambda: self.rerun_note(frame_ref(), gid, held[0]))
+            return pack(held.pop())
+
+        pack_hook.__dict__.update(pack.__dict__)
+        hook.pack_hook = self.events.as_part_of(self.torch.utils.checkpoint._recomputation_hook.__enter__, pack_hook)
+        hook.vramscope_name = self.name_of(frame_ref())
+
+    def name_of(self, frame):
+        """Of the function that a checkpoint runs again."""
+        inner = getattr(frame, "recompute_fn", None)
+        free = getattr(getattr(inner, "__code__", None), "co_freevars", ())
+        if "fn" in free:
+            inner = inner.__closure__[free.index("fn")].cell_contents
+        return getattr(inner, "__qualname__", None) or type(inner).__name__
+
+    def rerun_note(self, frame, gid, x):
+        if not self.events.is_on or frame is None:
+            return
+        at = self.events.alone(lambda: self.storage(x))
+        index = frame.recomp_counter[gid]
+        if at and index < len(frame.weak_holders):
+            self.events.mark(("rerun", id(frame.weak_holders[index]()), at))
+
+    def rerun_begin(self, hook):
+        if self.events.is_on:
+            name = self.events.reading.RERUN + getattr(hook, "vramscope_name", "")
+            hook.vramscope_range = self.events.range_begin(name)
+
+    def rerun_end(self, hook):
+        opened = hook.__dict__.pop("vramscope_range", None)
+        if opened is not None:
+            self.events.range_end(opened)
+
+    # ---- autocast ----
+
+    def autocast_watch(self):
+        """The cache is cleared when the outermost region ends."""
+        clear = self.torch.clear_autocast_cache
+        events = self.events
+
+        def clear_autocast_cache():
+            if events.is_on:
+                with events.P._RecordFunctionFast(events.reading.CACHE):
+                    pass
+            clear()
+
+        leave = self.torch.autocast.__exit__
+        events.patch(self.torch, "clear_autocast_cache", events.as_part_of(leave, clear_autocast_cache))
