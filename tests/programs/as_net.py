@@ -1,6 +1,8 @@
-"""tests/programs/as_net.py NAME FILE [fp16|bf16] - a model as the corpus has it, written as a net file by torch2net.
+"""tests/programs/as_net.py NAME FILE [fp16|bf16|off [checkpoint]] - a model as the corpus has it, written as a net file
+by torch2net.
 
-Then it is trained for three steps as `vramscope record FILE` trains it: batches of 8, AdamW, autocast as given.
+Then it is trained for three steps as `vramscope record FILE` trains it: batches of 8, AdamW, autocast and checkpoints of
+its blocks as given.
 """
 import os
 import sys
@@ -9,6 +11,7 @@ import torch
 from figures import figures
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sample_nets", "tools"))
 import torch2net  # noqa: E402
@@ -124,6 +127,15 @@ def word_scores(output, target):
     return F.cross_entropy(last(output).flatten(0, 1), target.flatten())
 
 
+def checkpointed(block):
+    forward = block.forward
+
+    def run(*args, **kwargs):
+        return checkpoint(forward, *args, use_reentrant=False, **kwargs)
+
+    block.forward = run
+
+
 def convert():
     """(model, loss, inputs, targets); writes the net file."""
     model, inputs, classes = globals()[sys.argv[1]]()
@@ -136,6 +148,12 @@ def convert():
 
 # The loop stands here, because its names live until the end, as those of a net file do.
 model, loss, given, wanted = convert()
+if "checkpoint" in sys.argv[4:]:
+    for part in model.modules():
+        if isinstance(part, nn.ModuleList) or part is model:
+            for block in part:
+                if isinstance(block, (nn.TransformerEncoderLayer, nn.Sequential)):
+                    checkpointed(block)
 dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(sys.argv[3] if len(sys.argv) > 3 else None)
 optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad])
 scaler = torch.amp.GradScaler("cuda", enabled=dtype is torch.float16)

@@ -224,15 +224,44 @@ void corpus_peaks_check(const struct program *p, const char *trace, int rank)
     "'free%') over (order by seq) as run from event where kind like 'free%' or kind like "         \
     "'segment%' or kind in ('alloc', 'oom')) order by run, is_free, text"
 
-static sqlite3_stmt *rows_open(const char *path, const char *sql)
+static sqlite3 *trace_open(const char *path)
 {
     sqlite3 *db = NULL;
-    sqlite3_stmt *stmt = NULL;
 
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    return db;
+}
+
+static sqlite3_stmt *statement(sqlite3 *db, const char *path, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+
     if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
         fail_msg("%s: %s", path, sqlite3_errmsg(db));
     return stmt;
+}
+
+/* The rows of the trace `path`; the table `workspace` has the blocks that the trace `program` calls that. */
+static sqlite3_stmt *rows_open(const char *path, const char *program, const char *sql)
+{
+    sqlite3 *of_program = trace_open(program);
+    sqlite3 *db = trace_open(path);
+    sqlite3_stmt *from =
+        statement(of_program, program, "select id from block where category = 'workspace'");
+    sqlite3_stmt *to;
+
+    assert_int_equal(sqlite3_exec(db, "create temp table workspace (id integer)", NULL, NULL, NULL),
+                     SQLITE_OK);
+    to = statement(db, path, "insert into workspace values (?)");
+    while (sqlite3_step(from) == SQLITE_ROW) {
+        sqlite3_bind_int64(to, 1, sqlite3_column_int64(from, 0));
+        assert_int_equal(sqlite3_step(to), SQLITE_DONE);
+        sqlite3_reset(to);
+    }
+    sqlite3_finalize(to);
+    sqlite3_finalize(from);
+    sqlite3_close(of_program);
+    return statement(db, path, sql);
 }
 
 static void rows_close(sqlite3_stmt *stmt)
@@ -246,8 +275,8 @@ static void rows_close(sqlite3_stmt *stmt)
 /* How the rows of a query differ, heap memory; NULL: they are equal, *count of them. */
 static char *rows_difference(const char *sql, const char *first, const char *second, int *count)
 {
-    sqlite3_stmt *a = rows_open(first, sql);
-    sqlite3_stmt *b = rows_open(second, sql);
+    sqlite3_stmt *a = rows_open(first, first, sql);
+    sqlite3_stmt *b = rows_open(second, first, sql);
     struct vs_text text = {NULL, 0, 0};
     bool more_a;
     bool more_b;
@@ -341,32 +370,35 @@ void corpus_check(const char *command, int ranks)
     "with n as (select node, max(op) as name from event where kind = 'op_begin' and role = "       \
     "'backward' and node > 0 group by node) "
 /*
- * Of each block and phase: what saved it and released it. A node inside of another one (of an op in place on a view)
- * has the name of that in a program, and none in a net.
+ * Of each block and phase: what saved it and released it, and how often. A node inside of another one (of an op in place
+ * on a view) has the name of that in a program, and none in a net. What a checkpoint runs again is saved in backward; in
+ * a net the nodes of the second run save it, too, so how often is not compared there.
  */
 #define SAVES                                                                                      \
-    NODES "select s.block || ' ' || s.kind || ' ' || ifnull(n.name, 'CopySlices') || ' ' || "      \
-          "s.role || ' step ' || s.step || ' ' || s.phase || ': ' || count(*) from event s left "  \
-          "join n on n.node = s.node where s.kind in ('save', 'unsave') group by s.block, "        \
-          "s.kind, n.name, s.role, s.step, s.phase order by 1"
+    NODES ", again as (select block from event where kind = 'save' and phase = 'backward'), s as " \
+          "(select e.block, e.kind, e.role, e.step, e.phase, iif(e.block in (select block from "   \
+          "again), '', ifnull(n.name, 'CopySlices')) as name from event e left join n on n.node "  \
+          "= e.node where e.kind in ('save', 'unsave')) select block || ' ' || kind || ' ' || "    \
+          "role || ' step ' || step || ' ' || phase || ' ' || name || iif(name = '', '', "         \
+          "count(*)) from s group by block, kind, role, step, phase, name order by 1"
 /*
  * Of each block, its categories one after the other, but for three things. A program's parameters, buffers and states of
  * the optimizer are that from their allocation, a net's from when they get their name. What autograd has released is
- * an activation in a program if it stays, in a net if another tensor shares its memory: so these are left out. And a
- * small temporary that no op reads is a workspace in a program; the weights of an LSTM that make way for one flat tensor in
- * the set-up are buffers.
+ * an activation in a program if it stays, in a net if another tensor shares its memory: so these are left out. And of
+ * blocks below 1 MiB those are left out that a program calls workspace, which no op reads, and those of the set-up that
+ * are no parameters.
  */
 #define CATEGORIES                                                                                 \
     "with e as (select seq, kind, block, step, max(ifnull(size, 0)) over (partition by block) as " \
     "size, category, last_value(category) over (partition by block order by seq rows between "     \
     "unbounded preceding and unbounded following) as last from event where kind in ('alloc', "     \
-    "'category')), k as (select seq, block, size, iif(category = 'workspace' and size < 1 << 20, " \
-    "'temporary', category) as category from e where not (kind = 'category' and category = "       \
-    "'activation') and not (category in ('other', 'temporary') and last in ('parameter', "         \
-    "'buffer', 'optimizer')) and not (step < 0 and last in ('other', 'buffer'))) select block || " \
-    "' ' || size || ' ' || group_concat(category, ' ') from (select *, lag(category) over "        \
-    "(partition by block order by seq) as before from k) where category is not before group by "   \
-    "block order by block"
+    "'category')), k as (select seq, block, size, category from e where not (kind = 'category' "   \
+    "and category = 'activation') and not (category in ('other', 'temporary') and last in "        \
+    "('parameter', 'buffer', 'optimizer')) and not (size < 1 << 20 and (step < 0 and last <> "     \
+    "'parameter' or block in (select id from workspace)))) "                                       \
+    "select block || ' ' || size || ' ' || group_concat(category, ' ') from (select *, "           \
+    "lag(category) over (partition by block order by seq) as before from k) where category is "    \
+    "not before group by block order by block"
 #define CASTS                                                                                      \
     "select block || ' of ' || from_block || ' ' || from_dtype || ' ' || to_dtype || ' step ' || " \
     "step || ' ' || phase from event where kind = 'cast' order by block"
@@ -377,7 +409,7 @@ void corpus_check(const char *command, int ranks)
     "order by 1"
 
 /* What the trace of the program says is what that of its net file says. */
-static void events_and_figures_compare(const char *name, const char *amp)
+static void events_and_figures_compare(const char *name, const char *amp, const char *blocks)
 {
     static const char *const SQL[] = {SAVES, CATEGORIES, CASTS, HOLDERS};
     static const char *const FIGURES[] = {
@@ -395,9 +427,10 @@ static void events_and_figures_compare(const char *name, const char *amp)
         "$.peak.by_category.checkpoint",
         "$.peak.by_category.cast",
     };
-    struct program p = program_run(
-        "record", program_path("net.py"), "-f", "-o", program_path("net.db"), "--device", "meta",
-        "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", NULL);
+    struct program p =
+        program_run("record", program_path("net.py"), "-f", "-o", program_path("net.db"),
+                    "--device", "meta", "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp",
+                    amp ? amp : "off", "--checkpoint", blocks ? blocks : "off", NULL);
     char *of_trace;
     char *of_net;
 
@@ -421,13 +454,13 @@ static void events_and_figures_compare(const char *name, const char *amp)
     free(of_net);
 }
 
-void corpus_net_check(const char *name, const char *amp)
+void corpus_net_check(const char *name, const char *amp, const char *blocks)
 {
     char command[CORPUS_COMMAND_MAX];
     struct program p;
 
-    snprintf(command, sizeof(command), "as_net %s %s%s%s", name, program_path("net.py"),
-             amp ? " " : "", amp ? amp : "");
+    snprintf(command, sizeof(command), "as_net %s %s %s%s", name, program_path("net.py"),
+             amp ? amp : "off", blocks ? " checkpoint" : "");
     p = corpus_record(command, 0, CORPUS_GPU);
     corpus_peaks_check(&p, program_path("trace.db"), 0);
     program_release(&p);
@@ -437,10 +470,10 @@ void corpus_net_check(const char *name, const char *amp)
         fail_msg("%s: export: %s", name, p.err);
     program_release(&p);
     p = program_run("match", program_path("net.py"), program_path("snapshot"), "--target",
-                    CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off",
-                    "--any-free-order", NULL);
+                    CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", "--checkpoint",
+                    blocks ? blocks : "off", "--any-free-order", NULL);
     if (p.status != 0)
         fail_msg("%s: the net file and the program differ: %s%s", name, p.out, p.err);
     program_release(&p);
-    events_and_figures_compare(name, amp);
+    events_and_figures_compare(name, amp, blocks);
 }

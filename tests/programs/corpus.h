@@ -48,8 +48,8 @@ char *corpus_events_difference(const char *first, const char *second);
 void corpus_events_compare(const char *command, const char *first, const char *second);
 
 /*
- * The rows of one column that `sql` gives of both traces are the same; fails the test where they are not. Returns how
- * many they are.
+ * The rows of one column that `sql` gives of both traces are the same; fails the test where they are not. In both the
+ * table `workspace` has the ids of the first trace's workspaces. Returns how many they are.
  */
 int corpus_rows_compare(const char *command, const char *sql, const char *first,
                         const char *second);
@@ -62,12 +62,13 @@ int corpus_rows_compare(const char *command, const char *sql, const char *first,
 void corpus_check(const char *command, int ranks);
 
 /*
- * Record `as_net NAME FILE [AMP]`, and compare the net file that it writes with the recording: all events of the
- * allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the program's trace says
+ * Record `as_net NAME FILE AMP [checkpoint]`, and compare the net file that it writes with the recording: all events of
+ * the allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the program's trace says
  * is what that of the net file says: what autograd saves, categories, casts, gradients.
  *
- * amp  NULL, "fp16" or "bf16"
+ * amp     NULL, "fp16" or "bf16"
+ * blocks  paths of the blocks that as_net checkpoints, commas between; NULL: none
  */
-void corpus_net_check(const char *name, const char *amp);
+void corpus_net_check(const char *name, const char *amp, const char *blocks);
 
 #endif

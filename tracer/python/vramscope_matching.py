@@ -110,9 +110,13 @@ class Between:
             return
         for made in self.opened.get(key, ((), False))[0]:
             self.add(time, USE, context, made.index)
-        for made in self.reruns.pop(key, ()):
+        self.take(time, context)
+
+    def take(self, time, context):
+        """A node gets what a second run has made for it."""
+        for made in self.reruns.pop((context.seq, context.node), ()):
             self.add(time, USE, context, made.index)
-            self.add(time, UNSAVE, context, made.index, node, 0, made.freed is not context)
+            self.add(time, UNSAVE, context, made.index, context.seq + 1, 0, made.freed is not context)
 
     def on_end(self, time, context, _):
         if id(context) in self.touched:
@@ -156,6 +160,8 @@ class Between:
 
     def on_rerun_end(self, time, context, name):
         self.add(time, RERUN_END, context, self.name(name))
+        if context.node is not None:
+            self.take(time, context)
 
     def on_cast(self, time, context, what):
         copy, original, dtype = what
