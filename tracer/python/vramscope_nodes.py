@@ -111,27 +111,43 @@ class Nodes:
 
         for old, new in (first, __init__), (enter, __enter__), (leave, __exit__):
             self.events.patch(hook, new.__name__, self.events.as_part_of(old, new))
-        self.arguments_watch(checkpoint._CheckpointFrame)
+        self.arguments_watch(checkpoint)
 
-    def arguments_watch(self, frame):
-        """What a function was called with, which its checkpoint keeps; in earlier versions in a node."""
+    def arguments_watch(self, checkpoint):
+        """What a function was called with, which its checkpoint keeps: itself, or, until PyTorch 2.14, in a node."""
         nodes, attempt = self, self.events.attempt
-        save = getattr(frame, "save_inputs", None)
+        frame, hook = checkpoint._CheckpointFrame, checkpoint._checkpoint_hook
+        save, first = getattr(frame, "save_inputs", None), hook.__init__
 
         def save_inputs(self, *args):
-            attempt("checkpoints", lambda: nodes.inputs_note(self, args))
+            attempt("checkpoints", lambda: nodes.arguments_note(self, args))
             return save(self, *args)
+
+        def __init__(self, frame):
+            first(self, frame)
+            attempt("checkpoints", lambda: nodes.node_note(frame))
 
         if save is not None:
             self.events.patch(frame, "save_inputs", self.events.as_part_of(save, save_inputs))
+        else:
+            self.watched.append(hook)
+            self.events.patch(hook, "__init__", self.events.as_part_of(first, __init__))
 
-    def inputs_note(self, frame, arguments):
-        if not self.events.is_on or not self.torch.is_grad_enabled():
-            return
+    def arguments_note(self, frame, arguments):
+        if self.events.is_on and self.torch.is_grad_enabled():
+            tensors = [value for value in arguments if isinstance(value, self.torch.Tensor)]
+            found = self.events.alone(lambda: [self.storage(tensor) for tensor in tensors])
+            self.inputs_note(frame, [at for at in found if at])
+
+    def node_note(self, frame):
+        if self.events.is_on and self.is_possible:
+            row = self.events.alone(lambda: self.row(frame.input_saver.grad_fn))
+            if row is not None:
+                self.inputs_note(frame, row[2])
+
+    def inputs_note(self, frame, addresses):
         self.checkpoints += 1
-        tensors = [value for value in arguments if isinstance(value, self.torch.Tensor)]
-        found = self.events.alone(lambda: [self.storage(tensor) for tensor in tensors])
-        self.events.mark(("inputs", self.checkpoints, [at for at in found if at]))
+        self.events.mark(("inputs", self.checkpoints, addresses))
         weakref.finalize(frame, self.inputs_forget, self.checkpoints).atexit = False
 
     def inputs_forget(self, number):
