@@ -22,7 +22,7 @@ CFLAGS   += $(WARN) $(OPT) -pthread
 HAS_DEFLATE = $(eval HAS_DEFLATE := $$(shell pkg-config --exists libdeflate 2>/dev/null && echo yes))$(HAS_DEFLATE)
 DEFLATE_A   = $(filter /%,$(shell $(CC) -print-file-name=libdeflate.a))
 DEFLATE_LIB = $(if $(HAS_DEFLATE),$(if $(DEFLATE_A),-l:libdeflate.a,-ldeflate))
-LDLIBS   += $(DEFLATE_LIB) -lsqlite3 -lz -llz4 -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
+LDLIBS   += $(DEFLATE_LIB) -lsqlite3 -lz -llz4 -lzstd -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 Q := $(if $(V),,@)
@@ -38,7 +38,7 @@ STANDIN_SO := $(if $(filter x86_64,$(shell uname -m)),$(B)/vramscope_standin.so)
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
 LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' \
               ! -path 'standin/runtime/*' 2>/dev/null)))
-LIB_SRC  := $(filter-out $(INJECT_ONLY),$(LIB_SRC))
+LIB_SRC  := $(filter-out $(INJECT_ONLY) store/extension/%,$(LIB_SRC))
 CLI_SRC  := $(sort $(shell find cli -name '*.c'))
 BASE_SRC := $(sort $(shell find base -name '*.c'))
 TEST_SRC := $(sort $(shell find tests -name 'test_*.c' ! -path '*/device/cuda/*' \
@@ -47,6 +47,7 @@ HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'te
               ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
+LOADED_SO := $(B)/vramscope_sqlite.so $(INJECT_SO) $(STANDIN_SO)
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
@@ -72,7 +73,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
         fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs cuda gpu-tests doubles
 .SECONDARY:
 
-all: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## build the program; the injection library, where CUPTI is
+all: $(B)/vramscope $(LOADED_SO) ## build the program; the injection library, where CUPTI is
 
 $(B)/vramscope: $(CLI_OBJ) $(B)/libvramscope.a
 	$(call say,LINK,$@)
@@ -90,7 +91,7 @@ $(B)/%.o: %.c | $(SETUP)
 $(B)/recording/file_bytes.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
 
 # Loops over columns of events.
-$(B)/store/codec%.o: CFLAGS += $(if $(DEBUG),,-O3)
+$(B)/store/codec/%.o $(B)/store/old/%.o: CFLAGS += $(if $(DEBUG),,-O3)
 
 # The loop over budgets.
 $(B)/planner/solve.o: CFLAGS += $(if $(DEBUG),,-O3)
@@ -148,7 +149,7 @@ $(filter-out $(OP_ARGS_FREE),$(LIB_OBJ) $(CLI_OBJ) $(HELP_OBJ) $(TEST_SRC:%.c=$(
 # What a new trace begins as: the schema's own C run once here, its result compiled in.
 EMPTY_TRACE := $(B)/tools/empty_trace
 EMPTY_TRACE_OBJ := $(EMPTY_TRACE).o $(BASE_SRC:%.c=$(B)/%.o) \
-                   $(patsubst %,$(B)/store/%.o,codec codec_encode db migrate schema view)
+                   $(patsubst %,$(B)/store/%.o,db migrate schema view old/columns)
 $(EMPTY_TRACE): $(EMPTY_TRACE_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lsqlite3 -lm -ldl
@@ -188,13 +189,30 @@ $(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti
 # The injection library goes into programs of others: SQLite is linked into it and hidden, so that the program's own is
 # another one.
 INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
-INJECT_LIB := $(BASE_SRC) $(sort $(wildcard store/*.c)) $(addprefix tracer/,intern.c recorder.c ring.c)
+INJECT_LIB := $(BASE_SRC) $(sort $(wildcard store/*.c store/codec/*.c store/old/*.c)) \
+              $(addprefix tracer/,intern.c recorder.c ring.c)
 $(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(SQLITE_STATIC) -lm -ldl
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ \
+	  $(SQLITE_STATIC) $(ZSTD_STATIC) -lm -ldl
 $(B)/pic/libinject.a: $(INJECT_LIB:%.c=$(B)/pic/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+# So does SQLite's extension, which uses the SQLite of the program that loads it.
+EXTENSION_SRC := $(BASE_SRC) $(addprefix store/,cell.c chunk.c chunk_load.c db.c codec/decode.c old/columns.c)
+$(B)/sqlite/%.o: %.c | $(SETUP)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -include store/extension/sqlite_api.h $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+$(B)/sqlite/store/codec/%.o $(B)/sqlite/store/old/%.o: CFLAGS += $(if $(DEBUG),,-O3)
+$(B)/sqlite/libextension.a: $(EXTENSION_SRC:%.c=$(B)/sqlite/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(B)/vramscope_sqlite.so: $(B)/sqlite/store/extension/extension.o $(B)/sqlite/libextension.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(ZSTD_STATIC) -lm -ldl
+-include $(EXTENSION_SRC:%.c=$(B)/sqlite/%.d) $(B)/sqlite/store/extension/extension.d
+$(B)/tests/e2e/test_sql_extension: $(B)/vramscope_sqlite.so
 # The stand-in for CUDA's libraries goes into programs of others, too. Its functions have CUDA's parameters, whatever
 # they use of them.
 STANDIN_SRC := $(sort $(wildcard standin/*.c standin/runtime/*.c standin/runtime/ranks/*.c)) $(BASE_SRC)
@@ -266,6 +284,7 @@ $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plug
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -o $@ $<
 $(B)/tests/engine/device/test_plugin $(B)/tests/e2e/test_device: $(B)/fake/vramscope_old.so
 SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
+ZSTD_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-l:libzstd.a,-lzstd)
 
 # The CUDA device, a plug-in: `make cuda` builds it where there is a toolkit. Nothing else needs one. PTX of the oldest
 # architecture is for GPUs newer than the list.
@@ -467,8 +486,10 @@ words-check: ## words of docs/glossary.md that are not used; V=1 prints each pla
 files-check: ## first comments of sources, their lines
 	@sh tools/files-check.sh
 
-globals-check: $(LIB_OBJ) $(CLI_OBJ) ## no writable globals but the known ones
-	@sh tools/globals-check.sh $(B) $^ $(INJECT_SRC:%.c=$(B)/pic/%.o) $(CUDA_OBJ) $(CUDA_SRC:%.cu=$(B)/twin/%.o)
+globals-check: $(LIB_OBJ) $(CLI_OBJ) $(B)/vramscope_sqlite.so ## no writable globals but the known ones
+	@sh tools/globals-check.sh $(B) $(filter %.o,$^) $(INJECT_SRC:%.c=$(B)/pic/%.o) $(CUDA_OBJ) \
+	  $(CUDA_SRC:%.cu=$(B)/twin/%.o) \
+	  $(B)/sqlite/store/extension/extension.o
 
 format: ## lay the C files out
 	clang-format-14 -i $(if $(FILES),$(FILES),$(FORMATTED))
@@ -517,11 +538,11 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
 	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: $(B)/vramscope $(INJECT_SO) $(STANDIN_SO) ## copy the program and what belongs to it to DESTDIR and PREFIX
+install: $(B)/vramscope $(LOADED_SO) ## copy the program and what belongs to it to DESTDIR and PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/vramscope/sample_nets $(SHARE)/man/man1 \
 	  $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(B)/vramscope $(DESTDIR)$(PREFIX)/bin/vramscope
-	for f in $(wildcard $(INJECT_SO) $(STANDIN_SO) $(B)/vramscope_cuda.so $(B)/vramscope_blas.so); do \
+	for f in $(wildcard $(LOADED_SO) $(B)/vramscope_cuda.so $(B)/vramscope_blas.so); do \
 	  install -D -m 755 $$f $(DESTDIR)$(PREFIX)/lib/vramscope/$$(basename $$f); done
 	install -m 644 sample_nets/*.py $(SHARE)/vramscope/sample_nets
 	install -d $(SHARE)/vramscope/sample_nets/tools/netwriter

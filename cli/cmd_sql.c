@@ -121,9 +121,8 @@ const struct cli_cmd cli_cmd_sql = {
     .summary = "Query a trace in SQL, without the sqlite3 shell",
     .help =
         "The views `event`, `block` and `tensor`, and the tables beside them, are described in\n"
-        "docs/formats/trace-format.md. A trace is an ordinary SQLite file: `sqlite3 TRACE` works "
-        "as "
-        "well.\n\n"
+        "docs/formats/trace-format.md. A trace is an ordinary SQLite file: the sqlite3 shell works "
+        "as\nwell, with the extension that is described there.\n\n"
         "  vramscope sql trace.db \"select sum(size) from event where kind = 'alloc'\"\n",
     .options = OPTIONS,
     .positionals_min = 2,

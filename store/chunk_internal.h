@@ -1,7 +1,7 @@
 /*
  * store/chunk_internal.h - the events of an open trace, decoded chunk by chunk.
  *
- * For:            store/reader.c, store/tensors.c.
+ * For:            store/reader.c, store/tensors.c, store/cell.c; the second part: store/chunk.c.
  * Must not know:  strings, locations, the meaning of tensor records.
  * Invariant:      the chunk that was read last stays decoded. If a chunk has grown in the file since it was listed,
  *                 only the events it had then are returned.
@@ -41,26 +41,39 @@ VS_MUST_USE enum vs_status sto_chunks_read(struct sto_chunks *chunks, uint64_t f
                                            struct vs_error *err);
 
 /*
- * Read all records of the block `block_id` into out[0 … count - 1], in the order in which they were encoded. count <=
- * STO_CHUNK_EVENTS_MAX. A recorder may have added records since the block was listed, so `out` must have space for
- * STO_CHUNK_EVENTS_MAX records.
+ * Read all events of the chunk whose first block has the id `id`, or all tensors of the block `id`, as they are in the
+ * file now, into `out`, which has space for STO_CHUNK_EVENTS_MAX. Tensors have the shape in b. In the caller's
+ * transaction, if there is one.
  */
-VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int64_t block_id,
-                                                 size_t count, struct vs_event *out,
+VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int64_t id,
+                                                 struct vs_event *out, size_t *count,
                                                  struct vs_error *err);
 
 /* The id of the first block of the chunk that contains event `seq`; -1: the list has none. */
 int64_t sto_chunks_block_of(const struct sto_chunks *chunks, uint64_t seq);
 
+/* ---- store/chunk_load.c: the events of one chunk, of every version of the format, as a whole or not at all ---- */
+
+struct sto_loader;
+
+/* `db` is borrowed until sto_loader_close(). *out is NULL on failure. */
+VS_MUST_USE enum vs_status sto_loader_open(const struct sto_db *db, struct sto_loader **out,
+                                           struct vs_error *err);
+void sto_loader_close(struct sto_loader *loader);
+
 /*
- * Read a block of any kind: event number s of its chunk, from 0, into out[s], and set is_filled[s]. Both have space for
- * STO_CHUNK_EVENTS_MAX; other elements are left undefined, and their is_filled is false.
- *
- * fields  bit 1 << field: what is wanted; other fields may be 0
- * Call it inside a transaction.
+ * Read the chunk whose first block has the id `id` (of tensors: the id of their block), as it is in the file now. Its
+ * count is 1 to STO_CHUNK_EVENTS_MAX; sto_loader_events() then gives its events. VS_E_DAMAGED: it is not there, or its
+ * parts do not agree.
  */
-VS_MUST_USE enum vs_status sto_chunks_block_fields(struct sto_chunks *chunks, int64_t block_id,
-                                                   uint32_t fields, struct vs_event *out,
-                                                   bool *is_filled, struct vs_error *err);
+VS_MUST_USE enum vs_status sto_loader_read(struct sto_loader *loader, int64_t id, size_t *count,
+                                           struct vs_error *err);
+
+/*
+ * Decode the chunk that was read last into out[0 … count - 1]. Tensors have the shape in b and the kind
+ * STO_KIND_TENSOR. VS_E_DAMAGED: it cannot be decoded. Touches no file.
+ */
+VS_MUST_USE enum vs_status sto_loader_events(struct sto_loader *loader, struct vs_event *out,
+                                             struct vs_error *err);
 
 #endif

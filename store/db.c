@@ -198,3 +198,19 @@ enum vs_status sto_db_number(const struct sto_db *db, const char *sql, sqlite3_i
     sqlite3_finalize(stmt);
     return st;
 }
+
+enum vs_status sto_db_table_find(const struct sto_db *db, const char *name, bool *out,
+                                 struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    enum vs_status st = sto_db_prepare(
+        db, "SELECT 1 FROM sqlite_schema WHERE name = ? AND type = 'table'", &stmt, err);
+
+    *out = false;
+    if (!st) {
+        sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+        st = sto_db_row(db, stmt, out, err);
+    }
+    sqlite3_finalize(stmt);
+    return st;
+}

@@ -59,4 +59,8 @@ VS_MUST_USE enum vs_status sto_db_row(const struct sto_db *db, sqlite3_stmt *stm
 VS_MUST_USE enum vs_status sto_db_number(const struct sto_db *db, const char *sql,
                                          sqlite3_int64 *out, struct vs_error *err);
 
+/* *out: whether the file has the table `name`. */
+VS_MUST_USE enum vs_status sto_db_table_find(const struct sto_db *db, const char *name, bool *out,
+                                             struct vs_error *err);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "store/chunk_internal.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/devices_internal.h"
 
 #define SUFFIX_MAX 5

@@ -9,23 +9,6 @@
 #include "store/db_internal.h"
 #include "store/reader_internal.h"
 
-/* *out: whether the file has the table `name`. */
-static enum vs_status table_find(const struct sto_db *db, const char *name, bool *out,
-                                 struct vs_error *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    enum vs_status st =
-        sto_db_prepare(db, "SELECT 1 FROM sqlite_schema WHERE name = ?1", &stmt, err);
-
-    *out = false;
-    if (!st) {
-        sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-        st = sto_db_row(db, stmt, out, err);
-    }
-    sqlite3_finalize(stmt);
-    return st;
-}
-
 enum vs_status sto_marks_each(struct sto_reader *r, sto_mark_fn *each, void *user,
                               struct vs_error *err)
 {
@@ -35,7 +18,7 @@ enum vs_status sto_marks_each(struct sto_reader *r, sto_mark_fn *each, void *use
     bool has_row = true;
     enum vs_status st;
 
-    st = table_find(db, "mark", &exists, err);
+    st = sto_db_table_find(db, "mark", &exists, err);
     if (st || !exists)
         return st;
     st = sto_db_prepare(db, "SELECT key, seq, note FROM mark ORDER BY key", &stmt, err);
@@ -103,7 +86,7 @@ enum vs_status sto_breakpoints_each(struct sto_reader *r, sto_breakpoint_fn *eac
     sqlite3_stmt *stmt = NULL;
     bool exists = false;
     bool has_row = true;
-    enum vs_status st = table_find(db, "breakpoint", &exists, err);
+    enum vs_status st = sto_db_table_find(db, "breakpoint", &exists, err);
 
     if (st || !exists)
         return st;

@@ -12,10 +12,10 @@
 
 static const struct sto_migrate_step all_steps[] = {
     {1, sto_schema_create}, {2, sto_schema_beside}, {3, sto_schema_devices},
-    {4, sto_schema_work},   {5, sto_schema_stacks},
+    {4, sto_schema_work},   {5, sto_schema_stacks}, {6, sto_schema_chunks},
 };
 
-/* Files from this version on can be read without an upgrade: later versions only added tables. */
+/* Files from this version on can be read without an upgrade: later versions only added tables, for what is new. */
 #define OLDEST_READABLE 1
 
 #define STEP_COUNT (sizeof(all_steps) / sizeof(all_steps[0]))

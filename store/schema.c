@@ -9,7 +9,6 @@
 #include "base/dtype.h"
 #include "base/event.h"
 
-#include "store/codec.h"
 #include "store/view.h"
 
 static const char *const tables[] = {
@@ -213,6 +212,21 @@ static const char *const stack_tables[] = {
     /* clang-format on */
 };
 
+/* Since version 6: chunks. */
+static const char *const chunk_tables[] = {
+    /* clang-format off */
+    "CREATE TABLE event_chunk (\n"
+    "    id        INTEGER PRIMARY KEY, -- number of the chunk, from 0, * 64; of tensors: event_block.id\n"
+    "    count     INTEGER NOT NULL,    -- how many events, or tensors, it has\n"
+    "    reference INTEGER,             -- event_chunk.id of the chunk that matches are taken from, too; NULL: none\n"
+    "    first_id  INTEGER,             -- of tensors whose ids count up: the first one's; else NULL\n"
+    "    has_names INTEGER NOT NULL,    -- 1: one of the tensors has a name; else 0\n"
+    "    data      BLOB NOT NULL        -- the events, see docs/formats/trace-format.md; the table cell has them as "
+    "numbers\n"
+    ")",
+    /* clang-format on */
+};
+
 /* A row of a table of names. `text` is NULL if the table has no such column. */
 struct name_row {
     int id;
@@ -346,6 +360,24 @@ enum vs_status sto_schema_stacks(const struct sto_db *db, struct vs_error *err)
 
     for (size_t i = 0; !st && i < sizeof(stack_tables) / sizeof(stack_tables[0]); i++)
         st = sto_db_exec(db, stack_tables[i], err);
+    return st;
+}
+
+/* A trace that has no events yet gets none that are stored in columns. */
+enum vs_status sto_schema_chunks(const struct sto_db *db, struct vs_error *err)
+{
+    sqlite3_int64 has_events = 0;
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < sizeof(chunk_tables) / sizeof(chunk_tables[0]); i++)
+        st = sto_db_exec(db, chunk_tables[i], err);
+    if (!st)
+        st = sto_db_number(db, "SELECT EXISTS (SELECT 1 FROM event_block)", &has_events, err);
+    if (!st && !has_events)
+        st = sto_db_exec(db,
+                         "DROP VIEW IF EXISTS cell; DROP TABLE IF EXISTS event_column; "
+                         "DROP TABLE IF EXISTS number",
+                         err);
     return st;
 }
 

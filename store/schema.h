@@ -35,4 +35,7 @@ VS_MUST_USE enum vs_status sto_schema_work(const struct sto_db *db, struct vs_er
 /* Version 5: call stacks of events. Call inside a transaction. */
 VS_MUST_USE enum vs_status sto_schema_stacks(const struct sto_db *db, struct vs_error *err);
 
+/* Version 6: events as chunks (store/codec/), for those that come. Call inside a transaction. */
+VS_MUST_USE enum vs_status sto_schema_chunks(const struct sto_db *db, struct vs_error *err);
+
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 
 /* A larger gap between ids means a damaged file: the rows are indexed by id. */
 #define ID_GAP_MAX (UINT32_C(1) << 20)
@@ -104,11 +104,14 @@ static struct sto_tensor_row *row_slot(struct sto_tensors *t, const struct block
 
 static enum vs_status block_read(struct sto_tensors *t, struct block *block, struct vs_error *err)
 {
+    size_t count = 0;
     enum vs_status st;
 
     if (!t->records)
         t->records = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*t->records));
-    st = sto_chunks_block_read(t->chunks, block->id, block->count, t->records, err);
+    st = sto_chunks_block_read(t->chunks, block->id, t->records, &count, err);
+    if (!st && count < block->count)
+        st = damaged(t, "tensors are missing", err);
     if (!st && !block->is_sparse) {
         if (t->read_count >= READ_BLOCKS_MAX)
             rows_forget(t);
@@ -134,18 +137,16 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
 }
 
 /*
- * Take a row of the statement: id, count, base, step and width of the column of ids (NULL: all ids are 0), and whether
- * a tensor of the block has a name.
+ * Take a row of the statement: id, count, the first id (NULL: they do not count up), and whether a tensor of the block
+ * has a name.
  */
 static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, struct vs_error *err)
 {
     sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
     sqlite3_int64 base = sqlite3_column_int64(stmt, 2);
-    bool counts_up = sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
-                     (count == 1 || sqlite3_column_int64(stmt, 3) == 1) &&
-                     sqlite3_column_int64(stmt, 4) == 0;
+    bool counts_up = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
     struct block block = {.id = sqlite3_column_int64(stmt, 0),
-                          .has_names = sqlite3_column_int(stmt, 5) != 0,
+                          .has_names = sqlite3_column_int(stmt, 3) != 0,
                           .is_sparse = !counts_up};
 
     if (count < 1 || count > STO_CHUNK_EVENTS_MAX)
@@ -164,20 +165,27 @@ static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, stru
     return VS_OK;
 }
 
+/* Traces of versions 1 to 5 have columns: 7 are the ids, 5 the names. */
+static const char OLD_LIST[] =
+    "SELECT b.id, b.count, "
+    "CASE WHEN c.width = 0 AND (b.count = 1 OR c.step = 1) THEN c.base END, "
+    "EXISTS (SELECT 1 FROM event_column n WHERE n.id = b.id * 16 + 5) "
+    "FROM event_block b LEFT JOIN event_column c ON c.id = b.id * 16 + 7 "
+    "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id";
+static const char LIST[] = "SELECT b.id, b.count, c.first_id, c.has_names "
+                           "FROM event_block b LEFT JOIN event_chunk c ON c.id = b.id "
+                           "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id";
+
 /* List the blocks with ids from `from` on. */
 static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs_error *err)
 {
     sqlite3_stmt *stmt = NULL;
     bool has_row = true;
-    enum vs_status st;
+    bool is_old = false;
+    enum vs_status st = sto_db_table_find(t->db, "event_column", &is_old, err);
 
-    st = sto_db_prepare(t->db,
-                        "SELECT b.id, b.count, c.base, c.step, c.width, "
-                        "EXISTS (SELECT 1 FROM event_column n WHERE n.id = b.id * 16 + 5) "
-                        "FROM event_block b "
-                        "LEFT JOIN event_column c ON c.id = b.id * 16 + 7 "
-                        "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id",
-                        &stmt, err);
+    if (!st)
+        st = sto_db_prepare(t->db, is_old ? OLD_LIST : LIST, &stmt, err);
     if (!st)
         sqlite3_bind_int64(stmt, 1, from);
     while (!st) {

@@ -5,9 +5,9 @@
  * Must not know:  connections, files.
  * Invariant:      uses only features of SQLite 3.35.
  *
- * `cell` decodes the columns of store/codec.h. unicode() returns the value of a byte below 128, but NULL for 0. A query
- * pays only for the columns it reads: each is a LEFT JOIN by rowid, which SQLite omits when it is unused, and the view
- * is flattened into the query around it.
+ * `cell` decodes the columns of store/old/columns.h; in newer traces it is the table of store/cell.c. unicode() returns
+ * the value of a byte below 128, but NULL for 0. A query pays only for the columns it reads: each is a LEFT JOIN by
+ * rowid, which SQLite omits when it is unused, and the view is flattened into the query around it.
  */
 #include "store/view.h"
 
@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-#include "store/codec.h"
+#include "store/old/columns.h"
 
 static const char *const field_names[STO_FIELD_COUNT] = {
     [STO_FIELD_SEQ] = "seq", [STO_FIELD_TIME] = "time_ns", [STO_FIELD_LOCATION] = "place",
@@ -38,7 +38,7 @@ static void number_append(sqlite3_str *sql, const char *data, const char *at, co
     unsigned open = 0;
 
     for (unsigned k = 0; k < STO_WIDTH_MAX; k++) {
-        if (k == 0 || sto_codec_width_is_legal(k)) {
+        if (k == 0 || sto_width_is_legal(k)) {
             sqlite3_str_appendf(sql, "%sCASE WHEN %s > %u THEN ", k ? " | (" : "(", width, k);
             open++;
         } else {

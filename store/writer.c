@@ -14,7 +14,7 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/create.h"
 #include "store/db_internal.h"
 #include "store/phases.h"
@@ -27,7 +27,7 @@
 /* clang-format off */
 enum statement {
     ST_META, ST_SOURCE, ST_TOGGLE, ST_STRING, ST_LOCATION, ST_SHAPE, ST_STEP, ST_LOSS, ST_PHASE,
-    ST_BLOCK, ST_COLUMN, ST_DEVICE, ST_MARK, ST_FRAME, ST_STACK, ST_COUNT
+    ST_DEVICE, ST_MARK, ST_FRAME, ST_STACK, ST_COUNT
 };
 /* clang-format on */
 
@@ -45,15 +45,12 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_FRAME] = "INSERT INTO frame VALUES (?, ?, ?)",
     [ST_STACK] = "INSERT INTO event_stack VALUES (?, ?)",
     [ST_MARK] = "INSERT OR REPLACE INTO mark VALUES (?, ?, ?)",
-    [ST_BLOCK] = "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
-    [ST_COLUMN] = "INSERT OR REPLACE INTO event_column VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 /*
  * event_count    number of events written, including those in `chunk`
  * chunk          the last chunk_count of them, which do not fill a chunk yet
- * chunk_idx      number of that chunk
- * tensors, tensor_count, tensor_idx  the same for tensors; see STO_KIND_TENSOR
+ * tensors, tensor_count  the same for tensors; see STO_KIND_TENSOR
  * pending_bytes  encoded since the last commit
  * failure        the first failure; VS_OK if there was none
  */
@@ -61,15 +58,13 @@ struct sto_writer {
     struct sto_db db;
     char *path;
     sqlite3_stmt *statements[ST_COUNT];
-    struct sto_codec *codec;
+    struct sto_writer_chunks *chunks;
     struct sto_shapes *shapes;
     struct sto_phases phases;
     struct vs_event *chunk;
     size_t chunk_count;
-    uint64_t chunk_idx;
     struct vs_event *tensors;
     size_t tensor_count;
-    uint64_t tensor_idx;
     uint64_t event_count;
     struct sto_device device; /* first_seq 0: the trace has one device, and no row for it */
     size_t pending_bytes;
@@ -126,8 +121,8 @@ static void writer_free(struct sto_writer *w)
         return;
     for (int i = 0; i < ST_COUNT; i++)
         sqlite3_finalize(w->statements[i]);
+    sto_writer_chunks_close(w->chunks);
     sto_db_close(&w->db);
-    sto_codec_free(w->codec);
     sto_shapes_free(w->shapes);
     vs_free(w->chunk);
     vs_free(w->tensors);
@@ -150,7 +145,7 @@ static enum vs_status connection_prepare(struct sto_writer *w, struct vs_error *
         err);
     for (int i = 0; !st && i < ST_COUNT; i++)
         st = sto_db_prepare(&w->db, statement_sql[i], &w->statements[i], err);
-    return st;
+    return st ? st : sto_writer_chunks_open(&w->db, &w->chunks, err);
 }
 
 static enum vs_status first_meta_set(struct sto_writer *w, struct vs_error *err)
@@ -180,7 +175,6 @@ enum vs_status sto_writer_open(const char *path, const struct sto_writer_options
         return st;
     w = vs_calloc(1, sizeof(*w));
     w->path = vs_strdup(path);
-    w->codec = sto_codec_new();
     w->shapes = sto_shapes_new();
     w->chunk = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->chunk));
     w->tensors = vs_alloc(STO_CHUNK_EVENTS * sizeof(*w->tensors));
@@ -335,79 +329,41 @@ static enum vs_status phase_write(struct sto_writer *w, const struct sto_phase_s
     return run(w, ST_PHASE, err);
 }
 
-static enum vs_status column_write(struct sto_writer *w, uint64_t id, const struct sto_column *col,
-                                   struct vs_error *err)
+/*
+ * Write the chunk, replacing what was written of it before. Its events stay in memory. is_complete: it will not be
+ * written again.
+ */
+static enum vs_status chunk_write(struct sto_writer *w, bool is_complete, struct vs_error *err)
 {
-    sqlite3_stmt *stmt = w->statements[ST_COLUMN];
-
-    bind_u64(stmt, 1, id);
-    sqlite3_bind_int64(stmt, 2, col->base);
-    sqlite3_bind_int64(stmt, 3, col->step);
-    sqlite3_bind_int64(stmt, 4, col->unit);
-    bind_u64(stmt, 5, col->width);
-    bind_u64(stmt, 6, col->dict_width);
-    sqlite3_bind_int(stmt, 7, (int)col->codes);
-    sqlite3_bind_blob64(stmt, 8, col->dict, col->dict_bytes, SQLITE_STATIC);
-    sqlite3_bind_blob64(stmt, 9, col->data, col->data_bytes, SQLITE_STATIC);
-    w->pending_bytes += col->dict_bytes + col->data_bytes;
-    return run(w, ST_COLUMN, err);
-}
-
-/* Write a block; `idx` is the number of its chunk, `first_seq` the first event of the chunk. */
-static enum vs_status block_write(struct sto_writer *w, uint64_t idx, uint64_t first_seq,
-                                  const struct sto_block *block, struct vs_error *err)
-{
-    sqlite3_stmt *stmt = w->statements[ST_BLOCK];
-    uint64_t id = idx * STO_BLOCK_IDS + block->kind;
-    enum vs_status st;
-
-    bind_u64(stmt, 1, id);
-    bind_u64(stmt, 2, first_seq);
-    bind_u64(stmt, 3, block->kind);
-    bind_u64(stmt, 4, block->count);
-    st = run(w, ST_BLOCK, err);
-    for (uint64_t f = 0; !st && f < STO_FIELD_COUNT; f++)
-        if (block->columns[f].is_stored)
-            st = column_write(w, id * STO_COLUMN_IDS + f, &block->columns[f], err);
-    return st;
-}
-
-/* Write the incomplete chunk, replacing what was written of it before. Its events stay in memory. */
-static enum vs_status chunk_write(struct sto_writer *w, struct vs_error *err)
-{
-    struct sto_block blocks[VS_EVENT_KIND_COUNT];
-    size_t count;
-    enum vs_status st = VS_OK;
-
     if (w->chunk_count == 0)
         return VS_OK;
-    count = sto_codec_encode(w->codec, w->chunk, w->chunk_count, blocks);
-    for (size_t i = 0; !st && i < count; i++)
-        st = block_write(w, w->chunk_idx, w->event_count - w->chunk_count + 1, &blocks[i], err);
-    return st;
+    return keep_failure(w,
+                        sto_writer_chunks_events(w->chunks, w->event_count - w->chunk_count + 1,
+                                                 w->chunk, w->chunk_count, is_complete,
+                                                 &w->pending_bytes, err),
+                        err);
 }
 
 static enum vs_status chunk_finish(struct sto_writer *w, struct vs_error *err)
 {
     enum vs_status st;
 
-    st = chunk_write(w, err);
+    st = chunk_write(w, true, err);
     w->chunk_count = 0;
-    w->chunk_idx++;
     if (!st && w->pending_bytes > PENDING_BYTES_MAX)
         st = sto_writer_commit(w, err);
     return st;
 }
 
 /* As chunk_write(), for tensors. */
-static enum vs_status tensors_write(struct sto_writer *w, struct vs_error *err)
+static enum vs_status tensors_write(struct sto_writer *w, bool is_complete, struct vs_error *err)
 {
-    struct sto_block block;
-
     if (w->tensor_count == 0)
         return VS_OK;
-    sto_codec_encode_block(w->codec, w->tensors, w->tensor_count, STO_KIND_TENSOR, &block);
-    return block_write(w, w->tensor_idx, w->tensor_idx * STO_CHUNK_EVENTS + 1, &block, err);
+    return keep_failure(w,
+                        sto_writer_chunks_tensors(w->chunks, w->tensors, w->tensor_count,
+                                                  is_complete, &w->pending_bytes, err),
+                        err);
 }
 
 enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_desc *desc,
@@ -424,15 +380,14 @@ enum vs_status sto_writer_tensor(struct sto_writer *w, const struct vs_tensor_de
     shape_id = sto_shapes_intern(w->shapes, desc, &shape, &is_new);
     if (is_new)
         st = shape_write(w, shape_id, &shape, err);
-    w->tensors[w->tensor_count++] = (struct vs_event){.raw = {.a = desc->block,
-                                                              .b = shape_id,
-                                                              .c = desc->name,
-                                                              .d = desc->offset_elems,
-                                                              .e = desc->id}};
+    w->tensors[w->tensor_count++] = (struct vs_event){
+        .kind = STO_KIND_TENSOR,
+        .location = shape_id,
+        .raw = {.a = desc->block, .c = desc->name, .d = desc->offset_elems, .e = desc->id},
+    };
     if (!st && w->tensor_count == STO_CHUNK_EVENTS) {
-        st = tensors_write(w, err);
+        st = tensors_write(w, true, err);
         w->tensor_count = 0;
-        w->tensor_idx++;
     }
     return st;
 }
@@ -451,6 +406,16 @@ static enum vs_status border_pass(struct sto_writer *w, const struct vs_event *e
     return st;
 }
 
+/*
+ * Whether a chunk ends before the event. Long steps begin with a chunk of their own, so that the chunks of one are
+ * those of the next, and can be their references.
+ */
+static bool is_cut_before(const struct sto_writer *w, const struct vs_event *event)
+{
+    return event->kind == VS_EV_STEP && w->chunk_count &&
+           w->event_count + 1 - w->phases.step.first_seq >= STO_CHUNK_EVENTS;
+}
+
 enum vs_status sto_writer_events(struct sto_writer *w, const struct vs_event *events, size_t count,
                                  struct vs_error *err)
 {
@@ -462,6 +427,11 @@ enum vs_status sto_writer_events(struct sto_writer *w, const struct vs_event *ev
         const struct vs_event *event = &events[i];
 
         VS_ASSERT(event->kind < VS_EVENT_KIND_COUNT);
+        if (is_cut_before(w, event)) {
+            st = chunk_finish(w, err);
+            if (st)
+                break;
+        }
         w->chunk[w->chunk_count++] = *event;
         w->event_count++;
         if (sto_phases_is_border((enum vs_event_kind)event->kind))
@@ -548,9 +518,9 @@ enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)
 
     if (w->failure.status)
         return failure_repeat(w, err);
-    st = chunk_write(w, err);
+    st = chunk_write(w, false, err);
     if (!st)
-        st = tensors_write(w, err);
+        st = tensors_write(w, false, err);
     if (!st)
         st = going_on_write(w, err);
     snprintf(events, sizeof(events), "%llu", (unsigned long long)w->event_count);

@@ -31,7 +31,7 @@ done >"$tmp/objects"
 
 # Tables of pointers are constant, though position-independent code keeps them in .data.rel.ro. The last three patterns
 # are what compilers add to C++ and CUDA.
-source_of='s,^'"$out"'/,,; s,^(pic|cuda|twin)/,,; s,\.o\b,,'
+source_of='s,^'"$out"'/,,; s,^(pic|cuda|twin|sqlite)/,,; s,\.o\b,,'
 xargs nm -A -f sysv <"$tmp/objects" | awk -F'|' '
     { section = $7; gsub(/[ \t]/, "", section)
       colon = index($1, ":"); object = substr($1, 1, colon - 1); name = substr($1, colon + 1); gsub(/[ \t]/, "", name) }

@@ -46,9 +46,10 @@ awk -v rows="$tmp/rows" -v edges="$tmp/edges" '
     function folder_of(path) { sub(/\/[^\/]*$/, "", path); return path }
     function bad(text) { print "layer-check: " text >"/dev/stderr"; status = 1 }
     function foreign(header) {
-        if (header ~ /^sqlite3\.h/) return "<sqlite3>"
+        if (header ~ /^sqlite3(ext)?\.h/) return "<sqlite3>"
         if (header ~ /^zlib\.h/) return "<zlib>"
         if (header ~ /^lz4/) return "<lz4>"
+        if (header ~ /^zstd/) return "<zstd>"
         if (header ~ /^libdeflate/) return "<libdeflate>"
         if (header ~ /^(n?curses|term)[a-z_]*\.h/) return "<curses>"
         if (header ~ /^pthread\.h/) return "<pthread>"

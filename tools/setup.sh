@@ -38,6 +38,7 @@ need libopenblas-dev library openblas
 need libncurses-dev library ncursesw
 need zlib1g-dev library zlib
 need liblz4-dev library liblz4
+need libzstd-dev library libzstd
 need libcmocka-dev header cmocka.h
 # for the tests on a real terminal, which are left out without it
 need tmux command -v tmux

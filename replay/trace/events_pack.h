@@ -2,7 +2,7 @@
  * replay/trace/events_pack.h - compresses events in memory with LZ4, and decompresses them.
  *
  * For:            replay/trace/mem_pack.c.
- * Must not know:  files. Events in a file have another encoding (store/codec.h), which SQL can read.
+ * Must not know:  files. Events in a file have another encoding (store/codec/).
  * Invariant:      decompressing gives, byte for byte, the events that were compressed. The result is never stored in a
  *                 file, so the encoding may change.
  *

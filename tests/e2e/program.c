@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/cell.h"
 #include "tests/sanitizer.h"
 #include "tests/wait.h"
 
@@ -305,6 +306,7 @@ int64_t sql_int(const char *path, const char *sql)
     int64_t value;
 
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sto_cell_register(db), SQLITE_OK);
     if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
@@ -321,6 +323,7 @@ int64_t sql_try_int(const char *path, const char *sql)
     int64_t value = 0;
 
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sto_cell_register(db) == SQLITE_OK &&
         sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW)
         value = sqlite3_column_int64(stmt, 0);
@@ -334,6 +337,7 @@ static void sql_change(const char *path, int flags, const char *sql)
     sqlite3 *db = NULL;
 
     assert_int_equal(sqlite3_open_v2(path, &db, flags, NULL), SQLITE_OK);
+    assert_int_equal(sto_cell_register(db), SQLITE_OK);
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
     sqlite3_close(db);

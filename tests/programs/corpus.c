@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "store/cell.h"
 #include "tests/skip.h"
 
 #define WORDS_MAX 6
@@ -229,6 +230,7 @@ static sqlite3 *trace_open(const char *path)
     sqlite3 *db = NULL;
 
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sto_cell_register(db), SQLITE_OK);
     return db;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/derived.h"
 #include "store/marks.h"
 #include "store/reader.h"
@@ -136,20 +136,6 @@ static void marks_are_set_replaced_and_removed(void **state)
     sto_reader_close(r);
 }
 
-static void a_trace_of_version_1_becomes_one_of_version_2(void **state)
-{
-    char path[4096];
-    struct vs_error err = VS_ERROR_INIT;
-    struct sto_reader *r;
-
-    trace_make(state, path, sizeof(path));
-    sql(path, "DROP TABLE derived; DROP TABLE mark; PRAGMA user_version = 1");
-    r = reader_open(path);
-    assert_true(sto_reader_event_count(r) > 100);
-    ok(sto_mark_set(path, "a", 3, "", &err), &err);
-    sto_reader_close(r);
-}
-
 /* Everything that can be derived from the events from `from` to the end was written. */
 static void assert_events(struct sto_reader *r, uint64_t count)
 {
@@ -267,7 +253,6 @@ int main(void)
         cmocka_unit_test(derived_parts_are_stored_all_or_none),
         cmocka_unit_test(a_locked_trace_is_not_waited_for),
         cmocka_unit_test(marks_are_set_replaced_and_removed),
-        cmocka_unit_test(a_trace_of_version_1_becomes_one_of_version_2),
         cmocka_unit_test(a_reader_sees_what_a_recorder_commits),
         cmocka_unit_test(tensors_can_be_read_while_a_recorder_adds_to_their_block),
         cmocka_unit_test(changed_events_change_the_fingerprint),

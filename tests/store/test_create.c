@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "store/cell.h"
 #include "store/create.h"
 #include "store/migrate.h"
 #include "store/reader.h"
@@ -71,8 +72,10 @@ static void is_what_the_schema_makes(const char *path)
     }
     assert_true(tables > 10);
     sqlite3_finalize(stmt);
-    ok(sto_db_exec(&db, "SELECT count(*) FROM file.event; SELECT count(*) FROM file.block", &err),
-       &err);
+    sto_db_close(&db);
+    ok(sto_db_open(&db, path, false, &err), &err);
+    assert_int_equal(sto_cell_register(db.handle), SQLITE_OK);
+    ok(sto_db_exec(&db, "SELECT count(*) FROM event; SELECT count(*) FROM block", &err), &err);
     sto_db_close(&db);
 }
 

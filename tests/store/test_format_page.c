@@ -16,6 +16,7 @@
 #include <sqlite3.h>
 
 #include "base/mem.h"
+#include "store/cell.h"
 #include "store/migrate.h"
 #include "store/schema.h"
 #include "tests/store/small_trace.h"
@@ -46,6 +47,7 @@ static sqlite3 *small_trace_open(void **state)
     remove(path);
     small_trace_gpu_write(path);
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sto_cell_register(db), SQLITE_OK);
     return db;
 }
 

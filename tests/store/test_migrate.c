@@ -10,8 +10,11 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "store/migrate.h"
+#include "store/reader.h"
 #include "store/schema.h"
+#include "tests/store/old/old_trace.h"
 #include "tests/store/small_trace.h"
 #include "tests/store/trace_file.h"
 
@@ -67,7 +70,7 @@ static void migration_steps_are_applied_in_order(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(number_of(&db, "PRAGMA user_version"), 9);
     assert_int_equal(number_of(&db, "SELECT count(width) FROM pyramid"), 0);
-    assert_true(number_of(&db, "SELECT count(*) FROM event") > 100);
+    assert_true(number_of(&db, "SELECT sum(count) FROM event_block") > 100);
     assert_int_equal(sto_migrate_version(&db, 9, &version, &err), VS_OK);
     assert_int_equal(version, 9);
     assert_int_equal(sto_migrate_version(&db, 8, &version, &err), VS_E_VERSION);
@@ -86,7 +89,7 @@ static void a_failed_migration_step_keeps_the_previous_version(void **state)
     assert_int_equal(sto_migrate_apply(&db, steps, 3, 1, &err), VS_E_IO);
     assert_non_null(strstr(err.text, "no_such_table"));
     assert_int_equal(number_of(&db, "PRAGMA user_version"), 2);
-    assert_true(number_of(&db, "SELECT count(*) FROM event") > 100);
+    assert_true(number_of(&db, "SELECT sum(count) FROM event_block") > 100);
     sto_db_close(&db);
 }
 
@@ -104,12 +107,110 @@ static void a_current_trace_is_not_migrated(void **state)
     sto_db_close(&db);
 }
 
+static struct vs_event *events_read(const char *path, size_t *count)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_reader *r;
+    struct vs_event *events;
+
+    if (sto_reader_open(path, &r, &err))
+        fail_msg("%s", err.text);
+    *count = (size_t)sto_reader_event_count(r);
+    events = vs_alloc(*count * sizeof(*events));
+    if (sto_reader_events(r, 1, *count, events, &err))
+        fail_msg("%s", err.text);
+    sto_reader_close(r);
+    return events;
+}
+
+static void tensors_compare(const char *path, const char *other)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_reader *readers[2];
+    uint32_t count;
+
+    if (sto_reader_open(path, &readers[0], &err) || sto_reader_open(other, &readers[1], &err))
+        fail_msg("%s", err.text);
+    count = sto_reader_tensor_count(readers[0]);
+    assert_int_equal(sto_reader_tensor_count(readers[1]), count);
+    for (uint32_t id = 1; id <= count; id++) {
+        struct vs_tensor_desc tensors[2];
+
+        for (int i = 0; i < 2; i++) {
+            memset(&tensors[i], 0, sizeof(tensors[i]));
+            if (sto_reader_tensor(readers[i], id, &tensors[i], &err))
+                fail_msg("%s", err.text);
+        }
+        assert_memory_equal(&tensors[0], &tensors[1], sizeof(tensors[0]));
+        assert_int_equal(sto_reader_nameless_to(readers[0], id),
+                         sto_reader_nameless_to(readers[1], id));
+    }
+    sto_reader_close(readers[0]);
+    sto_reader_close(readers[1]);
+}
+
+/* What each version added, from the newest on. */
+static const char *const added[] = {
+    NULL,
+    NULL,
+    "DROP TABLE derived; DROP TABLE mark",
+    "DROP TABLE device",
+    "DROP VIEW op_work; DROP TABLE task; DROP TABLE work; DROP TABLE foreign_memory",
+    "DROP VIEW call_stack; DROP TABLE frame; DROP TABLE event_stack",
+};
+
+static void a_trace_of_any_version_has_the_same_events_and_tensors(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    char path[4096];
+    char old[4096];
+    struct vs_event *events;
+    size_t count;
+
+    trace_path(state, "new.db", path, sizeof(path));
+    small_trace_write(path);
+    events = events_read(path, &count);
+    for (int version = 5; version >= 1; version--) {
+        struct sto_db db;
+        struct vs_event *got;
+        size_t got_count;
+        char sql[64];
+
+        trace_path(state, "older.db", old, sizeof(old));
+        remove(old);
+        small_trace_write(old);
+        old_trace_make(old);
+        if (sto_db_open(&db, old, true, &err))
+            fail_msg("%s", err.text);
+        for (int v = 5; v > version; v--)
+            if (sto_db_exec(&db, added[v], &err))
+                fail_msg("%s", err.text);
+        snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
+        if (sto_db_exec(&db, sql, &err))
+            fail_msg("%s", err.text);
+        sto_db_close(&db);
+        got = events_read(old, &got_count);
+        assert_int_equal(got_count, count);
+        assert_memory_equal(got, events, count * sizeof(*got));
+        vs_free(got);
+        tensors_compare(old, path);
+        if (sto_db_open(&db, old, false, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(number_of(&db, "PRAGMA user_version"), sto_migrate_current());
+        /* its views still need nothing but SQLite */
+        assert_int_equal(number_of(&db, "SELECT count(*) FROM event"), count);
+        sto_db_close(&db);
+    }
+    vs_free(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(migration_steps_are_applied_in_order),
         cmocka_unit_test(a_failed_migration_step_keeps_the_previous_version),
         cmocka_unit_test(a_current_trace_is_not_migrated),
+        cmocka_unit_test(a_trace_of_any_version_has_the_same_events_and_tensors),
     };
 
     return cmocka_run_group_tests_name("store/migrate", tests, trace_folder_setup,

@@ -1,5 +1,6 @@
 /*
- * tests/store/test_query.c - a query of the program gives the rows that the views of the file give in any other.
+ * tests/store/test_query.c - a query of the program gives the rows that SQLite alone gives of the same trace as
+ * version 5 of the format stored it: there the views decode the events in SQL.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "store/query.h"
 #include "store/writer.h"
+#include "tests/store/old/old_trace.h"
 #include "tests/store/small_trace.h"
 #include "tests/store/trace_file.h"
 
@@ -47,7 +49,7 @@ static void rows_here(const char *path, const char *sql, struct vs_text *out)
         fail_msg("%s: %s", sql, err.text);
 }
 
-/* The rows as SQLite gives them without the program. */
+/* The rows as SQLite gives them without the program, of a trace of version 5. */
 static void rows_plain(const char *path, const char *sql, struct vs_text *out)
 {
     sqlite3_stmt *stmt;
@@ -68,19 +70,22 @@ static void rows_plain(const char *path, const char *sql, struct vs_text *out)
     sqlite3_close(db);
 }
 
-/* Both are the same, and there are rows. */
-static void check(const char *path, const char *sql)
+/* Both are the same, and there are rows; also of the old trace, where the program reads that. */
+static void check(const char *path, const char *old_path, const char *sql)
 {
-    struct vs_text here = {NULL, 0, 0};
     struct vs_text plain = {NULL, 0, 0};
 
-    rows_here(path, sql, &here);
-    rows_plain(path, sql, &plain);
+    rows_plain(old_path, sql, &plain);
     assert_true(plain.len > 0);
-    if (here.len != plain.len || memcmp(here.data, plain.data, plain.len) != 0)
-        fail_msg("%s gives\n%.2000s\ninstead of\n%.2000s", sql, vs_text_get(&here),
-                 vs_text_get(&plain));
-    vs_text_release(&here);
+    for (int i = 0; i < 2; i++) {
+        struct vs_text here = {NULL, 0, 0};
+
+        rows_here(i ? old_path : path, sql, &here);
+        if (here.len != plain.len || memcmp(here.data, plain.data, plain.len) != 0)
+            fail_msg("%s gives\n%.2000s\ninstead of\n%.2000s", sql, vs_text_get(&here),
+                     vs_text_get(&plain));
+        vs_text_release(&here);
+    }
     vs_text_release(&plain);
 }
 
@@ -99,12 +104,15 @@ static void all_views_of_a_trace_have_the_same_rows(void **state)
         "SELECT e.seq, b.free_seq FROM event e JOIN block b ON b.alloc_seq = e.seq ORDER BY e.seq",
     };
     char path[4096];
+    char old_path[4096];
 
     trace_path(state, "query.db", path, sizeof(path));
-    remove(path);
+    trace_path(state, "query_old.db", old_path, sizeof(old_path));
     small_trace_gpu_write(path);
+    small_trace_gpu_write(old_path);
+    old_trace_make(old_path);
     for (size_t i = 0; i < sizeof(SQL) / sizeof(SQL[0]); i++)
-        check(path, SQL[i]);
+        check(path, old_path, SQL[i]);
 }
 
 static void numbers_of_several_chunks_are_the_same(void **state)
@@ -112,7 +120,7 @@ static void numbers_of_several_chunks_are_the_same(void **state)
     struct vs_event *events = vs_calloc(EVENTS, sizeof(*events));
     struct vs_error err = VS_ERROR_INIT;
     struct sto_writer *w;
-    char path[4096];
+    char paths[2][4096];
 
     for (size_t i = 0; i < EVENTS; i++) {
         events[i].kind = (uint8_t)(i * i % 7 % 3 ? VS_EV_USE : VS_EV_OP_BEGIN);
@@ -122,13 +130,18 @@ static void numbers_of_several_chunks_are_the_same(void **state)
         events[i].raw.b = UINT64_C(1) << i % 64;
         events[i].raw.c = i % 5 * (i % 900);
     }
-    trace_path(state, "chunks.db", path, sizeof(path));
-    if (sto_writer_open(path, &(struct sto_writer_options){.force = true}, &w, &err) ||
-        sto_writer_events(w, events, EVENTS, &err) || sto_writer_close(w, true, &err))
-        fail_msg("%s", err.text);
-    check(path, "SELECT kind, count(*), sum(seq), sum(time_ns), sum(place), sum(a), sum(b % 1000), "
-                "sum(c), sum(d), sum(e), sum(aux) FROM cell GROUP BY kind ORDER BY kind");
-    check(path, "SELECT * FROM cell WHERE seq IN (1, 16384, 16385, 39999, 40000) ORDER BY seq");
+    for (int i = 0; i < 2; i++) {
+        trace_path(state, i ? "chunks_old.db" : "chunks.db", paths[i], sizeof(paths[i]));
+        if (sto_writer_open(paths[i], &(struct sto_writer_options){.force = true}, &w, &err) ||
+            sto_writer_events(w, events, EVENTS, &err) || sto_writer_close(w, true, &err))
+            fail_msg("%s", err.text);
+    }
+    old_trace_make(paths[1]);
+    check(paths[0], paths[1],
+          "SELECT kind, count(*), sum(seq), sum(time_ns), sum(place), sum(a), sum(b % 1000), "
+          "sum(c), sum(d), sum(e), sum(aux) FROM cell GROUP BY kind ORDER BY kind");
+    check(paths[0], paths[1],
+          "SELECT * FROM cell WHERE seq IN (1, 16384, 16385, 39999, 40000) ORDER BY seq");
     vs_free(events);
 }
 

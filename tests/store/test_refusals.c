@@ -19,6 +19,7 @@
 #include "store/migrate.h"
 #include "store/reader.h"
 #include "store/writer.h"
+#include "tests/store/old/old_trace.h"
 #include "tests/store/sample_events.h"
 #include "tests/store/trace_file.h"
 
@@ -263,25 +264,43 @@ static void a_trace_with_wrong_bytes_never_crashes_the_reader(void **state)
 
 static void missing_parts_of_a_trace_are_reported(void **state)
 {
+    /* of a trace as it is written now, and from the first of version 5 on of that one */
     static const char *const losses[] = {
-        "DELETE FROM event_column WHERE id IN (SELECT id FROM event_column WHERE id % 16 = 0 LIMIT "
-        "1)",
+        "DELETE FROM event_chunk WHERE id = 0",
+        "DELETE FROM event_chunk WHERE id = 64",
+        "UPDATE event_chunk SET data = (SELECT data FROM event_chunk WHERE id = 64) WHERE id = 0",
+        "UPDATE event_chunk SET data = substr(data, 1, length(data) / 2)",
+        "UPDATE event_chunk SET data = x''",
+        "UPDATE event_chunk SET data = 'text'",
+        "UPDATE event_chunk SET count = count + 1",
+        "UPDATE event_chunk SET count = -5",
+        "UPDATE event_chunk SET count = 1000000000000",
+        "UPDATE event_chunk SET reference = 0 WHERE id = 0",
+        "UPDATE event_chunk SET reference = 63 WHERE id = 64",
+        "UPDATE event_chunk SET reference = -64 WHERE id = 64",
+        "UPDATE event_chunk SET reference = 6400000 WHERE id = 64",
         "DELETE FROM event_block WHERE id IN (SELECT max(id) FROM event_block WHERE kind = 0 AND "
         "id < 64)",
         "DELETE FROM event_block WHERE id < 64",
         "UPDATE event_block SET count = count + 1 WHERE kind = 1",
         "UPDATE event_block SET count = -5 WHERE kind = 1",
         "UPDATE event_block SET count = 1000000000 WHERE kind = 1",
+        "DROP TABLE event_chunk",
+        "DELETE FROM event_column WHERE id IN (SELECT id FROM event_column WHERE id % 16 = 0 LIMIT "
+        "1)",
         "UPDATE event_column SET data = NULL WHERE id % 16 = 0",
         "UPDATE event_column SET data = zeroblob(length(data)) WHERE id % 16 = 0",
         "UPDATE event_column SET dict = zeroblob(1), dict_width = 1 WHERE id % 16 = 1",
         "UPDATE event_column SET codes = -1 WHERE dict NOT NULL",
         "UPDATE event_column SET width = 7 WHERE width = 2",
+        "DELETE FROM event_block WHERE id < 64",
+        "UPDATE event_block SET count = count + 1 WHERE kind = 1",
         "DROP TABLE event_column",
     };
     char path[PATH_SIZE];
     size_t count = 20000;
     struct vs_event *events = vs_calloc(count, sizeof(*events));
+    bool is_old = false;
 
     trace_path(state, "missing_parts.db", path, sizeof(path));
     for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
@@ -289,7 +308,10 @@ static void missing_parts_of_a_trace_are_reported(void **state)
         struct sto_reader *r;
         enum vs_status st;
 
+        is_old = is_old || strstr(losses[i], "event_column") != NULL;
         trace_write(path, count);
+        if (is_old)
+            old_trace_make(path);
         sql_run(path, losses[i]);
         st = sto_reader_open(path, &r, &err);
         if (!st) {

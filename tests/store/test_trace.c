@@ -14,7 +14,7 @@
 
 #include "base/dtype.h"
 #include "base/mem.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/reader.h"
 #include "store/writer.h"
 #include "tests/store/phase_rows.h"

@@ -1,6 +1,6 @@
 /*
- * tests/store/test_view.c - the views of a trace file, decoded by SQLite alone, compared with the events that were
- * written.
+ * tests/store/test_view.c - the views of a trace file compared with the events that were written: over the table
+ * `cell`, and of traces of version 5 by SQLite alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,11 @@
 #include <sqlite3.h>
 
 #include "base/mem.h"
-#include "store/codec.h"
+#include "store/cell.h"
+#include "store/codec/codec.h"
 #include "store/view.h"
 #include "store/writer.h"
+#include "tests/store/old/old_trace.h"
 #include "tests/store/sample_events.h"
 #include "tests/store/trace_file.h"
 
@@ -28,11 +30,15 @@ static void trace_write(const char *path, const struct vs_event *events, size_t 
         fail_msg("%s", err.text);
 }
 
-static sqlite3 *db_open(const char *path)
+static sqlite3 *db_open(const char *path, bool is_old)
 {
     sqlite3 *db;
 
+    if (is_old)
+        old_trace_make(path);
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    if (!is_old)
+        assert_int_equal(sto_cell_register(db), SQLITE_OK);
     return db;
 }
 
@@ -79,7 +85,7 @@ static void numbers_check(sqlite3 *db, const struct vs_event *events, size_t cou
     vs_free(is_seen);
 }
 
-static void sql_decodes_what_was_written(void **state)
+static void the_views_give_what_was_written(void **state)
 {
     static const struct {
         size_t count;
@@ -98,9 +104,11 @@ static void sql_decodes_what_was_written(void **state)
         else
             sample_events_training(&rnd, events, rounds[i].count);
         trace_write(path, events, rounds[i].count);
-        db = db_open(path);
-        numbers_check(db, events, rounds[i].count);
-        sqlite3_close(db);
+        for (int is_old = 0; is_old < 2; is_old++) {
+            db = db_open(path, is_old);
+            numbers_check(db, events, rounds[i].count);
+            sqlite3_close(db);
+        }
     }
     vs_free(events);
 }
@@ -136,22 +144,24 @@ static void sums_over_the_view_equal_those_of_the_events(void **state)
         holds += events[i].kind == VS_EV_HOLD;
     }
     trace_write(path, events, count);
-    db = db_open(path);
-    assert_int_equal(number_of(db, "SELECT sum(size) FROM event WHERE kind = 'alloc'"), bytes);
-    assert_int_equal(number_of(db, "SELECT count(*) FROM block WHERE free_seq IS NULL"), live);
-    assert_int_equal(
-        number_of(db, "SELECT count(*) FROM event WHERE holder = 'local' AND kind = 'hold'"),
-        holds);
-    assert_int_equal(number_of(db, "SELECT max(step) FROM event"),
-                     (sqlite3_int64)(count - 1) / 2000 - 1);
-    sqlite3_close(db);
+    for (int is_old = 0; is_old < 2; is_old++) {
+        db = db_open(path, is_old);
+        assert_int_equal(number_of(db, "SELECT sum(size) FROM event WHERE kind = 'alloc'"), bytes);
+        assert_int_equal(number_of(db, "SELECT count(*) FROM block WHERE free_seq IS NULL"), live);
+        assert_int_equal(
+            number_of(db, "SELECT count(*) FROM event WHERE holder = 'local' AND kind = 'hold'"),
+            holds);
+        assert_int_equal(number_of(db, "SELECT max(step) FROM event"),
+                         (sqlite3_int64)(count - 1) / 2000 - 1);
+        sqlite3_close(db);
+    }
     vs_free(events);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sql_decodes_what_was_written),
+        cmocka_unit_test(the_views_give_what_was_written),
         cmocka_unit_test(sums_over_the_view_equal_those_of_the_events),
     };
 

@@ -24,7 +24,7 @@ done
 "$folder/gcc" -O2 -fPIC -Wall -Wextra -Werror -c -o "$folder/old_math.o" tools/wheel/old_math.c
 wrap=$(nm "$folder/old_math.o" | sed -n 's/.* T __wrap_/-Wl,--wrap=/p' | tr '\n' ' ')
 set -- B="$objects" CC="$folder/gcc" LDFLAGS="-pthread $wrap $folder/old_math.o" LDLIBS="-l:libdeflate.a \
- -l:libsqlite3.a -l:libz.a -l:liblz4.a -l:libncursesw.a -l:libtinfo.a -lm -ldl" HAS_DEFLATE=yes
+ -l:libsqlite3.a -l:libz.a -l:liblz4.a -l:libzstd.a -l:libncursesw.a -l:libtinfo.a -lm -ldl" HAS_DEFLATE=yes
 "$make" "$@" all
 if [ "${WHEEL_CUDA:-yes}" != no ]; then
     "$make" "$@" NVCC_FLAGS="-ccbin $folder/g++ -Xcompiler -static-libstdc++,-static-libgcc" cuda

@@ -4,8 +4,8 @@
 # needed. Nothing of it is run. Needs apt-get and dpkg-deb, the network the first time, and no root.
 set -eu
 root=$1
-packages="libc6 libc6-dev linux-libc-dev libsqlite3-dev/bookworm liblz4-dev libncurses-dev zlib1g-dev libdeflate-dev
-          libopenblas-serial-dev"
+packages="libc6 libc6-dev linux-libc-dev libsqlite3-dev/bookworm liblz4-dev libzstd-dev libncurses-dev zlib1g-dev
+          libdeflate-dev libopenblas-serial-dev"
 key=/usr/share/keyrings/debian-archive-keyring.gpg
 
 [ -e "$root/complete" ] && exit 0

@@ -426,9 +426,9 @@ static void a_growing_file_is_followed(void **state)
 
             snprintf(
                 text, sizeof(text),
-                "ATTACH '%s.next' AS n; BEGIN; DELETE FROM event_block; DELETE FROM event_column; "
+                "ATTACH '%s.next' AS n; BEGIN; DELETE FROM event_block; DELETE FROM event_chunk; "
                 "INSERT INTO event_block SELECT * FROM n.event_block; "
-                "INSERT INTO event_column SELECT * FROM n.event_column; "
+                "INSERT INTO event_chunk SELECT * FROM n.event_chunk; "
                 "DELETE FROM step; INSERT INTO step SELECT * FROM n.step; COMMIT;",
                 path);
             sql(path, text);

@@ -1,65 +1,39 @@
 /*
- * store/codec.c - decodes columns to events, and owns the codec's memory.
+ * store/old/columns.c - see columns.h.
  *
- * For:            see store/codec.h.
  * Must not know:  SQLite, files.
  * Invariant:      the decoded bytes are not trusted: every index is checked against the length of its array.
  */
-#include "store/codec.h"
+#include "store/old/columns.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/codec_internal.h"
 
-static_assert(sizeof(struct vs_event) == 56, "a new member of struct vs_event needs a field here");
-static_assert(STO_CHUNK_EVENTS_MAX <= 1 << (STO_CODE_WIDTH_MAX * STO_GROUP_BITS),
-              "codes too short");
-static_assert(VS_EVENT_KIND_COUNT <= STO_KIND_TENSOR && STO_KIND_TENSOR < STO_BLOCK_IDS,
-              "block ids would collide");
-static_assert(STO_FIELD_COUNT <= STO_COLUMN_IDS, "column ids would collide");
-static_assert(STO_CHUNK_EVENTS <= STO_CHUNK_EVENTS_MAX,
-              "SQL could not count the events of a chunk");
+/* The entries of the dictionary of each field. */
+struct sto_columns {
+    int64_t *dicts[STO_FIELD_COUNT];
+};
 
-struct sto_codec *sto_codec_new(void)
+struct sto_columns *sto_columns_new(void)
 {
-    struct sto_codec *codec = vs_calloc(1, sizeof(*codec));
-    size_t n = STO_CHUNK_EVENTS_MAX;
+    struct sto_columns *columns = vs_alloc(sizeof(*columns));
 
     for (int f = 0; f < STO_FIELD_COUNT; f++)
-        codec->values[f] = vs_alloc(n * sizeof(int64_t));
-    codec->order = vs_alloc(n * sizeof(*codec->order));
-    codec->words = vs_alloc(n * sizeof(*codec->words));
-    codec->codes = vs_alloc(n * sizeof(*codec->codes));
-    codec->by_location.codes = vs_alloc(n * sizeof(*codec->by_location.codes));
-    codec->by_b.codes = vs_alloc(n * sizeof(*codec->by_b.codes));
-    codec->is_seen = vs_alloc(n * sizeof(*codec->is_seen));
-    codec->dict_words = vs_alloc(n * sizeof(*codec->dict_words));
-    codec->slots = vs_calloc(STO_DICT_SLOTS, sizeof(*codec->slots));
-    codec->bytes = vs_alloc((size_t)2 * STO_WIDTH_MAX * STO_FIELD_COUNT * n);
-    return codec;
+        columns->dicts[f] = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(int64_t));
+    return columns;
 }
 
-void sto_codec_free(struct sto_codec *codec)
+void sto_columns_free(struct sto_columns *columns)
 {
-    if (!codec)
+    if (!columns)
         return;
     for (int f = 0; f < STO_FIELD_COUNT; f++)
-        vs_free(codec->values[f]);
-    vs_free(codec->order);
-    vs_free(codec->words);
-    vs_free(codec->codes);
-    vs_free(codec->by_location.codes);
-    vs_free(codec->by_b.codes);
-    vs_free(codec->is_seen);
-    vs_free(codec->dict_words);
-    vs_free(codec->slots);
-    vs_free(codec->bytes);
-    vs_free(codec);
+        vs_free(columns->dicts[f]);
+    vs_free(columns);
 }
 
-bool sto_codec_width_is_legal(uint32_t width)
+bool sto_width_is_legal(uint32_t width)
 {
     return width <= STO_WIDTH_SHORT_MAX || width == STO_WIDTH_MAX;
 }
@@ -127,8 +101,8 @@ static const struct sto_column *column_source(const struct sto_block *block,
 {
     const struct sto_column *from;
 
-    if (col->codes >= STO_FIELD_COUNT || !sto_codec_width_is_legal(col->width) ||
-        !sto_codec_width_is_legal(col->dict_width))
+    if (col->codes >= STO_FIELD_COUNT || !sto_width_is_legal(col->width) ||
+        !sto_width_is_legal(col->dict_width))
         return NULL;
     if (col->dict && (col->width == 0 || col->width > STO_CODE_WIDTH_MAX || col->dict_width == 0 ||
                       col->dict_bytes % col->dict_width != 0))
@@ -291,8 +265,8 @@ static bool tile_put(const int64_t (*v)[TILE], size_t count, uint32_t kind, stru
     return true;
 }
 
-bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
-                      struct vs_event *events, bool *is_filled, size_t capacity)
+bool sto_columns_decode(struct sto_columns *columns, const struct sto_block *block,
+                        struct vs_event *events, bool *is_filled, size_t capacity)
 {
     struct column_in in[STO_FIELD_COUNT];
     int64_t tile[STO_FIELD_COUNT][TILE];
@@ -304,7 +278,7 @@ bool sto_codec_decode(struct sto_codec *codec, const struct sto_block *block,
 
         if (!col->is_stored)
             memset(tile[f], 0, sizeof(tile[f]));
-        else if (!column_open(block, col, codec->values[f], &in[f]))
+        else if (!column_open(block, col, columns->dicts[f], &in[f]))
             return false;
     }
     for (size_t first = 0; first < block->count; first += TILE) {

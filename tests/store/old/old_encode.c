@@ -1,16 +1,92 @@
 /*
- * store/codec_encode.c - encodes events to columns.
- *
- * For:            see store/codec.h.
- * Must not know:  SQLite, files.
- * Invariant:      a column is stored in the shortest form of those tried; each form decodes to the same values.
+ * tests/store/old/old_encode.c - see old_encode.h. The encoder is that of the program that wrote version 5.
  */
-#include "store/codec.h"
+#include "tests/store/old/old_encode.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "store/codec_internal.h"
+#include "base/mem.h"
+
+/* A word of the dictionary being built. The slot is used if `stamp` equals the codec's. */
+struct sto_dict_slot {
+    uint64_t word;
+    uint32_t stamp;
+    uint32_t code;
+};
+
+#define STO_DICT_SLOTS ((size_t)2 * STO_CHUNK_EVENTS_MAX)
+
+/*
+ * Dictionary indices that other columns of the block may share: one per event, each less than `count`. count 0: not
+ * available.
+ */
+struct sto_code_source {
+    enum sto_field field;
+    uint32_t width;
+    uint32_t count;
+    uint32_t *codes;
+};
+
+/*
+ * values  one array per field, for the events of one kind; while decoding, the entries of the field's dictionary
+ * order   the indices of the chunk's events, grouped by kind
+ * words   the column's words: what remains of its values without base, step and unit
+ * codes   the column's words as dictionary indices; by_location, by_b: indices that later columns may share
+ * bytes   the encoded columns: at most STO_WIDTH_MAX bytes of data and as many of dictionary per event and field
+ * slots   hash table of dict_build(), which clears it by incrementing `stamp`
+ */
+struct old_encoder {
+    int64_t *values[STO_FIELD_COUNT];
+    uint16_t *order;
+    uint64_t *words;
+    uint32_t *codes;
+    struct sto_code_source by_location;
+    struct sto_code_source by_b;
+    uint64_t *dict_words;
+    bool *is_seen;
+    struct sto_dict_slot *slots;
+    uint32_t stamp;
+    uint8_t *bytes;
+    size_t bytes_used;
+};
+
+struct old_encoder *old_encoder_new(void)
+{
+    struct old_encoder *codec = vs_calloc(1, sizeof(*codec));
+    size_t n = STO_CHUNK_EVENTS_MAX;
+
+    for (int f = 0; f < STO_FIELD_COUNT; f++)
+        codec->values[f] = vs_alloc(n * sizeof(int64_t));
+    codec->order = vs_alloc(n * sizeof(*codec->order));
+    codec->words = vs_alloc(n * sizeof(*codec->words));
+    codec->codes = vs_alloc(n * sizeof(*codec->codes));
+    codec->by_location.codes = vs_alloc(n * sizeof(*codec->by_location.codes));
+    codec->by_b.codes = vs_alloc(n * sizeof(*codec->by_b.codes));
+    codec->is_seen = vs_alloc(n * sizeof(*codec->is_seen));
+    codec->dict_words = vs_alloc(n * sizeof(*codec->dict_words));
+    codec->slots = vs_calloc(STO_DICT_SLOTS, sizeof(*codec->slots));
+    codec->bytes = vs_alloc((size_t)2 * STO_WIDTH_MAX * STO_FIELD_COUNT * n);
+    return codec;
+}
+
+void old_encoder_free(struct old_encoder *codec)
+{
+    if (!codec)
+        return;
+    for (int f = 0; f < STO_FIELD_COUNT; f++)
+        vs_free(codec->values[f]);
+    vs_free(codec->order);
+    vs_free(codec->words);
+    vs_free(codec->codes);
+    vs_free(codec->by_location.codes);
+    vs_free(codec->by_b.codes);
+    vs_free(codec->is_seen);
+    vs_free(codec->dict_words);
+    vs_free(codec->slots);
+    vs_free(codec->bytes);
+    vs_free(codec);
+}
 
 /* Columns with values beyond this are stored as they are, so that no sum overflows in SQL's signed arithmetic. */
 #define PLAIN_LIMIT (INT64_C(1) << 60)
@@ -74,7 +150,7 @@ static void codes_put(uint8_t *out, const uint32_t *codes, size_t count, uint32_
         word_put(out + width * i, codes[i], width);
 }
 
-static uint8_t *bytes_take(struct sto_codec *codec, size_t count)
+static uint8_t *bytes_take(struct old_encoder *codec, size_t count)
 {
     uint8_t *at = codec->bytes + codec->bytes_used;
 
@@ -145,7 +221,7 @@ static bool may_climb(enum sto_field field)
 }
 
 /* Subtract base and step * i from the values. */
-static void words_fill(struct sto_codec *codec, const int64_t *v, size_t n, int shift,
+static void words_fill(struct old_encoder *codec, const int64_t *v, size_t n, int shift,
                        const struct sto_column *col)
 {
     int64_t drift = col->base;
@@ -166,7 +242,7 @@ static void words_fill(struct sto_codec *codec, const int64_t *v, size_t n, int 
  * stored as they are. Otherwise the straight line through the first and the last value is compared with a constant
  * base.
  */
-static void words_split(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
+static void words_split(struct old_encoder *codec, enum sto_field field, const int64_t *v, size_t n,
                         struct sto_column *col)
 {
     struct span best;
@@ -210,7 +286,7 @@ static void words_split(struct sto_codec *codec, enum sto_field field, const int
  * incrementing codec->stamp clears it in constant time, where vs_table_clear() writes all its slots. A slot holds the
  * word itself, so that a lookup reads one cache line.
  */
-static uint32_t dict_build(struct sto_codec *codec, size_t n, uint32_t width)
+static uint32_t dict_build(struct old_encoder *codec, size_t n, uint32_t width)
 {
     size_t mask = 16;
     uint32_t count = 0;
@@ -241,7 +317,7 @@ static uint32_t dict_build(struct sto_codec *codec, size_t n, uint32_t width)
     return count;
 }
 
-static void dict_put(struct sto_codec *codec, uint32_t count, struct sto_column *col)
+static void dict_put(struct old_encoder *codec, uint32_t count, struct sto_column *col)
 {
     uint8_t *dict;
 
@@ -256,8 +332,8 @@ static void dict_put(struct sto_codec *codec, uint32_t count, struct sto_column 
  * If equal codes of `from` always have equal words, and a dictionary is shorter than separate codes, write the column
  * as a dictionary only, and return true.
  */
-static bool column_put_shared(struct sto_codec *codec, const struct sto_code_source *from, size_t n,
-                              struct sto_column *col)
+static bool column_put_shared(struct old_encoder *codec, const struct sto_code_source *from,
+                              size_t n, struct sto_column *col)
 {
     if (from->count == 0 || (size_t)from->count * col->width >= n)
         return false;
@@ -285,7 +361,7 @@ static bool column_put_shared(struct sto_codec *codec, const struct sto_code_sou
  * Make the codes of this column available to other columns of the block: its dictionary indices, or its words if they
  * are short.
  */
-static void source_keep(struct sto_codec *codec, struct sto_code_source *source,
+static void source_keep(struct old_encoder *codec, struct sto_code_source *source,
                         enum sto_field field, size_t n, const struct sto_column *col,
                         uint32_t dict_count)
 {
@@ -307,7 +383,7 @@ static void source_keep(struct sto_codec *codec, struct sto_code_source *source,
     source->count = max + 1;
 }
 
-static void column_put(struct sto_codec *codec, uint32_t dict_count, size_t n,
+static void column_put(struct old_encoder *codec, uint32_t dict_count, size_t n,
                        struct sto_column *col)
 {
     uint8_t *data;
@@ -325,8 +401,8 @@ static void column_put(struct sto_codec *codec, uint32_t dict_count, size_t n,
     col->data = data;
 }
 
-static void column_encode(struct sto_codec *codec, enum sto_field field, const int64_t *v, size_t n,
-                          struct sto_column *col)
+static void column_encode(struct old_encoder *codec, enum sto_field field, const int64_t *v,
+                          size_t n, struct sto_column *col)
 {
     uint32_t dict_count = 0;
 
@@ -351,7 +427,7 @@ static void column_encode(struct sto_codec *codec, enum sto_field field, const i
 }
 
 /* Store the fields of an event as row `at` of codec->values. */
-static void values_put(struct sto_codec *codec, size_t at, size_t seq, const struct vs_event *e)
+static void values_put(struct old_encoder *codec, size_t at, size_t seq, const struct vs_event *e)
 {
     codec->values[STO_FIELD_SEQ][at] = (int64_t)seq;
     codec->values[STO_FIELD_TIME][at] = (int64_t)e->time_ns;
@@ -365,7 +441,7 @@ static void values_put(struct sto_codec *codec, size_t at, size_t seq, const str
 }
 
 /* Write the indices of the events to codec->order, grouped by kind; the group of kind k begins at starts[k]. */
-static void events_sort(struct sto_codec *codec, const struct vs_event *events, size_t count,
+static void events_sort(struct old_encoder *codec, const struct vs_event *events, size_t count,
                         size_t *starts)
 {
     size_t next[VS_EVENT_KIND_COUNT + 1] = {0};
@@ -382,7 +458,7 @@ static void events_sort(struct sto_codec *codec, const struct vs_event *events, 
 }
 
 /* Encode the first `count` rows of codec->values. */
-static void block_encode(struct sto_codec *codec, size_t count, uint32_t kind,
+static void block_encode(struct old_encoder *codec, size_t count, uint32_t kind,
                          struct sto_block *block)
 {
     block->kind = kind;
@@ -393,8 +469,8 @@ static void block_encode(struct sto_codec *codec, size_t count, uint32_t kind,
         column_encode(codec, (enum sto_field)f, codec->values[f], count, &block->columns[f]);
 }
 
-size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, size_t count,
-                        struct sto_block *blocks)
+size_t old_encode(struct old_encoder *codec, const struct vs_event *events, size_t count,
+                  struct sto_block *blocks)
 {
     size_t starts[VS_EVENT_KIND_COUNT + 1];
     size_t block_count = 0;
@@ -415,8 +491,8 @@ size_t sto_codec_encode(struct sto_codec *codec, const struct vs_event *events, 
     return block_count;
 }
 
-void sto_codec_encode_block(struct sto_codec *codec, const struct vs_event *events, size_t count,
-                            uint32_t kind, struct sto_block *block)
+void old_encode_block(struct old_encoder *codec, const struct vs_event *events, size_t count,
+                      uint32_t kind, struct sto_block *block)
 {
     VS_ASSERT(count > 0 && count <= STO_CHUNK_EVENTS_MAX);
     codec->bytes_used = 0;

@@ -1,0 +1,291 @@
+/*
+ * store/cell.c - see cell.h.
+ *
+ * Must not know:  what is selected.
+ * Invariant:      it reads in the transaction of the statement that searches it.
+ *
+ * A virtual table of SQLite. A search goes through the blocks of the trace, decodes the chunk of each unless it is the
+ * one before, and returns its events of the block's kind.
+ */
+#include "store/cell.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/chunk_internal.h"
+#include "store/codec/codec.h"
+#include "store/db_internal.h"
+
+static const char CELL[] = "CREATE TABLE cell (kind INTEGER, seq INTEGER, time_ns INTEGER, "
+                           "place INTEGER, a INTEGER, b INTEGER, c INTEGER, d INTEGER, "
+                           "e INTEGER, aux INTEGER)";
+#define COLUMN_KIND 0
+#define COLUMN_SEQ 1
+
+/* How it is searched: which constraints xFilter gets. */
+#define BY_KIND 1
+#define BY_SEQ 2
+
+struct cells {
+    sqlite3_vtab base;
+    struct sto_db db;
+    struct sto_chunks *chunks;
+};
+
+/*
+ * A search.
+ *
+ * blocks      the blocks that are left: id, first_seq, kind. It is not reset before the end, which keeps the
+ *             transaction open
+ * chunk_id    the chunk, or block of tensors, whose events are decoded; -1: none
+ * kind, first_seq  of the block; at: the event of it, counted from the chunk's first
+ */
+struct cells_cursor {
+    sqlite3_vtab_cursor base;
+    sqlite3_stmt *blocks;
+    sqlite3_int64 chunk_id;
+    sqlite3_int64 first_seq;
+    sqlite3_int64 kind;
+    size_t at;
+    size_t count;
+    bool is_end;
+    struct vs_event *events;
+};
+
+static int cells_disconnect(sqlite3_vtab *table)
+{
+    struct cells *cells = (struct cells *)table;
+
+    sto_chunks_close(cells->chunks);
+    vs_free(cells);
+    return SQLITE_OK;
+}
+
+static int cells_connect(sqlite3 *handle, void *user, int argc, const char *const *argv,
+                         sqlite3_vtab **out, char **why)
+{
+    struct cells *cells = vs_calloc(1, sizeof(*cells));
+    const char *path = sqlite3_db_filename(handle, "main");
+    struct vs_error err = VS_ERROR_INIT;
+    int rc;
+
+    (void)user;
+    (void)argc;
+    (void)argv;
+    cells->db = (struct sto_db){handle, path && *path ? path : "the database"};
+    if (sto_chunks_open(&cells->db, &cells->chunks, &err)) {
+        *why = sqlite3_mprintf("%s", err.text);
+        rc = SQLITE_CORRUPT;
+    } else {
+        rc = sqlite3_declare_vtab(handle, CELL);
+    }
+    if (rc == SQLITE_OK)
+        rc = sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
+    if (rc == SQLITE_OK)
+        *out = &cells->base;
+    else
+        cells_disconnect(&cells->base);
+    return rc;
+}
+
+/* Whether the connection has another trace attached: its views would show the events of the first. */
+static bool is_ambiguous(sqlite3 *handle)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool found = false;
+
+    if (sqlite3_prepare_v2(handle, "SELECT name FROM pragma_database_list WHERE seq > 1", -1, &stmt,
+                           NULL) != SQLITE_OK)
+        return false;
+    while (!found && sqlite3_step(stmt) == SQLITE_ROW)
+        found = sqlite3_table_column_metadata(handle, (const char *)sqlite3_column_text(stmt, 0),
+                                              "event_block", NULL, NULL, NULL, NULL, NULL,
+                                              NULL) == SQLITE_OK;
+    sqlite3_finalize(stmt);
+    return found;
+}
+
+/* The kind and the event's number are used where they are given. */
+static int cells_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+    int by = 0;
+    int args = 0;
+    double rows = 1e8;
+
+    if (is_ambiguous(((struct cells *)table)->db.handle)) {
+        sqlite3_free(table->zErrMsg);
+        table->zErrMsg = sqlite3_mprintf("the events of one trace can be read at a time: detach "
+                                         "the other");
+        return SQLITE_ERROR;
+    }
+    for (int want = BY_KIND; want <= BY_SEQ; want++)
+        for (int i = 0; i < info->nConstraint && !(by & want); i++)
+            if (info->aConstraint[i].usable &&
+                info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+                info->aConstraint[i].iColumn == (want == BY_KIND ? COLUMN_KIND : COLUMN_SEQ)) {
+                info->aConstraintUsage[i].argvIndex = ++args;
+                by |= want;
+                rows /= want == BY_KIND ? 10 : 1e7;
+            }
+    info->idxNum = by;
+    info->estimatedCost = rows;
+    info->estimatedRows = (sqlite3_int64)rows;
+    return SQLITE_OK;
+}
+
+static int cells_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
+{
+    struct cells_cursor *c = vs_calloc(1, sizeof(*c));
+
+    (void)table;
+    c->chunk_id = -1;
+    c->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->events));
+    *out = &c->base;
+    return SQLITE_OK;
+}
+
+static int cells_close(sqlite3_vtab_cursor *cursor)
+{
+    struct cells_cursor *c = (struct cells_cursor *)cursor;
+
+    sqlite3_finalize(c->blocks);
+    vs_free(c->events);
+    vs_free(c);
+    return SQLITE_OK;
+}
+
+/* Decode the chunk of the block that the statement stands at, if another one is decoded. */
+static int block_take(struct cells_cursor *c)
+{
+    struct cells *cells = (struct cells *)c->base.pVtab;
+    struct vs_error err = VS_ERROR_INIT;
+    sqlite3_int64 id = sqlite3_column_int64(c->blocks, 0);
+
+    c->first_seq = sqlite3_column_int64(c->blocks, 1);
+    c->kind = sqlite3_column_int64(c->blocks, 2);
+    c->at = 0;
+    if (c->kind != STO_KIND_TENSOR)
+        id -= id % STO_BLOCK_IDS;
+    if (id == c->chunk_id)
+        return SQLITE_OK;
+    c->chunk_id = id;
+    if (!sto_chunks_block_read(cells->chunks, id, c->events, &c->count, &err))
+        return SQLITE_OK;
+    c->chunk_id = -1;
+    sqlite3_free(c->base.pVtab->zErrMsg);
+    c->base.pVtab->zErrMsg = sqlite3_mprintf("%s", err.text);
+    return SQLITE_CORRUPT;
+}
+
+/* Go on to the next event from c->at on, or to the first of the next block. */
+static int event_find(struct cells_cursor *c, bool has_block)
+{
+    for (;;) {
+        int rc;
+
+        while (has_block && c->at < c->count && c->events[c->at].kind != c->kind)
+            c->at++;
+        if (has_block && c->at < c->count)
+            return SQLITE_OK;
+        rc = sqlite3_step(c->blocks);
+        c->is_end = rc != SQLITE_ROW;
+        if (c->is_end)
+            return rc == SQLITE_DONE ? SQLITE_OK : rc;
+        rc = block_take(c);
+        if (rc != SQLITE_OK)
+            return rc;
+        has_block = true;
+    }
+}
+
+/* Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. */
+static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, int argc,
+                        sqlite3_value **argv)
+{
+    static const char SQL[] = "SELECT id, first_seq, kind FROM event_block "
+                              "WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR id % 64 = ?3) "
+                              "ORDER BY id";
+    struct cells_cursor *c = (struct cells_cursor *)cursor;
+    const struct cells *cells = (const struct cells *)cursor->pVtab;
+    int64_t first = 0;
+    int64_t last = INT64_MAX;
+
+    (void)name;
+    if (!c->blocks && sqlite3_prepare_v2(cells->db.handle, SQL, -1, &c->blocks, NULL) != SQLITE_OK)
+        return SQLITE_ERROR;
+    sqlite3_reset(c->blocks);
+    sqlite3_clear_bindings(c->blocks);
+    if (by & BY_KIND)
+        sqlite3_bind_value(c->blocks, 3, argv[0]);
+    if (by & BY_SEQ) {
+        first = sto_chunks_block_of(cells->chunks, (uint64_t)sqlite3_value_int64(argv[argc - 1]));
+        last = first < 0 ? -1 : first + STO_BLOCK_IDS - 1;
+    }
+    sqlite3_bind_int64(c->blocks, 1, first);
+    sqlite3_bind_int64(c->blocks, 2, last);
+    return event_find(c, false);
+}
+
+static int cells_next(sqlite3_vtab_cursor *cursor)
+{
+    struct cells_cursor *c = (struct cells_cursor *)cursor;
+
+    c->at++;
+    return event_find(c, true);
+}
+
+static int cells_eof(sqlite3_vtab_cursor *cursor)
+{
+    return ((struct cells_cursor *)cursor)->is_end;
+}
+
+static int cells_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int column)
+{
+    const struct cells_cursor *c = (const struct cells_cursor *)cursor;
+    const struct vs_event *e = &c->events[c->at];
+    const sqlite3_int64 values[] = {
+        c->kind,
+        c->first_seq + (sqlite3_int64)c->at,
+        (sqlite3_int64)e->time_ns,
+        e->location,
+        (sqlite3_int64)e->raw.a,
+        (sqlite3_int64)e->raw.b,
+        (sqlite3_int64)e->raw.c,
+        (sqlite3_int64)e->raw.d,
+        e->raw.e,
+        e->raw.aux,
+    };
+
+    VS_ASSERT(column >= 0 && (size_t)column < sizeof(values) / sizeof(values[0]));
+    sqlite3_result_int64(out, values[column]);
+    return SQLITE_OK;
+}
+
+static int cells_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
+{
+    const struct cells_cursor *c = (const struct cells_cursor *)cursor;
+
+    *out = (c->chunk_id + (c->kind == STO_KIND_TENSOR ? 0 : c->kind)) * STO_CHUNK_EVENTS_MAX +
+           (sqlite3_int64)c->at;
+    return SQLITE_OK;
+}
+
+/* xCreate and xConnect are the same, so that the table is there without CREATE VIRTUAL TABLE, too. */
+static const sqlite3_module CELLS = {
+    .xCreate = cells_connect,
+    .xConnect = cells_connect,
+    .xBestIndex = cells_best_index,
+    .xDisconnect = cells_disconnect,
+    .xDestroy = cells_disconnect,
+    .xOpen = cells_open,
+    .xClose = cells_close,
+    .xFilter = cells_filter,
+    .xNext = cells_next,
+    .xEof = cells_eof,
+    .xColumn = cells_column,
+    .xRowid = cells_rowid,
+};
+
+int sto_cell_register(sqlite3 *handle)
+{
+    return sqlite3_create_module(handle, "cell", &CELLS, NULL);
+}
