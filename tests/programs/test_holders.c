@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,60 @@ static void each_kind_of_holder_is_found_at_the_peak(void **state)
 }
 
 /* Each event is that of the recording: the bytes allocated there are compared before holders are stored. */
+/* How many rows of the JSON that `why` prints satisfy a condition of SQL on their columns. */
+static int64_t count(const char *json, const char *condition)
+{
+    char sql[512];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+    int64_t found;
+
+    snprintf(sql, sizeof(sql),
+             "select count(*) from (select value ->> 'bytes' as bytes, value ->> 'category' as "
+             "category, value ->> 'dtype' as dtype, value ->> 'shape' as shape, value ->> 'line' "
+             "as line, json_array_length(value, '$.holders') as holders from json_each(?, "
+             "'$.largest')) where bytes >= 1 << 20 and %s",
+             condition);
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    found = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return found;
+}
+
+/* Of blocks of at least 1 MiB; a library's workspace is no tensor, so it has no shape. */
+static void at_the_peak_every_block_has_shape_dtype_line_and_holder(void **state)
+{
+    static const struct {
+        const char *name;
+        int blocks, workspaces;
+    } PROGRAMS[] = {
+        {"conv_amp", 4, 1}, {"lm_lstm", 5, 1},      {"selective_checkpoint", 7, 1},
+        {"prefetch", 6, 1}, {"save_on_cpu", 19, 1}, {"out_of_memory", 79, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
+        struct program p = corpus_record(PROGRAMS[i].name, 0, CORPUS_GPU);
+        int64_t unknown;
+
+        program_release(&p);
+        p = why(NULL, NULL);
+        unknown = count(p.out, "(category <> 'workspace' and (dtype is null or shape is null) or "
+                               "ifnull(line, 0) = 0 or holders = 0)");
+        if (unknown)
+            fail_msg("%s: of %" PRId64 " blocks something is not known: %.4000s", PROGRAMS[i].name,
+                     unknown, p.out);
+        assert_int_equal(count(p.out, "1"), PROGRAMS[i].blocks);
+        assert_int_equal(count(p.out, "category = 'workspace'"), PROGRAMS[i].workspaces);
+        program_release(&p);
+    }
+}
+
 static void holders_are_found_at_events_of_all_kinds(void **state)
 {
     static const char *const WHICH[] = {
@@ -159,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_prompt_opens_in_the_script_at_the_event),
         cmocka_unit_test(each_kind_of_holder_is_found_at_the_peak),
+        cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_line_and_holder),
         cmocka_unit_test(holders_are_found_at_events_of_all_kinds),
         cmocka_unit_test(what_filled_the_gpu_is_held_when_memory_runs_out),
     };

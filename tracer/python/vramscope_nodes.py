@@ -37,10 +37,19 @@ class Nodes:
             self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains))))
 
     def all_note(self):
-        """Of graphs that no backward has run through: where memory runs out, and at the end."""
-        if self.events.is_on and self.is_possible:
-            self.events.mark(self.events.alone(lambda: self.walk(
-                [o for o in gc.get_objects() if issubclass(type(o), self.torch.Tensor)], True)))
+        """Where memory runs out, and at the end: graphs that no backward has run through, and the shapes of tensors that
+        no op has got."""
+        if self.events.is_on:
+            found = self.events.alone(self.all_found)
+            for one in found:
+                self.events.mark(one)
+
+    def all_found(self):
+        tensors = [o for o in gc.get_objects() if issubclass(type(o), self.torch.Tensor)]
+        shapes = []
+        for tensor in tensors:
+            self.events.names.add(shapes, tensor, None, None)
+        return shapes, self.walk(tensors, True)
 
     def walk(self, outputs, retains):
         """The row of the graph below these tensors; None where nothing can be known."""

@@ -338,5 +338,5 @@ class Reading:
                     made[i].name, made[i].kind = name, kind
                 elif kind == "gradient" and name != made[i].name and name not in made[i].others:
                     made[i].others += (name,)
-                if about is not None and (made[i].tensor is None or about[0] >= made[i].tensor[0]):
+                if about is not None and (made[i].tensor is None or name and about[0] >= made[i].tensor[0]):
                     made[i].tensor = about
