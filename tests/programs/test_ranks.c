@@ -128,10 +128,33 @@ static void who_waits_for_long_in_which_collective_is_named(void **state)
     unsetenv("VRAMSCOPE_RANK_WAIT");
     if (!strstr(p.err, "vramscope: rank 0 of 2 has waited 0.5 s in barrier of ranks 0 1 (gloo), "
                        "called at ") ||
-        !strstr(p.err, "late_rank.py:16\n") ||
+        !strstr(p.err, "late_rank.py:26\n") ||
         strstr(p.err, "rank 1 of 2 has waited 0.5 s in barrier"))
         fail_msg("stderr is: %s", p.err);
     program_release(&p);
+}
+
+/* Rank 1 has no part in a group that rank 0 makes. PyTorch may end the program then: its status does not count. */
+static void a_group_that_a_rank_does_not_make_is_named(void **state)
+{
+    static const char *const KINDS[][2] = {
+        {"gloo", "rank 0 of 2 has waited 0.5 s in new_group of ranks 0 1 (gloo), called at "},
+        {"nccl", "rank 0 of 2 waited 0.5 s for rank 1, which did not come: ncclCommSplit"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
+        struct program p;
+
+        setenv("VRAMSCOPE_RANK_WAIT", "0.5", 1);
+        p = program_run("record", "--gpu", CORPUS_GPU, "-f", "-o", program_path("trace.db"), "--",
+                        corpus_python(NULL), "-m", "torch.distributed.run", "--standalone",
+                        "--nproc-per-node", "2", "tests/programs/late_rank.py", KINDS[i][0], NULL);
+        unsetenv("VRAMSCOPE_RANK_WAIT");
+        if (!strstr(p.err, KINDS[i][1]) || strstr(p.out, "nobody was waited for"))
+            fail_msg("%s: %s%s", KINDS[i][0], p.out, p.err);
+        program_release(&p);
+    }
 }
 
 #define ALONE(command)                                                                             \
@@ -157,6 +180,7 @@ int main(void)
         cmocka_unit_test(objects_come_as_they_were_sent),
         cmocka_unit_test(a_rank_that_has_ended_is_named_and_the_traces_are_valid),
         cmocka_unit_test(who_waits_for_long_in_which_collective_is_named),
+        cmocka_unit_test(a_group_that_a_rank_does_not_make_is_named),
         ONE_OF_1024("ranks zero"),
         ONE_OF_1024("ranks mesh"),
     };
