@@ -372,9 +372,9 @@ void corpus_check(const char *command, int ranks)
     "with n as (select node, max(op) as name from event where kind = 'op_begin' and role = "       \
     "'backward' and node > 0 group by node) "
 /*
- * Of each block and phase: what saved it and released it, and how often. A node inside of another one (of an op in place
- * on a view) has the name of that in a program, and none in a net. What a checkpoint runs again is saved in backward; in
- * a net the nodes of the second run save it, too, so how often is not compared there.
+ * Of each block and phase: what saved it and released it, and how often. A node inside of another one (of an op in
+ * place on a view) has the name of that in a program, and none in a net. What a checkpoint runs again is saved in
+ * backward; in a net the nodes of the second run save it, too, so how often is not compared there.
  */
 #define SAVES                                                                                      \
     NODES ", again as (select block from event where kind = 'save' and phase = 'backward'), s as " \
@@ -384,8 +384,8 @@ void corpus_check(const char *command, int ranks)
           "role || ' step ' || step || ' ' || phase || ' ' || name || iif(name = '', '', "         \
           "count(*)) from s group by block, kind, role, step, phase, name order by 1"
 /*
- * Of each block, its categories one after the other, but for three things. A program's parameters, buffers and states of
- * the optimizer are that from their allocation, a net's from when they get their name. What autograd has released is
+ * Of each block, its categories one after the other, but for three things. A program's parameters, buffers and states
+ * of the optimizer are that from their allocation, a net's from when they get their name. What autograd has released is
  * an activation in a program if it stays, in a net if another tensor shares its memory: so these are left out. And of
  * blocks below 1 MiB those are left out that a program calls workspace, which no op reads, and those of the set-up that
  * are no parameters.

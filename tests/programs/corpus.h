@@ -63,8 +63,8 @@ void corpus_check(const char *command, int ranks);
 
 /*
  * Record `as_net NAME FILE AMP [checkpoint]`, and compare the net file that it writes with the recording: all events of
- * the allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the program's trace says
- * is what that of the net file says: what autograd saves, categories, casts, gradients.
+ * the allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the program's trace
+ * says is what that of the net file says: what autograd saves, categories, casts, gradients.
  *
  * amp     NULL, "fp16" or "bf16"
  * blocks  paths of the blocks that as_net checkpoints, commas between; NULL: none

@@ -3,8 +3,8 @@
  * snapshot.
  *
  * The snapshot was written by CPython's pickle, protocol 4: two events and eleven rows. Of the rows one has an unknown
- * dtype, one an unknown kind, one a block that is not an allocation, one an unknown context and one an unknown event; one
- * comes earlier than the row before it.
+ * dtype, one an unknown kind, one a block that is not an allocation, one an unknown context and one an unknown event;
+ * one comes earlier than the row before it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-"""tracer/python/vramscope_matching.py - adds to the events of a snapshot of the memory history what vramscope_reading.py
-read about them, and what happened between them.
+"""tracer/python/vramscope_matching.py - adds to the events of a snapshot of the memory history what
+vramscope_reading.py read about them, and what happened between them.
 
 An allocation of the profiler's list and one of the history are the same if they are the n-th at their address. The
 keys that are added are those that recording/snapshot_facts.c and recording/snapshot_between.c read.

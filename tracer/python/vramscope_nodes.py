@@ -1,5 +1,5 @@
-"""tracer/python/vramscope_nodes.py - finds out what autograd's nodes saved, what checkpoints keep and run again, and when
-autocast clears its cache.
+"""tracer/python/vramscope_nodes.py - finds out what autograd's nodes saved, what checkpoints keep and run again, and
+when autocast clears its cache.
 
 Just before a backward begins the graph is walked, and each node is asked for the tensors that it saved: nothing is
 unpacked, so no hook runs and nothing is recomputed. When they were saved and are released follows from the profiler's
@@ -37,8 +37,8 @@ class Nodes:
             self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains))))
 
     def all_note(self):
-        """Where memory runs out, and at the end: graphs that no backward has run through, and the shapes of tensors that
-        no op has got."""
+        """Where memory runs out, and at the end: graphs that no backward has run through, and the shapes of tensors
+        that no op has got."""
         if self.events.is_on:
             found = self.events.alone(self.all_found)
             for one in found:

@@ -1,5 +1,5 @@
-"""tracer/python/vramscope_reading.py - reads what PyTorch's profiler listed for vramscope_events.py: allocations, ops with
-what they use, nodes of autograd, casts, second runs of checkpoints. vramscope_matching.py adds it to a snapshot.
+"""tracer/python/vramscope_reading.py - reads what PyTorch's profiler listed for vramscope_events.py: allocations, ops
+with what they use, nodes of autograd, casts, second runs of checkpoints. vramscope_matching.py adds it to a snapshot.
 """
 import re
 from bisect import bisect_right
@@ -65,8 +65,8 @@ class Context:
 
 class Allocation:
     """tensor: (bytes, dtype, sizes, strides); kind: what `name` names: parameter, buffer, gradient, optimizer. freed,
-    freed_time: context and time of its free. at: device and address. index: of its event in the history. others: names of
-    further gradients that are parts of it."""
+    freed_time: context and time of its free. at: device and address. index: of its event in the history. others: names
+    of further gradients that are parts of it."""
     __slots__ = ("at", "time", "size", "tensor", "context", "name", "kind", "others", "freed", "freed_time", "index")
 
     def __init__(self, at, time, size, context):
@@ -237,8 +237,8 @@ class Reading:
         return context
 
     def released(self, event):
-        """When a node releases what it saved: it has computed, and its results have the shapes that they must have; then
-        they are added to others."""
+        """When a node releases what it saved: it has computed, and its results have the shapes that they must have;
+        then they are added to others."""
         time = event.start_time_ns
         for child in event.children:
             if child.tag == self.P._EventType.TorchOp:
