@@ -83,14 +83,6 @@ const char *corpus_python(const char *modules)
     return found;
 }
 
-bool corpus_has(const char *modules)
-{
-    char expression[512];
-
-    snprintf(expression, sizeof(expression), "all(has(m) for m in \"%s\".split())", modules);
-    return python_has(corpus_python(NULL), expression);
-}
-
 /* ---- one recording ---- */
 
 static struct program run(char *const *words, int ranks, const char *gpu, const char *observe,

@@ -21,8 +21,6 @@ int corpus_cleanup(void **state);
  * the test where there is none, and where one of `modules` is missing (blanks between; NULL: torch is enough).
  */
 const char *corpus_python(const char *modules);
-/* Has that Python these modules? Nothing is skipped. */
-bool corpus_has(const char *modules);
 
 /*
  * Record a program of tests/programs as trace.db.

@@ -82,6 +82,4 @@ def model(network, frozen):
     if "freeze" in values:
         for p in frozen.parameters():
             p.requires_grad_(False)
-    if values.get("half") == "on":
-        network.half()
-    return torch.compile(network) if values.get("compile") == "on" else network
+    return network.half() if values.get("half") == "on" else network
