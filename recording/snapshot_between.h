@@ -6,10 +6,11 @@
  * Must not know:  how it was observed.
  * Invariant:      what is not understood is left out: a list then has nothing of it, or fewer.
  *
- * The snapshot's key `between` has a tuple: the names of kinds, whether it is known what autograd saved, and a list with,
- * for each device of `device_traces`, a tuple of three: contexts, names, rows. A context is a tuple: op, module and phase, each a text or None, the number of
- * an event that has its stack, or -1, and whether that is its own event. Names are texts. Rows are bytes: seven little-endian numbers of 64 bits a row:
- * kind, number of the next event, context, and four that depend on the kind (struct vs_mem_did), or -1.
+ * The snapshot's key `between` has a tuple: the names of kinds, whether it is known what autograd saved, and a list
+ * with, for each device of `device_traces`, a tuple of three: contexts, names, rows. A context is a tuple: op,
+ * module and phase, each a text or None, the number of an event that has its stack, or -1, and whether that is its
+ * own event. Names are texts. Rows are bytes: seven little-endian numbers of 64 bits a row: kind, number of the next
+ * event, context, and four that depend on the kind (struct vs_mem_did), or -1.
  */
 #ifndef REC_SNAPSHOT_BETWEEN_H
 #define REC_SNAPSHOT_BETWEEN_H

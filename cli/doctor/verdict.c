@@ -206,6 +206,7 @@ static const struct {
     {"report, whatif, diff, check, sql, match, advise", judge_traces},
     {"import, export, toggles, ops, doctor", judge_traces},
     {"why, python, which run a program again", judge_simulated},
+    {"sweep", judge_meta},
     {"lesson", judge_lesson},
     {"tui", judge_tui},
     {"smi", judge_smi},

@@ -14,7 +14,8 @@ limit = datetime.timedelta(seconds=20)
 device = torch.device("cuda", rank)
 torch.cuda.set_device(device)
 # with a device, NCCL's groups are parts of the communicator of all ranks
-dist.init_process_group("nccl" if kind == "nccl" else "cpu:gloo,cuda:nccl", device_id=device if kind == "nccl" else None)
+dist.init_process_group("nccl" if kind == "nccl" else "cpu:gloo,cuda:nccl",
+                        device_id=device if kind == "nccl" else None)
 patience = None if kind else dist.new_group(backend="gloo", timeout=limit)
 store = dist.distributed_c10d._get_default_store()
 if rank == 0:
