@@ -216,8 +216,8 @@ struct vs_mem_did {
 };
 
 /*
- * Where something happened. op, module, has_module, phase: as in vs_mem_facts. event: index of an event of the list with
- * the same stack + 1; 0: none. is_own: that event happened inside of it.
+ * Where something happened. op, module, has_module, phase: as in vs_mem_facts. event: index of an event of the list
+ * with the same stack + 1; 0: none. is_own: that event happened inside of it.
  */
 struct vs_mem_context {
     uint32_t op;
