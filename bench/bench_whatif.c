@@ -142,11 +142,12 @@ static void row_go(struct bench *b, const char *name)
 {
     enum vs_toggle toggle;
     char keys[32];
+    enum vs_toggle at;
     int row = 0;
 
     must(vs_toggle_find(name, &toggle), name);
-    while (tui_change_row((size_t)row) != toggle) /* a recorded net can try each */
-        row++;
+    for (size_t i = 0; (at = tui_change_row(i)) != toggle; i++) /* a net has no toggles of programs */
+        row += !(vs_toggle_info(at)->flags & VS_TOGGLE_PROGRAM);
     snprintf(keys, sizeof(keys), row ? "gwgg%dj" : "gwgg", row);
     type(&b->app, keys);
     draw(b);
