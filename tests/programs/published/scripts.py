@@ -1,6 +1,6 @@
-"""tests/programs/published/scripts.py CHECKOUT SCRIPT [NAME=VALUE…] - runs a benchmark script of Liger-Kernel as it was.
+"""tests/programs/published/scripts.py CHECKOUT SCRIPT [NAME=VALUE…] - runs a benchmark script of Liger-Kernel.
 
-So everything is there that was measured before the rows: speed, and the compiled implementations.
+As it was, so everything is there that was measured before the rows: speed, and the compiled implementations.
 
 CHECKOUT is Liger-Kernel at the commit of the rows (README.md). Prints PEAK, the provider, x, the constants and the
 bytes, for each measurement of memory; NAME=VALUE changes a constant. Needs Triton of PyTorch's version. Packages that
