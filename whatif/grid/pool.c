@@ -96,9 +96,12 @@ VS_NORETURN static void worker_main(struct session *s, int requests, int replies
     size_t config;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* ^C reaches the whole group: the parent ends its workers when it has kept their results. */
+    /*
+     * ^C and what `timeout` sends reach the whole group. The parent ends its workers when it has kept their results: a
+     * worker that such a signal ended would be taken for a run that failed.
+     */
     signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_DFL);
+    signal(SIGTERM, SIG_IGN);
     while (read_all(requests, &config, sizeof(config))) {
         s->pool->run(s->pool->user, config, s->result);
         if (!write_all(replies, s->result, sizeof(*s->result)))

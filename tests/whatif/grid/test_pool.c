@@ -17,7 +17,10 @@
 
 #define COUNT 40
 
-/* times: how often each configuration had a result; killed, left: those that end their process; stop_at: results. */
+/*
+ * times: how often each configuration had a result; killed, left: those that end their process; stop_at: results;
+ * is_stopped: each process is sent what stops a sweep
+ */
 struct runs {
     struct sto_result results[COUNT];
     int times[COUNT];
@@ -25,12 +28,17 @@ struct runs {
     size_t left;
     size_t count;
     size_t stop_at;
+    bool is_stopped;
 };
 
 static void on_run(void *user, size_t config, struct sto_result *out)
 {
     const struct runs *runs = user;
 
+    if (runs->is_stopped) {
+        raise(SIGINT);
+        raise(SIGTERM);
+    }
     if (config == runs->killed)
         raise(SIGKILL);
     if (config == runs->left)
@@ -112,6 +120,22 @@ static void a_process_that_ends_is_one_result(void **state)
     no_process_is_left();
 }
 
+/* As ^C and `timeout` do, which send them to all processes of a group. */
+static void signals_that_stop_a_sweep_are_no_results(void **state)
+{
+    struct runs runs = {.killed = COUNT, .left = COUNT, .stop_at = COUNT, .is_stopped = true};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    if (run(&runs, 2, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 1; i < COUNT; i += 2) {
+        assert_string_equal(runs.results[i].reason, "");
+        assert_false(runs.results[i].is_refused);
+    }
+    no_process_is_left();
+}
+
 static void a_sweep_can_be_stopped(void **state)
 {
     struct runs runs = {.killed = COUNT, .left = COUNT, .stop_at = 4};
@@ -140,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_configuration_is_run_once),
         cmocka_unit_test(a_process_that_ends_is_one_result),
+        cmocka_unit_test(signals_that_stop_a_sweep_are_no_results),
         cmocka_unit_test(a_sweep_can_be_stopped),
         cmocka_unit_test(a_result_that_cannot_be_kept_ends_the_sweep),
     };
