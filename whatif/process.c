@@ -129,19 +129,22 @@ void wif_process_pause(void)
     nanosleep(&time, NULL);
 }
 
+/* As wif_process_has_ended, but its number stays taken: no other process or group can have it. */
+static bool has_stopped(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
 void wif_process_stop(struct wif_process *process)
 {
-    const pid_t group = process->pid;
-
     if (wif_process_has_ended(process))
         return;
-    kill(-group, SIGTERM);
-    for (int i = 0; i < END_POLLS; i++) {
-        if (wif_process_has_ended(process))
-            return;
+    kill(-process->pid, SIGTERM);
+    for (int i = 0; i < END_POLLS && !has_stopped(process->pid); i++)
         wif_process_pause();
-    }
-    kill(-group, SIGKILL);
+    kill(-process->pid, SIGKILL); /* what it started may not have ended with it */
     while (!wif_process_has_ended(process))
         wif_process_pause();
 }
@@ -238,6 +241,8 @@ enum vs_status wif_process_start(struct wif_process *process, const struct wif_r
     process->pid = log < 0 ? -1 : fork();
     if (process->pid == 0)
         child_run(recipe->folder, log, argv.items, envp.items);
+    if (process->pid > 0)
+        setpgid(process->pid, 0); /* the child does so too: whoever comes first */
     if (process->pid < 0)
         st = vs_fail(err, VS_E_IO, "%s: the program cannot be run again: %s", process->log_path,
                      strerror(errno));
