@@ -168,6 +168,7 @@ static enum vs_status head_value(const struct sto_db *db, const char *key, char 
                                  struct vs_error *err)
 {
     sqlite3_stmt *stmt = NULL;
+    const char *text;
     bool has_row = false;
     enum vs_status st = sto_db_prepare(db, "SELECT value FROM sweep WHERE key = ?1", &stmt, err);
 
@@ -175,10 +176,11 @@ static enum vs_status head_value(const struct sto_db *db, const char *key, char 
         sqlite3_bind_text(stmt, 1, key, -1, SQLITE_STATIC);
         st = sto_db_row(db, stmt, &has_row, err);
     }
-    if (!st && !has_row)
+    text = !st && has_row ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    if (text)
+        *out = vs_strdup(text);
+    else if (!st)
         st = vs_fail(err, VS_E_DAMAGED, "%s: it does not say its %s", db->path, key);
-    if (!st)
-        *out = vs_strdup((const char *)sqlite3_column_text(stmt, 0));
     sqlite3_finalize(stmt);
     return st;
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -236,6 +237,28 @@ static void other_files_are_left_alone(void **state)
     assert_string_equal(line, "a letter\n");
 }
 
+/* A file of somebody else may have other tables than those that this program makes. */
+static void a_head_without_a_value_is_damaged(void **state)
+{
+    struct sto_results *results = NULL;
+    struct vs_error err = VS_ERROR_INIT;
+    char path[4096];
+    sqlite3 *db;
+
+    sto_results_close(results_open(trace_path(state, "r.db", path, sizeof(path))));
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "DROP TABLE sweep; CREATE TABLE sweep (key, value); "
+                                  "INSERT INTO sweep (key) VALUES ('net')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(sto_results_read(path, &results, &err), VS_E_DAMAGED);
+    assert_null(results);
+    if (!strstr(err.text, "it does not say its net"))
+        fail_msg("%s", err.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +267,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_killed_program_leaves_what_it_committed,
                                         trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(results_of_another_sweep_are_refused, trace_folder_setup,
+                                        trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(a_head_without_a_value_is_damaged, trace_folder_setup,
                                         trace_folder_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, trace_folder_setup,
                                         trace_folder_teardown),
