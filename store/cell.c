@@ -197,6 +197,23 @@ static int event_find(struct cells_cursor *c, bool has_block)
     }
 }
 
+/*
+ * The first block of the chunk that has event `seq`; -1: there is none. A recorder may have written further chunks
+ * since the list of them was read.
+ */
+static int seq_find(const struct cells *cells, uint64_t seq, int64_t *out)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    *out = sto_chunks_block_of(cells->chunks, seq);
+    if (*out >= 0)
+        return SQLITE_OK;
+    if (sto_chunks_refresh(cells->chunks, &err))
+        return SQLITE_CORRUPT;
+    *out = sto_chunks_block_of(cells->chunks, seq);
+    return SQLITE_OK;
+}
+
 /* Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. */
 static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, int argc,
                         sqlite3_value **argv)
@@ -217,7 +234,10 @@ static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, i
     if (by & BY_KIND)
         sqlite3_bind_value(c->blocks, 3, argv[0]);
     if (by & BY_SEQ) {
-        first = sto_chunks_block_of(cells->chunks, (uint64_t)sqlite3_value_int64(argv[argc - 1]));
+        const int rc = seq_find(cells, (uint64_t)sqlite3_value_int64(argv[argc - 1]), &first);
+
+        if (rc != SQLITE_OK)
+            return rc;
         last = first < 0 ? -1 : first + STO_BLOCK_IDS - 1;
     }
     sqlite3_bind_int64(c->blocks, 1, first);
@@ -244,7 +264,7 @@ static int cells_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, int c
     const struct vs_event *e = &c->events[c->at];
     const sqlite3_int64 values[] = {
         c->kind,
-        c->first_seq + (sqlite3_int64)c->at,
+        (sqlite3_int64)((uint64_t)c->first_seq + c->at), /* first_seq may be any number */
         (sqlite3_int64)e->time_ns,
         e->location,
         (sqlite3_int64)e->raw.a,
@@ -264,8 +284,11 @@ static int cells_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
 {
     const struct cells_cursor *c = (const struct cells_cursor *)cursor;
 
-    *out = (c->chunk_id + (c->kind == STO_KIND_TENSOR ? 0 : c->kind)) * STO_CHUNK_EVENTS_MAX +
-           (sqlite3_int64)c->at;
+    /* ids of a damaged file may be any number */
+    const uint64_t block =
+        (uint64_t)c->chunk_id + (c->kind == STO_KIND_TENSOR ? 0 : (uint64_t)c->kind);
+
+    *out = (sqlite3_int64)(block * STO_CHUNK_EVENTS_MAX + c->at);
     return SQLITE_OK;
 }
 

@@ -62,14 +62,13 @@ static enum vs_status list_add(struct sto_chunks *c, const struct chunk *chunk,
  */
 static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
 {
+    const uint64_t next = c->list_count ? c->list[c->list_count - 1].idx + 1 : 0;
     struct chunk chunk = {.count = 0};
     bool is_begun = false;
     bool has_row = true;
     enum vs_status st = VS_OK;
 
-    sqlite3_bind_int64(
-        c->list_stmt, 1,
-        c->list_count ? (sqlite3_int64)(c->list[c->list_count - 1].idx + 1) * STO_BLOCK_IDS : 0);
+    sqlite3_bind_int64(c->list_stmt, 1, (sqlite3_int64)(next * STO_BLOCK_IDS));
     while (!st && has_row) {
         uint64_t id = 0;
         uint64_t kind;
@@ -97,6 +96,7 @@ static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
         chunk.count += count;
         chunk.print += count * (kind + 1) * (kind + 7);
     }
+    sqlite3_reset(c->list_stmt); /* after a failure it would keep a transaction open */
     return st;
 }
 

@@ -190,8 +190,8 @@ static enum vs_status reference_take(struct sto_loader *l, struct vs_error *err)
             slot->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*slot->events));
         st = chunk_row(l, wanted, &is_there, err);
         /* a reference has none itself, and is of the same sort */
-        if (!st &&
-            (!is_there || l->reference != STO_NO_REFERENCE || (wanted - id) % STO_BLOCK_IDS != 0))
+        if (!st && (!is_there || wanted < 0 || l->reference != STO_NO_REFERENCE ||
+                    wanted % STO_BLOCK_IDS != id % STO_BLOCK_IDS))
             st = fail_damaged(l, id, err);
         if (!st)
             st = chunk_decode(l, slot->events, err);
@@ -240,6 +240,8 @@ static enum vs_status columns_load(struct sto_loader *l, sqlite3_int64 block_id,
     bool has_row = true;
     enum vs_status st = VS_OK;
 
+    if (block_id > INT64_MAX / STO_COLUMN_IDS - 1)
+        return fail_damaged(l, block_id, err);
     sqlite3_bind_int64(stmt, 1, block_id * STO_COLUMN_IDS);
     sqlite3_bind_int64(stmt, 2, block_id * STO_COLUMN_IDS + STO_FIELD_COUNT - 1);
     while (!st) {

@@ -279,6 +279,9 @@ static void missing_parts_of_a_trace_are_reported(void **state)
         "UPDATE event_chunk SET reference = 63 WHERE id = 64",
         "UPDATE event_chunk SET reference = -64 WHERE id = 64",
         "UPDATE event_chunk SET reference = 6400000 WHERE id = 64",
+        "INSERT INTO event_chunk SELECT -9223372036854775808, count, reference, first_id, "
+        "has_names, data FROM event_chunk WHERE id = 0; "
+        "UPDATE event_chunk SET reference = -9223372036854775808 WHERE id = 64",
         "DELETE FROM event_block WHERE id IN (SELECT max(id) FROM event_block WHERE kind = 0 AND "
         "id < 64)",
         "DELETE FROM event_block WHERE id < 64",

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -158,11 +159,46 @@ static void sums_over_the_view_equal_those_of_the_events(void **state)
     vs_free(events);
 }
 
+/* Of a trace that is being recorded, over a connection that was opened before. */
+static void events_of_later_chunks_are_found_by_their_number(void **state)
+{
+    struct sample_random rnd = {12};
+    const size_t count = STO_CHUNK_EVENTS + 10;
+    struct vs_event *events = vs_alloc(count * sizeof(*events));
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_writer *w;
+    char path[4096];
+    sqlite3 *db;
+
+    trace_path(state, "growing.db", path, sizeof(path));
+    sample_events_training(&rnd, events, count);
+    if (sto_writer_open(path, &(struct sto_writer_options){.force = true}, &w, &err) ||
+        sto_writer_events(w, events, 5, &err) || sto_writer_commit(w, &err))
+        fail_msg("%s", err.text);
+    db = db_open(path, false);
+    for (size_t n = 5; n <= count; n += count - 5) {
+        for (size_t seq = 1; seq <= count; seq += n - 1) {
+            char sql[100];
+
+            snprintf(sql, sizeof(sql), "SELECT count(*) FROM event_number WHERE seq = %zu", seq);
+            assert_int_equal(number_of(db, sql), seq <= n);
+        }
+        if (n == 5 &&
+            (sto_writer_events(w, events + 5, count - 5, &err) || sto_writer_commit(w, &err)))
+            fail_msg("%s", err.text);
+    }
+    sqlite3_close(db);
+    if (sto_writer_close(w, true, &err))
+        fail_msg("%s", err.text);
+    vs_free(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_views_give_what_was_written),
         cmocka_unit_test(sums_over_the_view_equal_those_of_the_events),
+        cmocka_unit_test(events_of_later_chunks_are_found_by_their_number),
     };
 
     return cmocka_run_group_tests_name("store/view", tests, trace_folder_setup,
