@@ -38,10 +38,22 @@ static char *gpu_of(const struct rpl_trace *trace)
     return vs_text_take(&name);
 }
 
-static struct rpl_shared *gpu_find(struct rpl_ranks *ranks, const char *name)
+/* Whether two traces are of one machine, or at least one of them does not say where it was recorded. */
+static bool may_be_one_machine(const struct rpl_trace *a, const struct rpl_trace *b)
+{
+    const char *here = rpl_trace_meta(a, "rerun_recorded_by");
+    const char *there = rpl_trace_meta(b, "rerun_recorded_by");
+
+    return !here || !there || strcmp(here, there) == 0;
+}
+
+/* The GPU of that name of the machine on which `trace` was recorded. */
+static struct rpl_shared *gpu_find(struct rpl_ranks *ranks, const char *name,
+                                   const struct rpl_trace *trace)
 {
     for (size_t i = 0; i < ranks->shared_count; i++)
-        if (strcmp(ranks->shared[i].name, name) == 0)
+        if (strcmp(ranks->shared[i].name, name) == 0 &&
+            may_be_one_machine(ranks->items[ranks->shared[i].parts[0].rank].trace, trace))
             return &ranks->shared[i];
     ranks->shared[ranks->shared_count].name = vs_strdup(name);
     ranks->shared[ranks->shared_count].parts =
@@ -176,7 +188,7 @@ enum vs_status rpl_shared_fill(struct rpl_ranks *ranks, struct vs_error *err)
 
         if (trace_of(&ranks->items[i], &trace, &began_ns)) {
             char *name = gpu_of(ranks->items[i].trace);
-            struct rpl_shared *gpu = gpu_find(ranks, name);
+            struct rpl_shared *gpu = gpu_find(ranks, name, ranks->items[i].trace);
 
             gpu->parts[gpu->part_count++].rank = i;
             vs_free(name);

@@ -5,8 +5,9 @@
  * Must not know:  how files are found, who prints.
  * Invariant:      `together` is the sum of the parts' bytes at one time; no sum over the ranks is higher at any event.
  *
- * Times are those of the system clock (`began_us` of meta), so they are of one machine. A GPU is identified by its
- * number in CUDA_VISIBLE_DEVICES (`cuda_visible_devices` of meta). A rank has memory from its first event to its last.
+ * Times are those of the system clock (`began_us` of meta). A GPU is identified by its number in CUDA_VISIBLE_DEVICES
+ * (`cuda_visible_devices` of meta), and by who recorded it on which machine (`rerun_recorded_by`) where both traces say
+ * it. A rank has memory from its first event to its last.
  */
 #ifndef RPL_RANKS_SHARED_H
 #define RPL_RANKS_SHARED_H

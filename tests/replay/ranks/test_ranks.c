@@ -305,6 +305,33 @@ static void processes_that_share_a_gpu_are_added_up_over_time(void **state)
     rpl_ranks_release(&ranks);
 }
 
+/* Each machine has a GPU 0. A trace that does not say where it was recorded is taken for one of the first machine. */
+static void gpus_of_several_machines_are_not_one(void **state)
+{
+    static const uint64_t A[] = {0};
+    static const char *const MACHINES[] = {"0 a 1", "0 b 2", NULL, "0 b 2"};
+    static const char *const RANKS[] = {"0", "1", "2", "3"};
+    struct rpl_ranks ranks = {.count = 0};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct rpl_trace *trace = segments_at(RANKS[i], "5000000", NULL, 1 << 20, A, 1);
+
+        if (MACHINES[i])
+            rpl_trace_set_meta(trace, "rerun_recorded_by", MACHINES[i]);
+        rpl_ranks_take(&ranks, RANKS[i], trace);
+    }
+    filled(&ranks);
+    assert_int_equal(ranks.shared_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(ranks.shared[i].name, "0");
+        assert_int_equal(ranks.shared[i].part_count, 2);
+        assert_int_equal(ranks.shared[i].parts[0].rank, i);
+        assert_int_equal(ranks.shared[i].parts[1].rank, i + 2);
+    }
+    rpl_ranks_release(&ranks);
+}
+
 /* What the driver gave is more than PyTorch's segments, and is what counts. */
 static void the_driver_says_what_a_process_has_of_a_shared_gpu(void **state)
 {
@@ -367,6 +394,7 @@ int main(void)
         cmocka_unit_test(collectives_of_which_a_rank_has_more_are_listed),
         cmocka_unit_test(a_list_of_collectives_that_is_damaged_is_read_to_its_end),
         cmocka_unit_test(processes_that_share_a_gpu_are_added_up_over_time),
+        cmocka_unit_test(gpus_of_several_machines_are_not_one),
         cmocka_unit_test(the_driver_says_what_a_process_has_of_a_shared_gpu),
         cmocka_unit_test(json_has_ranks_and_differences),
     };
