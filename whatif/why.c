@@ -241,6 +241,12 @@ static bool rerun_module(struct rpl_trace *run, struct vs_text *out, struct vs_e
     return out->len > 0;
 }
 
+/* Whether the module at `path` is the one at `of`, which has `len` characters, or inside of it. */
+static bool is_inside(const char *path, const char *of, size_t len)
+{
+    return strncmp(of, path, len) == 0 && (path[len] == '.' || !path[len]);
+}
+
 /* What is saved at the peak by modules outside of `path`, and of these the one directly below the net with the most. */
 static uint64_t saved_outside(const struct rpl_module *all, size_t count, const char *path,
                               const struct rpl_module **most)
@@ -254,7 +260,7 @@ static uint64_t saved_outside(const struct rpl_module *all, size_t count, const 
 
         if (strcmp(all[i].path, path) == 0)
             outside -= bytes;
-        if (all[i].depth == 1 && strncmp(all[i].path, path, len) != 0 &&
+        if (all[i].depth == 1 && !is_inside(path, all[i].path, len) &&
             (!*most || bytes > (*most)->by_category[VS_CAT_SAVED]))
             *most = &all[i];
     }

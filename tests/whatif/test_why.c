@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "tests/replay/net_trace.h"
+#include "tests/store/trace_file.h"
 #include "whatif/whatif.h"
 #include "whatif/why.h"
 
@@ -80,6 +81,47 @@ static void sqrt_that_cuts_a_small_part_of_the_net_says_so(void **state)
     assert_true(a.after.peak.allocated < a.before.peak.allocated);
     has(&a, "checkpoint=sqrt cuts `layer3` alone, the longest Sequential; of the ");
     has(&a, " are outside of it, most in `layer1` (");
+    release(&a);
+}
+
+/* `part` saves most; that its name begins that of `part2`, which is cut, does not make it a part of that. */
+static void names_that_begin_alike_are_not_one_module(void **state)
+{
+    static const char NET[] =
+        "import torch\n"
+        "import torch.nn as nn\n"
+        "\n"
+        "\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.part = nn.Sequential(nn.Linear(64, 4096), nn.Sigmoid())\n"
+        "        self.part2 = nn.Sequential(nn.ReLU(), nn.Linear(64, 64), "
+        "nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))\n"
+        "\n"
+        "    def forward(self, x):\n"
+        "        return self.part(self.part2(x))\n"
+        "\n"
+        "\n"
+        "def model():\n"
+        "    return Net()\n"
+        "\n"
+        "\n"
+        "def batch(n):\n"
+        "    return torch.randn(n, 64), torch.randint(0, 10, (n,))\n"
+        "\n"
+        "\n"
+        "defaults = dict(batch=4096)\n";
+    char path[4096];
+    struct answer a;
+    FILE *file = fopen(trace_path(state, "net.py", path, sizeof(path)), "w");
+
+    assert_non_null(file);
+    fputs(NET, file);
+    fclose(file);
+    a = answer_of(path, "checkpoint=sqrt");
+    has(&a, "cuts `part2` alone");
+    has(&a, "most in `part` (64.0 MiB)");
     release(&a);
 }
 
@@ -161,6 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_higher_peak_under_eval_is_explained_by_the_previous_step),
         cmocka_unit_test(sqrt_that_cuts_a_small_part_of_the_net_says_so),
+        cmocka_unit_test_setup_teardown(names_that_begin_alike_are_not_one_module,
+                                        trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test(sqrt_that_reaches_all_of_the_net_needs_no_reason),
         cmocka_unit_test(sqrt_over_two_children_is_reported_as_one_segment),
         cmocka_unit_test(an_effect_outside_the_peak_is_named_with_its_phase),
