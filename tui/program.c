@@ -118,6 +118,8 @@ static void show_result(struct tui_app *app)
     vs_toggles_copy(&app->change.set, &app->rerun.set);
     wif_cache_offer(tui_change_cache(app), app->rerun.job);
     tui_app_change(app);
+    wif_cache_offer(tui_change_cache(app),
+                    NULL); /* the job is freed, whether its result was taken or not */
     if (app->is_bad)
         return;
     if (!is_asked) {

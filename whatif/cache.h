@@ -68,7 +68,7 @@ void wif_cache_free(struct wif_cache *cache);
 void wif_cache_allow_rerun(struct wif_cache *cache);
 /*
  * The next wif_cache_get that has to run something takes the result of `job` instead, whose toggles are those of that
- * call. It is borrowed until then.
+ * call. It is borrowed until then. NULL: what was offered and not taken is not there any more.
  */
 void wif_cache_offer(struct wif_cache *cache, struct wif_rerun_job *job);
 /*
