@@ -118,7 +118,10 @@ static void add_advice(const struct wif_sweep *sweep, uint64_t capacity, bool ha
     const struct wif_sweep_row *near = closest(sweep);
     char buf[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "\nWhat would fit %s, each run to its end\n\n", vs_bytes_text(capacity, buf));
+    vs_text_addf(out, "\nWhat would fit %s, %s\n\n", vs_bytes_text(capacity, buf),
+                 has_net
+                     ? "each run to its end"
+                     : "up to the refused bytes; what would be requested afterwards is not known");
     if (some.count > 1) {
         cli_sweep_text(&table, out);
     } else {

@@ -122,11 +122,10 @@ enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err)
             db->path, db->path);
     switch (code & 0xff) {
     case SQLITE_NOTADB:
-        return vs_fail(
-            err, VS_E_FORMAT,
-            "%s: not a trace of vramscope; `vramscope record` makes one of a net, `vramscope "
-            "import` of a PyTorch snapshot",
-            db->path);
+        return vs_fail(err, VS_E_FORMAT,
+                       "%s: not a trace of vramscope; `vramscope record` makes one of a net or a "
+                       "program, `vramscope import` of a PyTorch snapshot",
+                       db->path);
     case SQLITE_CORRUPT:
         return fail_damaged(db, err);
     case SQLITE_BUSY:

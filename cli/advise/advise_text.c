@@ -264,8 +264,10 @@ void cli_advise_text(const struct wif_advise *advise, const struct rpl_trace *tr
 {
     vs_text_addf(out, "%s: what would help, each change run to its end\n", name);
     add_base(advise, out);
-    if (advise->cannot)
-        vs_text_addf(out, "%s\n", advise->cannot);
+    if (advise->cannot) {
+        vs_text_add_words(out, advise->cannot, strlen(advise->cannot), 0, 0, WIDTH);
+        vs_text_add_char(out, '\n');
+    }
     add_headline(advise, trace, out);
     add_changes(advise, trace, out);
     add_dominated(advise, out);

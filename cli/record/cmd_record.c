@@ -511,8 +511,10 @@ static int run(const struct cli_args *args)
     if (!args->positional_count || cli_is_program(args->positionals[0]))
         return cli_record_program(args);
     if (args->command) {
-        fprintf(stderr, "vramscope: record: %s is a net, which takes no arguments behind --\n",
-                args->positionals[0]);
+        fprintf(stderr,
+                "vramscope: record: %s is read as a net, which takes no arguments behind --\n"
+                "  a program follows -- itself: `vramscope record -- python3 %s …`\n",
+                args->positionals[0], args->positionals[0]);
         return 2;
     }
     return net_run(args);

@@ -121,14 +121,14 @@ enum vs_status cli_event_get(const struct cli_args *args, struct rpl_trace *trac
     size_t at = 0;
     enum vs_status st = VS_OK;
 
-    if (cli_args_has(args, "at"))
-        st = cli_args_count(args, "at", 0, (size_t)count, &at, err);
-    else
+    if (!cli_args_has(args, "at"))
         st = rpl_summary_fill(&sum, trace, err);
+    else if (cli_args_count(args, "at", 0, (size_t)count, &at, err) || !at)
+        st = vs_fail(err, VS_E_USAGE, "%s: --at cannot be `%s`; give a number from 1 to %" PRIu64,
+                     args->cmd->name, cli_args_value(args, "at"), count);
     *out = at ? at : sum.oom.event ? sum.oom.event : sum.peak.event;
     if (!st && !*out)
-        st = vs_fail(err, VS_E_USAGE, "%s: events are numbered from 1 to %" PRIu64, args->cmd->name,
-                     count);
+        st = vs_fail(err, VS_E_USAGE, "%s: the trace has no event", args->cmd->name);
     rpl_summary_release(&sum);
     return st;
 }

@@ -131,7 +131,7 @@ static void an_executable_that_is_not_a_net_is_recorded_as_a_program(void **stat
         program_release(&p);
     }
     check(program_run("record", net, "-o", program_path("x.db"), "--", "a", NULL), 2, "",
-          "is a net, which takes no arguments");
+          "is read as a net, which takes no arguments");
 }
 
 /* Only the requested program is run. */

@@ -199,6 +199,34 @@ static void a_toggle_of_the_loop_is_refused_before_anything_runs(void **state)
     program_release(&p);
 }
 
+/* Settings of the allocator are all that advise runs; it names the command that runs the program again. */
+static void advise_names_the_command_that_runs_the_program_again(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    p = program_run("advise", program_path("trace.db"), NULL);
+    assert_int_equal(p.status, 0);
+    has(p.out, "`vramscope whatif TRACE --each`");
+    program_release(&p);
+}
+
+static void events_are_numbered_from_1(void **state)
+{
+    static const char *const EVENTS[] = {"0", "99999999", "x"};
+
+    (void)state;
+    record(SCRIPT);
+    for (size_t i = 0; i < sizeof(EVENTS) / sizeof(*EVENTS); i++) {
+        struct program p = program_run("why", program_path("trace.db"), "--at", EVENTS[i], NULL);
+
+        assert_int_equal(p.status, 2);
+        has(p.err, "give a number from 1 to ");
+        program_release(&p);
+    }
+}
+
 /* --each asks once and tries what can be applied to a program; where nobody agrees, the allocator's settings alone. */
 static void each_runs_the_toggles_of_programs(void **state)
 {
@@ -280,6 +308,8 @@ int main(void)
         cmocka_unit_test(a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_line),
         cmocka_unit_test(the_panel_shows_the_command_first_and_runs_the_second_time),
         cmocka_unit_test(a_toggle_of_the_loop_is_refused_before_anything_runs),
+        cmocka_unit_test(advise_names_the_command_that_runs_the_program_again),
+        cmocka_unit_test(events_are_numbered_from_1),
         cmocka_unit_test(each_runs_the_toggles_of_programs),
     };
 

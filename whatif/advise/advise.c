@@ -13,6 +13,7 @@
 #include "replay/report/traffic.h"
 #include "replay/report/uncertainty.h"
 #include "whatif/advise/advise_internal.h"
+#include "whatif/recipe.h"
 #include "whatif/whatif.h"
 
 /* Bytes moved count as more from one part in this many on. */
@@ -222,9 +223,14 @@ static enum vs_status imported_advise(struct wif_advising *s, struct vs_error *e
         return vs_fail(err, st, "%s", why.text);
     if (st)
         memset(&s->out->base, 0, sizeof(s->out->base));
-    s->out->cannot = vs_strdup(st ? why.text
-                                  : "this trace has no net: of all changes only settings of the "
-                                    "allocator and the capacity can be run on it");
+    s->out->cannot =
+        vs_strdup(st ? why.text
+                  : wif_recipe_is_in(s->base)
+                      ? "this trace has no net: only settings of the allocator and the capacity "
+                        "are tried here; to run the program again with each toggle: "
+                        "`vramscope whatif TRACE --each`"
+                      : "this trace has no net: of all changes only settings of the allocator and "
+                        "the capacity can be run on it");
     if (!st)
         st = wif_advising_toggles(s, err);
     else
