@@ -146,7 +146,8 @@ static void row_go(struct bench *b, const char *name)
     int row = 0;
 
     must(vs_toggle_find(name, &toggle), name);
-    for (size_t i = 0; (at = tui_change_row(i)) != toggle; i++) /* a net has no toggles of programs */
+    /* a net has no rows for toggles of programs */
+    for (size_t i = 0; (at = tui_change_row(i)) != toggle; i++)
         row += !(vs_toggle_info(at)->flags & VS_TOGGLE_PROGRAM);
     snprintf(keys, sizeof(keys), row ? "gwgg%dj" : "gwgg", row);
     type(&b->app, keys);
