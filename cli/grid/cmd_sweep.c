@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -24,14 +25,15 @@
 #include "whatif/grid/space.h"
 #include "whatif/grid/table.h"
 
-/* Results that are kept at once. */
+/* Results are committed when so many are pending, or when one has been pending for so long. */
 #define COMMIT_EVERY 64
+#define COMMIT_AFTER_NS UINT64_C(1000000000)
 
 static const struct cli_option OPTIONS[] = {
     {"vary", 'v', "TOGGLE=VALUES", true,
-     "values of a toggle: a,b,c, or 8..256 for 8, 16, 32 and so on, doubled, or 8..256+8 for 8, "
-     "16, "
-     "24 and so on; values with commas of their own: a|b; may be given more than once"},
+     "a toggle and the values that it takes, with commas between: batch=8,12,16; the range 8..256 "
+     "is 8, 16, 32 and so on, doubled, the range 8..256+8 is 8, 16, 24 and so on; where a value "
+     "has a comma, put | between values: freeze=half|conv1,bn1; give --vary once for each toggle"},
     {"world", 0, "VALUES", false, "the same as --vary world=VALUES"},
     {"set", 's', "TOGGLE=VALUE", true,
      "a toggle of all configurations; may be given more than once"},
@@ -39,7 +41,8 @@ static const struct cli_option OPTIONS[] = {
     {"seed", 0, "N", false, "seed of all random numbers (default 0)"},
     {"out", 'o', "FILE", false,
      "keep the results in this SQLite file, and do not run what it has; needed to go on after ^C"},
-    {"jobs", 'j', "N", false, "how many processes to run at once (default: one for each core)"},
+    {"jobs", 'j', "N", false,
+     "how many processes to run at once, 1 to 256 (default: one for each core)"},
     {"all", 'a', NULL, false, "print all configurations, not only the Pareto front"},
     {"json", 0, NULL, false,
      "print all configurations as JSON; docs/formats/json.md lists the fields"},
@@ -67,7 +70,8 @@ static void signals_set(void)
 
 /*
  * known: whether results[i] is there, of configs.items[i]; items: what is not, item_count of them; pending: results
- * that were not committed; found: results of this call
+ * that were not committed, the first of them added at pending_ns; late: what failed while they were committed; found:
+ * results of this call; ended: of these, runs whose process ended before they did
  */
 struct session {
     const struct cli_args *args;
@@ -83,7 +87,10 @@ struct session {
     size_t jobs;
     struct sto_results *kept;
     size_t pending;
+    uint64_t pending_ns;
+    struct vs_error late;
     size_t found;
+    size_t ended;
     struct cli_progress progress;
 };
 
@@ -134,6 +141,23 @@ static enum vs_status space_fill(struct session *s, struct vs_error *err)
     return as_usage(st, err);
 }
 
+static enum vs_status jobs_get(struct session *s, struct vs_error *err)
+{
+    const char *text = cli_args_value(s->args, "jobs");
+    char *end = NULL;
+    long jobs;
+
+    s->jobs = wif_grid_pool_cores();
+    if (!text)
+        return VS_OK;
+    jobs = strtol(text, &end, 10);
+    if (!*text || *end || jobs < 1 || jobs > WIF_GRID_WORKERS_MAX)
+        return vs_fail(err, VS_E_USAGE, "sweep: --jobs cannot be `%s`; give a number from 1 to %d",
+                       text, WIF_GRID_WORKERS_MAX);
+    s->jobs = (size_t)jobs;
+    return VS_OK;
+}
+
 static enum vs_status session_open(const struct cli_args *args, struct session *s,
                                    struct vs_error *err)
 {
@@ -149,13 +173,11 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
     if (!st && seed)
         st = seed_get(seed, &s->net.seed, err);
     if (!st)
-        st = cli_args_count(args, "jobs", wif_grid_pool_cores(), WIF_GRID_WORKERS_MAX, &s->jobs,
-                            err);
+        st = jobs_get(s, err);
     if (!st)
         st = cli_netfile_read(args->positionals[0], &s->file, err);
     if (st)
         return st;
-    s->jobs = s->jobs ? s->jobs : 1;
     s->net.file_name = s->file.name;
     s->net.text = s->file.text;
     s->net.len = s->file.len;
@@ -239,25 +261,38 @@ static enum vs_status known_fill(struct session *s, struct vs_error *err)
 
 /* ---- the sweep ---- */
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+/* Commit what has been pending for long enough. */
+static enum vs_status commit_if_due(struct session *s, struct vs_error *err)
+{
+    if (s->pending < COMMIT_EVERY && (!s->pending || now_ns() - s->pending_ns < COMMIT_AFTER_NS))
+        return VS_OK;
+    s->pending = 0;
+    return sto_results_commit(s->kept, err);
+}
+
 static enum vs_status keep(struct session *s, size_t config, const struct sto_result *result,
                            struct vs_error *err)
 {
     const struct wif_grid_config *of = &s->configs.items[config];
     struct sto_setting settings[VS_TOGGLE_COUNT];
     size_t count = 0;
-    enum vs_status st;
 
     for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
         if (vs_toggles_is_set(&of->toggles, (enum vs_toggle)i))
             settings[count++] =
                 (struct sto_setting){vs_toggle_info((enum vs_toggle)i)->name,
                                      vs_toggles_get(&of->toggles, (enum vs_toggle)i)};
-    st = sto_results_add(s->kept, of->text, settings, count, result, err);
-    if (!st && ++s->pending == COMMIT_EVERY) {
-        s->pending = 0;
-        st = sto_results_commit(s->kept, err);
-    }
-    return st;
+    if (!s->pending++)
+        s->pending_ns = now_ns();
+    return sto_results_add(s->kept, of->text, settings, count, result, err);
 }
 
 static void on_run(void *user, size_t config, struct sto_result *out)
@@ -275,23 +310,26 @@ static enum vs_status on_done(void *user, size_t config, const struct sto_result
     s->results[config] = *result;
     s->known[config] = true;
     s->found++;
+    s->ended += result->is_ended;
     cli_progress_say(&s->progress, "%zu of %zu configurations", s->found, s->item_count);
-    return s->kept ? keep(s, config, result, err) : VS_OK;
+    /* what ended the process, such as want of this machine's memory, says nothing of the configuration */
+    return s->kept && !result->is_ended ? keep(s, config, result, err) : VS_OK;
 }
 
 static bool on_poll(void *user)
 {
-    (void)user;
-    return !interrupted;
+    struct session *s = user;
+
+    return !interrupted && commit_if_due(s, &s->late) == VS_OK;
 }
 
 static enum vs_status sweep(struct session *s, struct vs_error *err)
 {
     const struct wif_grid_pool pool = {
         .workers = s->jobs, .run = on_run, .done = on_done, .goes_on = on_poll, .user = s};
-    struct vs_error late = VS_ERROR_INIT;
     enum vs_status st;
 
+    s->late = (struct vs_error)VS_ERROR_INIT;
     for (size_t i = 0; i < s->configs.count; i++)
         if (!s->known[i])
             s->items[s->item_count++] = i;
@@ -304,15 +342,17 @@ static enum vs_status sweep(struct session *s, struct vs_error *err)
         st = wif_grid_pool_run(&pool, s->items, s->item_count, err);
     cli_progress_end(&s->progress);
     /* also what was found before a failure is kept */
-    if (s->kept && sto_results_commit(s->kept, &late) && !st) {
-        *err = late;
-        st = late.status;
+    if (s->kept && !s->late.status)
+        (void)!sto_results_commit(s->kept, &s->late);
+    if (s->late.status && (!st || st == VS_E_STOPPED)) {
+        *err = s->late;
+        st = err->status;
     }
     if (st == VS_E_STOPPED && s->kept)
         return vs_fail(err, VS_E_STOPPED,
                        "stopped: %zu of %zu configurations are in %s; the same command goes on "
                        "with the others",
-                       s->configs.count - s->item_count + s->found, s->configs.count,
+                       s->configs.count - s->item_count + s->found - s->ended, s->configs.count,
                        cli_args_value(s->args, "out"));
     if (st == VS_E_STOPPED)
         return vs_fail(err, VS_E_STOPPED,
@@ -389,6 +429,11 @@ static int run(const struct cli_args *args)
     if (!st)
         st = sweep(&s, &err);
     status = st ? cli_fail(&err) : session_print(&s);
+    if (!st && s.kept && s.ended)
+        fprintf(stderr,
+                "vramscope: sweep: %zu run%s ended before there was a result, and %s has none of "
+                "them; the same command runs them again\n",
+                s.ended, s.ended == 1 ? "" : "s", cli_args_value(args, "out"));
     session_close(&s);
     return status;
 }

@@ -119,9 +119,9 @@ static void front_text(const struct wif_grid_table *table, const int *widths, st
             on[count++] = &table->rows[i];
     qsort(on, count, sizeof(*on), by_peak);
     vs_text_addf(out,
-                 "\n%zu on the Pareto front: nothing that fits trains as large a batch on no more "
-                 "processes with a lower\npeak, less arithmetic or less traffic a sample, and no "
-                 "more of the others\n\n",
+                 "\n%zu on the Pareto front: no other configuration that fits is better in one of "
+                 "these and as good in the\nothers: batch, number of processes, peak, and "
+                 "arithmetic and traffic for each sample\n\n",
                  count);
     head_text(widths, out);
     for (size_t i = 0; i < count; i++)

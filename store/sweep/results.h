@@ -34,6 +34,7 @@ struct sto_collective {
  * The result of one configuration. It has no pointers, so it can be sent to another process.
  *
  * is_refused    it cannot be run: `reason` says why, and nothing else is set
+ * is_ended      with is_refused: the process that ran it ended before there was a result; such a one is not kept
  * fits          it runs to its end on the device; if not, the figures are those of a device without a limit
  * batch, processes   samples of a process in a step; processes that train together
  * allocated, requested, reserved   the highest of each, in bytes: PyTorch's max_memory_…
@@ -45,6 +46,7 @@ struct sto_collective {
  */
 struct sto_result {
     bool is_refused;
+    bool is_ended;
     bool fits;
     uint64_t batch;
     uint64_t processes;

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "tests/e2e/program.h"
+#include "tests/skip.h"
 #include "tests/wait.h"
 
 #define NET "tests/nets/gpt_tiny.py"
@@ -224,6 +225,45 @@ static void an_interrupted_sweep_goes_on(void **state)
     program_release(&p);
 }
 
+/* Sends SIGKILL to the children of `pid`, which are its workers. */
+static void workers_kill(pid_t pid)
+{
+    char path[64];
+    FILE *file;
+    int child;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    file = fopen(path, "r");
+    if (!file)
+        tests_skip("this kernel does not list the children of a process in /proc");
+    while (fscanf(file, "%d", &child) == 1)
+        kill((pid_t)child, SIGKILL);
+    fclose(file);
+}
+
+/*
+ * The second configuration does not end in the time of a test. Meanwhile the result of the first one is in the file;
+ * and when the process of the second one is ended, the file has no result of it, so that it is run again.
+ */
+static void a_run_that_was_ended_has_no_result(void **state)
+{
+    const char *file = program_path("ended.db");
+    struct wait wait;
+    pid_t pid =
+        program_start("sweep", NET, "--vary", "steps=1,1000000000", "-j", "2", "-o", file, NULL);
+    int status;
+
+    (void)state;
+    wait = wait_for(pid, "the result of one step in %s", file);
+    while (sql_try_int(file, "select count(*) from result") < 1)
+        wait_more(&wait);
+    workers_kill(pid);
+    status = wait_child(pid, "the sweep ends after its workers");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(sql_int(file, "select count(*) from result where config = 'steps=1'"), 1);
+    assert_int_equal(sql_int(file, "select count(*) from result"), 1);
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
@@ -236,7 +276,10 @@ static void wrong_arguments_are_refused(void **state)
     check(program_run("sweep", NET, "--vary", "batch=8", "--capacity", "much", NULL), 2,
           "a size such as 80G");
     check(program_run("sweep", NET, "--vary", "batch=8", "--seed", "-1", NULL), 2, "--seed");
-    check(program_run("sweep", NET, "--vary", "batch=8", "-j", "1000", NULL), 2, "jobs");
+    check(program_run("sweep", NET, "--vary", "batch=8", "-j", "1000", NULL), 2,
+          "--jobs cannot be `1000`; give a number from 1 to 256");
+    check(program_run("sweep", NET, "--vary", "batch=8", "-j", "0", NULL), 2,
+          "--jobs cannot be `0`");
     check(program_run("sweep", "none.py", "--vary", "batch=8", NULL), 1, "none.py");
 }
 
@@ -248,6 +291,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_or_does_not_fit_is_in_the_table),
         cmocka_unit_test(a_file_of_results_is_gone_on_with_and_printed),
         cmocka_unit_test(an_interrupted_sweep_goes_on),
+        cmocka_unit_test(a_run_that_was_ended_has_no_result),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
 

@@ -184,6 +184,7 @@ static void ended_fill(int status, struct sto_result *out)
 {
     memset(out, 0, sizeof(*out));
     out->is_refused = true;
+    out->is_ended = true;
     if (WIFSIGNALED(status))
         snprintf(out->reason, sizeof(out->reason), "the run was ended by signal %d (%s)",
                  WTERMSIG(status), strsignal(WTERMSIG(status)));

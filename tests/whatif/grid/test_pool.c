@@ -114,6 +114,7 @@ static void a_process_that_ends_is_one_result(void **state)
     for (size_t i = 1; i < COUNT; i += 2) {
         assert_int_equal(runs.times[i], 1);
         assert_int_equal(runs.results[i].is_refused, i == 7 || i == 21);
+        assert_int_equal(runs.results[i].is_ended, i == 7 || i == 21);
     }
     assert_string_equal(runs.results[7].reason, "the run was ended by signal 9 (Killed)");
     assert_string_equal(runs.results[21].reason, "the run ended its process with status 3");
