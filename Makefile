@@ -190,7 +190,7 @@ $(B)/pic/tracer/cupti/%.o $(B)/pic/tracer/inject/%.o $(B)/pic/tests/tracer/cupti
 # another one.
 INJECT_SRC := $(sort $(wildcard tracer/inject/*.c)) tracer/cupti/cupti_api.c
 INJECT_LIB := $(BASE_SRC) $(sort $(wildcard store/*.c store/codec/*.c store/old/*.c)) \
-              $(addprefix tracer/,intern.c recorder.c ring.c)
+              $(addprefix tracer/,in_force.c intern.c keep.c recorder.c renumber.c ring.c)
 $(B)/vramscope_inject.so: $(INJECT_SRC:%.c=$(B)/pic/%.o) $(B)/pic/libinject.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ \

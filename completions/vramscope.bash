@@ -59,7 +59,7 @@ _vramscope_values()
 _vramscope_options()
 {
     case $1 in
-    record) echo "--out --force --device --capacity --seed --stacks --history --observe --gpu --gpus --async --values --world --rank --cupti --json --help" "$(_vramscope_toggles --)" ;;
+    record) echo "--out --force --device --capacity --seed --keep --stacks --history --observe --gpu --gpus --async --values --world --rank --cupti --json --help" "$(_vramscope_toggles --)" ;;
     import) echo "--out --device --force --strict --json --help" ;;
     report) echo "--json --ranks --top --help" ;;
     tui) echo "--set --keys --dump --styles --size --theme --ascii --no-mouse --no-precompute --rerun --ranks --follow --help" ;;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "store/db_internal.h"
 
@@ -60,32 +59,40 @@ static uint32_t big_endian(const unsigned char *at, int bytes)
     return n;
 }
 
-/* The length of the file according to its header, in bytes; 0 if that cannot be read. */
-static uint64_t header_file_bytes(const struct sto_db *db)
+/*
+ * The length of the open file, and that according to its header, in bytes. False: they cannot be read. Not that of the
+ * file that has its name now, which may be another one.
+ */
+static bool lengths_get(const struct sto_db *db, uint64_t *is, uint64_t *should)
 {
     unsigned char head[HEADER_BYTES];
     sqlite3_file *file = NULL;
+    sqlite3_int64 size = 0;
     uint64_t page_size;
 
     if (sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
-        !file || !file->pMethods || file->pMethods->xRead(file, head, HEADER_BYTES, 0) != SQLITE_OK)
-        return 0;
+        !file || !file->pMethods ||
+        file->pMethods->xRead(file, head, HEADER_BYTES, 0) != SQLITE_OK ||
+        file->pMethods->xFileSize(file, &size) != SQLITE_OK)
+        return false;
     page_size = big_endian(head + HEADER_PAGE_SIZE_AT, 2);
     if (page_size == 1)
         page_size = 65536;
-    return page_size * big_endian(head + HEADER_PAGE_COUNT_AT, 4);
+    *is = (uint64_t)size;
+    *should = page_size * big_endian(head + HEADER_PAGE_COUNT_AT, 4);
+    return true;
 }
 
 enum vs_status sto_db_length_check(const struct sto_db *db, struct vs_error *err)
 {
-    uint64_t should = header_file_bytes(db);
-    struct stat st;
+    uint64_t is = 0;
+    uint64_t should = 0;
 
-    if (stat(db->path, &st) == 0 && should > (uint64_t)st.st_size)
+    if (lengths_get(db, &is, &should) && should > is)
         return vs_fail(err, VS_E_DAMAGED,
                        "%s: the trace is truncated: %" PRIu64 " of %" PRIu64
                        " bytes are there; copy it again, or record again",
-                       db->path, (uint64_t)st.st_size, should);
+                       db->path, is, should);
     return VS_OK;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "store/writer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,14 +116,23 @@ static enum vs_status run(struct sto_writer *w, enum statement which, struct vs_
     return keep_failure(w, sto_db_run(&w->db, w->statements[which], err), err);
 }
 
+static void connection_close(struct sto_writer *w)
+{
+    for (int i = 0; i < ST_COUNT; i++) {
+        sqlite3_finalize(w->statements[i]);
+        w->statements[i] = NULL;
+    }
+    if (w->chunks)
+        sto_writer_chunks_pause(w->chunks);
+    sto_db_close(&w->db);
+}
+
 static void writer_free(struct sto_writer *w)
 {
     if (!w)
         return;
-    for (int i = 0; i < ST_COUNT; i++)
-        sqlite3_finalize(w->statements[i]);
+    connection_close(w);
     sto_writer_chunks_close(w->chunks);
-    sto_db_close(&w->db);
     sto_shapes_free(w->shapes);
     vs_free(w->chunk);
     vs_free(w->tensors);
@@ -145,7 +155,10 @@ static enum vs_status connection_prepare(struct sto_writer *w, struct vs_error *
         err);
     for (int i = 0; !st && i < ST_COUNT; i++)
         st = sto_db_prepare(&w->db, statement_sql[i], &w->statements[i], err);
-    return st ? st : sto_writer_chunks_open(&w->db, &w->chunks, err);
+    if (st)
+        return st;
+    return w->chunks ? sto_writer_chunks_resume(w->chunks, err)
+                     : sto_writer_chunks_open(&w->db, &w->chunks, err);
 }
 
 static enum vs_status first_meta_set(struct sto_writer *w, struct vs_error *err)
@@ -530,6 +543,32 @@ enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err)
         st = keep_failure(w, sto_db_exec(&w->db, "COMMIT; BEGIN IMMEDIATE", err), err);
     w->pending_bytes = 0;
     return st;
+}
+
+/*
+ * The connection is closed meanwhile: SQLite names the journal of a commit after the file as it was opened, and would
+ * not find it beside the new name.
+ */
+enum vs_status sto_writer_move(struct sto_writer *w, const char *path, struct vs_error *err)
+{
+    enum vs_status st = sto_writer_commit(w, err);
+
+    if (!st)
+        st = sto_db_exec(&w->db, "COMMIT", err);
+    if (st)
+        return keep_failure(w, st, err);
+    connection_close(w);
+    if (rename(w->path, path) != 0)
+        st = vs_fail(err, VS_E_IO, "%s: cannot be renamed to %s: %s", w->path, path,
+                     strerror(errno));
+    if (!st) {
+        vs_free(w->path);
+        w->path = vs_strdup(path);
+        st = sto_db_open(&w->db, w->path, true, err);
+    }
+    if (!st)
+        st = connection_prepare(w, err);
+    return keep_failure(w, st, err);
 }
 
 uint64_t sto_writer_event_count(const struct sto_writer *w)

@@ -107,6 +107,13 @@ VS_MUST_USE enum vs_status sto_writer_mark(struct sto_writer *w, const char *key
 /* Everything written so far is on the disk when this returns VS_OK. Flushes the disk: call it about once a second. */
 VS_MUST_USE enum vs_status sto_writer_commit(struct sto_writer *w, struct vs_error *err);
 
+/*
+ * Rename the trace to `path`, which it replaces, and go on writing it there. Commits before. VS_E_IO: it cannot be
+ * renamed or opened again: the writer has failed then, and the trace is complete up to here under one of the names.
+ */
+VS_MUST_USE enum vs_status sto_writer_move(struct sto_writer *w, const char *path,
+                                           struct vs_error *err);
+
 /* Number of events written so far. */
 uint64_t sto_writer_event_count(const struct sto_writer *w);
 

@@ -22,6 +22,24 @@ struct sto_writer_chunks {
     uint64_t tensor_idx;
 };
 
+enum vs_status sto_writer_chunks_resume(struct sto_writer_chunks *c, struct vs_error *err)
+{
+    enum vs_status st = sto_db_prepare(
+        c->db, "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)", &c->block_stmt, err);
+
+    if (!st)
+        st = sto_db_prepare(c->db, "INSERT OR REPLACE INTO event_chunk VALUES (?, ?, ?, ?, ?, ?)",
+                            &c->chunk_stmt, err);
+    return st;
+}
+
+void sto_writer_chunks_pause(struct sto_writer_chunks *c)
+{
+    sqlite3_finalize(c->block_stmt);
+    sqlite3_finalize(c->chunk_stmt);
+    c->block_stmt = c->chunk_stmt = NULL;
+}
+
 enum vs_status sto_writer_chunks_open(const struct sto_db *db, struct sto_writer_chunks **out,
                                       struct vs_error *err)
 {
@@ -32,11 +50,7 @@ enum vs_status sto_writer_chunks_open(const struct sto_db *db, struct sto_writer
     c->db = db;
     c->events = sto_encoder_new();
     c->tensors = sto_encoder_new();
-    st = sto_db_prepare(db, "INSERT OR REPLACE INTO event_block VALUES (?, ?, ?, ?)",
-                        &c->block_stmt, err);
-    if (!st)
-        st = sto_db_prepare(db, "INSERT OR REPLACE INTO event_chunk VALUES (?, ?, ?, ?, ?, ?)",
-                            &c->chunk_stmt, err);
+    st = sto_writer_chunks_resume(c, err);
     if (!st) {
         *out = c;
         c = NULL; /* handed over */
@@ -49,8 +63,7 @@ void sto_writer_chunks_close(struct sto_writer_chunks *c)
 {
     if (!c)
         return;
-    sqlite3_finalize(c->block_stmt);
-    sqlite3_finalize(c->chunk_stmt);
+    sto_writer_chunks_pause(c);
     sto_encoder_free(c->events);
     sto_encoder_free(c->tensors);
     vs_free(c);

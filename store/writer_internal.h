@@ -27,6 +27,11 @@ VS_MUST_USE enum vs_status sto_writer_chunks_open(const struct sto_db *db,
                                                   struct vs_error *err);
 void sto_writer_chunks_close(struct sto_writer_chunks *chunks);
 
+/* Finalize the statements of the connection, which may be closed then; prepare them again once it is open. */
+void sto_writer_chunks_pause(struct sto_writer_chunks *chunks);
+VS_MUST_USE enum vs_status sto_writer_chunks_resume(struct sto_writer_chunks *chunks,
+                                                    struct vs_error *err);
+
 /*
  * Write the next chunk of events, whose first is number `first_seq`. is_complete: the next call is for the next chunk;
  * otherwise for this one, with more events, which replaces it. Adds the encoded bytes to *bytes.

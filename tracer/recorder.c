@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "store/writer.h"
 #include "tracer/intern.h"
+#include "tracer/keep.h"
 #include "tracer/ring.h"
 
 #ifdef VS_STRESS
@@ -55,7 +55,7 @@ enum record {
 
 /* State of the writer thread. */
 struct consumer {
-    struct sto_writer *writer;
+    struct trc_keep *keep;
     uint64_t commit_ns;
     uint64_t last_commit_ns;
     bool is_commit_due; /* before the interval has passed */
@@ -124,7 +124,7 @@ static enum vs_status tensor_end(struct consumer *c, struct vs_error *err)
 
     memcpy(c->tensor.sizes, c->tensor_dims, ndim * sizeof(int64_t));
     memcpy(c->tensor.strides, c->tensor_dims + ndim, ndim * sizeof(int64_t));
-    return sto_writer_tensor(c->writer, &c->tensor, err);
+    return trc_keep_tensor(c->keep, &c->tensor, err);
 }
 
 static enum vs_status tensor_go_on(struct consumer *c, const struct vs_event *slot,
@@ -149,11 +149,11 @@ static enum vs_status texts_write(struct consumer *c, const struct vs_event *slo
     if (c->failure.status)
         st = VS_OK;
     else if (slot->kind == RECORD_META)
-        st = sto_writer_meta_set(c->writer, first, second, err);
+        st = trc_keep_meta(c->keep, first, second, err);
     else if (slot->kind == RECORD_SOURCE)
-        st = sto_writer_source_add(c->writer, first, second, err);
+        st = trc_keep_source(c->keep, first, second, err);
     else
-        st = sto_writer_toggle_add(c->writer, first, second, slot->raw.aux, err);
+        st = trc_keep_toggle(c->keep, first, second, slot->raw.aux, err);
     vs_free(first);
     vs_free(second);
     return st;
@@ -165,7 +165,7 @@ static enum vs_status location_write(struct consumer *c, const struct vs_event *
     struct vs_location location = {(uint32_t)slot->raw.a, (uint32_t)slot->raw.b,
                                    (uint32_t)slot->raw.c, (uint32_t)slot->raw.d, slot->location};
 
-    return sto_writer_location(c->writer, slot->raw.e, &location, err);
+    return trc_keep_location(c->keep, slot->raw.e, &location, err);
 }
 
 static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot,
@@ -174,7 +174,7 @@ static enum vs_status loss_write(struct consumer *c, const struct vs_event *slot
     double loss;
 
     memcpy(&loss, &slot->raw.b, sizeof(loss));
-    return sto_writer_step(c->writer, (int64_t)slot->raw.a, loss, err);
+    return trc_keep_step(c->keep, (int64_t)slot->raw.a, loss, err);
 }
 
 /* Process a slot that is not an event. After a failure only what must be freed or counted is processed. */
@@ -185,7 +185,7 @@ static enum vs_status record_take(struct consumer *c, const struct vs_event *slo
         return tensor_go_on(c, slot, err);
     switch ((enum record)slot->kind) {
     case RECORD_STRING:
-        return sto_writer_string(c->writer, slot->raw.e, text_unpack(slot->raw.a), err);
+        return trc_keep_string(c->keep, slot->raw.e, text_unpack(slot->raw.a), err);
     case RECORD_LOCATION:
         return location_write(c, slot, err);
     case RECORD_TENSOR:
@@ -198,10 +198,10 @@ static enum vs_status record_take(struct consumer *c, const struct vs_event *slo
     case RECORD_STEP:
         return loss_write(c, slot, err);
     case RECORD_FRAME:
-        return sto_writer_frame(c->writer, (uint32_t)slot->raw.a, (uint32_t)slot->raw.b,
-                                (uint32_t)slot->raw.c, (uint32_t)slot->raw.d, err);
+        return trc_keep_frame(c->keep, (uint32_t)slot->raw.a, (uint32_t)slot->raw.b,
+                              (uint32_t)slot->raw.c, (uint32_t)slot->raw.d, err);
     case RECORD_STACK:
-        return sto_writer_stack(c->writer, (uint32_t)slot->raw.a, err);
+        return trc_keep_stack(c->keep, (uint32_t)slot->raw.a, err);
     case RECORD_STOP:
         c->is_stopped = true;
         return VS_OK;
@@ -238,7 +238,7 @@ static size_t run_take(struct trc_recorder *rec, const struct vs_event *slots, s
             true; /* so that the net and its toggles, which came before, are committed early */
     c->has_events = true;
     if (!c->failure.status)
-        failure_keep(rec, sto_writer_events(c->writer, slots, events, &err), &err);
+        failure_keep(rec, trc_keep_events(c->keep, slots, events, &err), &err);
     return events;
 }
 
@@ -248,7 +248,7 @@ static void beside_write(struct trc_recorder *rec)
     struct vs_error err = VS_ERROR_INIT;
 
     if (c->beside && !c->failure.status)
-        failure_keep(rec, c->beside(c->beside_user, c->writer, &err), &err);
+        failure_keep(rec, c->beside(c->beside_user, trc_keep_writer(c->keep), &err), &err);
 }
 
 /* Commit now, regardless of the interval. Call with `writing` held; does nothing after a failure. */
@@ -260,7 +260,7 @@ static void commit(struct trc_recorder *rec)
     if (c->failure.status)
         return;
     beside_write(rec);
-    failure_keep(rec, sto_writer_commit(c->writer, &err), &err);
+    failure_keep(rec, trc_keep_commit(c->keep, &err), &err);
     c->last_commit_ns = now_ns();
     c->is_commit_due = false;
     c->has_uncommitted = false;
@@ -403,7 +403,6 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
                                  struct trc_recorder **out, struct vs_error *err)
 {
     static const struct trc_recorder_options defaults;
-    struct sto_writer_options writer_options = {0};
     struct trc_recorder *rec = NULL;
     bool is_running = false;
     enum vs_status st;
@@ -412,7 +411,7 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
     *out = NULL;
     if (!options)
         options = &defaults;
-    writer_options.force = options->force;
+    VS_ASSERT(!options->keep_events || !options->beside);
     rec = vs_calloc(1, sizeof(*rec));
     rec->ring = trc_ring_new(options->ring_slots ? options->ring_slots : RING_SLOTS);
     rec->intern = trc_intern_new();
@@ -434,7 +433,7 @@ enum vs_status trc_recorder_open(const char *path, const struct trc_recorder_opt
         goto out;
     }
     is_running = true;
-    st = sto_writer_open(path, &writer_options, &rec->consumer.writer, err);
+    st = trc_keep_open(path, options->force, options->keep_events, &rec->consumer.keep, err);
     if (st)
         goto out;
     *out = rec;
@@ -532,8 +531,8 @@ enum vs_status trc_recorder_close(struct trc_recorder *rec, bool complete, struc
     thread_stop(rec);
     beside_write(rec);
     failure = rec->consumer.failure;
-    st = sto_writer_close(rec->consumer.writer, complete && !failure.status,
-                          failure.status ? &(struct vs_error)VS_ERROR_INIT : err);
+    st = trc_keep_close(rec->consumer.keep, complete && !failure.status,
+                        failure.status ? &(struct vs_error)VS_ERROR_INIT : err);
     if (failure.status) {
         *err = failure;
         st = failure.status;

@@ -37,6 +37,8 @@ typedef enum vs_status trc_beside_fn(void *user, struct sto_writer *w, struct vs
  *             at most this much.
  * beside      called by the writer thread before each commit, and finally by trc_recorder_close() on its caller's
  *             thread; NULL: no additional rows
+ * keep_events  how many of the last events to keep at least, see tracer/keep.h; 0: all. Without `beside`, frames and
+ *             stacks (asserted)
  */
 struct trc_recorder_options {
     bool force;
@@ -44,6 +46,7 @@ struct trc_recorder_options {
     uint32_t commit_ms;
     trc_beside_fn *beside;
     void *beside_user;
+    uint64_t keep_events;
 };
 
 /*

@@ -42,6 +42,9 @@ static const struct cli_option OPTIONS[] = {
      "auto: cuda if a GPU is available, else cpu (default)"},
     {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: unlimited)"},
     {"seed", 0, "N", false, "seed of all random numbers (default 0)"},
+    {"keep", 0, "N", false,
+     "keep at least the last N events of a net, such as 10m, at most twice as many, and what was "
+     "alive before them (default: all)"},
     {"stacks", 0, "FRAMES", false,
      "frames to record of a PyTorch program: python, or all, which includes C++ frames, names ops "
      "and costs more (default python)"},
@@ -114,6 +117,7 @@ struct plan {
     struct cli_account account;
     uint64_t capacity;
     uint64_t seed;
+    uint64_t keep; /* events; 0: all */
 };
 
 /* A recording in progress. state: the latest progress that was reported. */
@@ -133,6 +137,29 @@ static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error 
     if (*text < '0' || *text > '9' || *end || errno)
         return vs_fail(err, VS_E_USAGE,
                        "record: --seed cannot be `%s`; give a number from 0 to 2^64 - 1", text);
+    return VS_OK;
+}
+
+/* A number of events: 500000, 500k, 10m or 1g. */
+static enum vs_status keep_get(const char *text, uint64_t *out, struct vs_error *err)
+{
+    static const char SUFFIXES[] = "kmg";
+    char *end = NULL;
+    const char *suffix;
+    uint64_t factor = 1;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    suffix = *end ? strchr(SUFFIXES, *end | 0x20) : NULL;
+    for (const char *s = SUFFIXES; suffix && s <= suffix; s++)
+        factor *= 1000;
+    if (*text < '0' || *text > '9' || errno || !*out || *out > UINT64_C(1000000000000) / factor ||
+        (*end && (!suffix || end[1])))
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --keep cannot be `%s`; give a number of events such as 500000, "
+                       "500k or 10m",
+                       text);
+    *out *= factor;
     return VS_OK;
 }
 
@@ -174,6 +201,8 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
     const char *device = cli_args_value(args, "device");
     const char *capacity = cli_args_value(args, "capacity");
     const char *seed = cli_args_value(args, "seed");
+    const char *keep = cli_args_value(args, "keep");
+    const char *cupti = cli_args_value(args, "cupti");
 
     memset(plan, 0, sizeof(*plan));
     plan->args = args;
@@ -195,6 +224,16 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
         if (st)
             return st;
     }
+    if (keep) {
+        enum vs_status st = keep_get(keep, &plan->keep, err);
+
+        if (st)
+            return st;
+    }
+    if (keep && cupti && strcmp(cupti, "on") == 0)
+        return vs_fail(err, VS_E_USAGE,
+                       "record: with --keep the GPU's times of ops are not recorded; leave out "
+                       "--cupti on");
     return device_choose(device, plan, err);
 }
 
@@ -401,7 +440,7 @@ static void warn_refused(const struct lang_result *result)
  */
 static enum vs_status record(struct plan *plan, const struct cli_netfile *net, struct vs_error *err)
 {
-    struct trc_recorder_options options = {.force = plan->force};
+    struct trc_recorder_options options = {.force = plan->force, .keep_events = plan->keep};
     struct recording recording = {.plan = plan, .state = {.step = -1, .loss = (double)NAN}};
     struct lang_settings settings;
     struct lang_result result;
@@ -483,7 +522,7 @@ static int net_run(const struct cli_args *args)
             cli_netfile_hint(&net, &err);
     }
     if (!st)
-        st = cli_watch_open(&plan.watch, cli_args_value(args, "cupti"),
+        st = cli_watch_open(&plan.watch, plan.keep ? "off" : cli_args_value(args, "cupti"),
                             plan.has_gpu ? &plan.gpu : NULL, &err);
     if (!st) {
         signals_set();

@@ -70,6 +70,10 @@ static enum vs_status options_check(const struct cli_args *args, struct vs_error
         if (cli_args_has(args, OF_NETS[i]))
             return vs_fail(err, VS_E_USAGE,
                            "record: --%s is for net files; a program sets it itself", OF_NETS[i]);
+    if (cli_args_has(args, "keep"))
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --keep is for net files; of a program --history says how many "
+                       "events are kept");
     return cli_toggles_check(args, err);
 }
 

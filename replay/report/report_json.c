@@ -422,6 +422,24 @@ static void partial_json(const struct rpl_trace *trace, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* What a recording with a bound left out. */
+static void dropped_json(const struct rpl_trace *trace, struct vs_json *json)
+{
+    uint64_t dropped = 0;
+    uint64_t start = 0;
+
+    vs_json_key(json, "dropped");
+    if (!rpl_trace_meta_uint(trace, "dropped_events", &dropped)) {
+        vs_json_null(json);
+        return;
+    }
+    (void)!rpl_trace_meta_uint(trace, "start_events", &start);
+    vs_json_object_flat(json);
+    vs_json_put_uint(json, "events", dropped);
+    vs_json_put_uint(json, "start_events", start);
+    vs_json_end(json);
+}
+
 static void head_json(const struct rpl_report *report, struct vs_json *json)
 {
     struct rpl_trace *trace = report->trace;
@@ -443,6 +461,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     derived_json(trace, json);
     observed_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));
+    dropped_json(trace, json);
     partial_json(trace, json);
     vs_json_key(json, "toggles");
     vs_json_object(json);

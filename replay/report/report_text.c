@@ -134,6 +134,22 @@ static void add_partial(const struct rpl_trace *trace, struct vs_text *out)
     }
 }
 
+/* Of a recording with a bound: what is not in the trace any more. */
+static void add_dropped(const struct rpl_trace *trace, struct vs_text *out)
+{
+    uint64_t dropped = 0;
+    uint64_t start = 0;
+
+    if (!rpl_trace_meta_uint(trace, "dropped_events", &dropped) ||
+        !rpl_trace_meta_uint(trace, "start_events", &start))
+        return;
+    vs_text_add(out, "\nonly the last events were kept: the first ");
+    add_exact(out, dropped);
+    vs_text_add(out, " were dropped; what they left alive is here as the first ");
+    add_exact(out, start);
+    vs_text_add(out, " events");
+}
+
 static void add_head(const struct rpl_report *report, const char *name, struct vs_text *out)
 {
     struct rpl_trace *trace = report->trace;
@@ -159,6 +175,7 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
         vs_text_add(out, "; the recording was cut off, this report covers what was recorded");
     add_devices(trace, out);
     add_partial(trace, out);
+    add_dropped(trace, out);
     if (rpl_trace_meta(trace, "why_cpu"))
         vs_text_addf(out, "\non the CPU, because the GPU could not be used: %s",
                      rpl_trace_meta(trace, "why_cpu"));

@@ -11,7 +11,7 @@
 
 #define KEYS_MAX 16
 /* So many chunks may depend on one, so that a damaged one does not make the whole of a trace unreadable. */
-#define USES_MAX 255
+#define USES_MAX 31
 /* So many positions of a chunk are looked up in each key. */
 #define PROBES 16
 

@@ -415,7 +415,8 @@ static void wrong_usage_is_exit_status_2(void **state)
         {"record", LENET, "--seed", "-1"},    {"whatif", "x.db", "--set", "amp=fp8"},
         {"whatif", "x.db", "--set", "amp"},   {"whatif", "x.db", NULL, NULL},
         {"report", NULL, NULL, NULL},         {"diff", "a", NULL, NULL},
-        {"frobnicate", NULL, NULL, NULL},
+        {"frobnicate", NULL, NULL, NULL},     {"record", LENET, "--keep", "0"},
+        {"record", LENET, "--keep", "10x"},   {"record", LENET, "--keep", "9999999g"},
     };
 
     (void)state;

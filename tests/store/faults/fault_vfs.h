@@ -1,0 +1,30 @@
+/*
+ * tests/store/faults/fault_vfs.h - SQLite's files, of which the n-th call that changes one fails.
+ *
+ * For:            tests of what a full disk or a failing one leaves.
+ * Must not know:  traces.
+ * Invariant:      without a fault everything is as without it, except that nothing waits for the disk.
+ */
+#ifndef TESTS_STORE_FAULT_VFS_H
+#define TESTS_STORE_FAULT_VFS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * FULL: the disk is full (ENOSPC), from the n-th call on. IO: the n-th call fails (EIO). SHORT: the n-th write writes
+ * half of its bytes and then fails, as do all later ones.
+ */
+enum fault { FAULT_NONE, FAULT_FULL, FAULT_IO, FAULT_SHORT };
+#define FAULT_COUNT 4
+
+/* Make it SQLite's default, once in a process. */
+void fault_vfs_install(void);
+
+/* From now on the n-th call fails, from 1. */
+void fault_vfs_arm(enum fault fault, uint64_t n);
+/* Calls since it was armed, and whether one has failed. */
+uint64_t fault_vfs_calls(void);
+bool fault_vfs_has_failed(void);
+
+#endif
