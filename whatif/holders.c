@@ -303,7 +303,8 @@ enum vs_status wif_holders_find(struct rpl_index *index, uint64_t seq, rpl_progr
     return st;
 }
 
-enum vs_status wif_holders_prompt(struct rpl_index *index, uint64_t seq, struct vs_error *err)
+enum vs_status wif_holders_prompt(struct rpl_index *index, uint64_t seq, rpl_progress_fn *progress,
+                                  void *user, struct vs_error *err)
 {
     struct rpl_trace *trace = rpl_index_trace(index);
     struct vs_text where = {NULL, 0, 0};
@@ -319,7 +320,7 @@ enum vs_status wif_holders_prompt(struct rpl_index *index, uint64_t seq, struct 
     }
     if (!st) {
         stop_text(trace, &stop, "-", &where);
-        st = wif_rerun_here(trace, vs_text_get(&where), folder, err);
+        st = wif_rerun_here(trace, vs_text_get(&where), folder, progress, user, err);
     }
     wif_rerun_folder_remove(folder);
     vs_text_release(&where);

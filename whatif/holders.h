@@ -34,9 +34,10 @@ VS_MUST_USE enum vs_status wif_holders_find(struct rpl_index *index, uint64_t se
 
 /*
  * Run the program to event `seq` at this process's terminal, with a prompt of Python's debugger there, and wait for its
- * end. Errors as above.
+ * end. Errors as above, but how the program ends is none of its errors.
  */
 VS_MUST_USE enum vs_status wif_holders_prompt(struct rpl_index *index, uint64_t seq,
+                                              rpl_progress_fn *progress, void *user,
                                               struct vs_error *err);
 
 #endif

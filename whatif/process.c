@@ -94,16 +94,31 @@ void wif_process_argv(const struct wif_recipe *recipe, const struct vs_toggles *
 
 /* ---- the process ---- */
 
-/* After fork: only calls that are safe there. log: its output. */
-VS_NORETURN static void child_run(const char *folder, int log, char *const *argv, char *const *envp)
+/* Nothing to read, and `log` for what is printed. */
+static bool outputs_set(int log)
 {
     const int none = open("/dev/null", O_RDONLY);
 
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (none >= 0)
+    if (none > 0) {
         dup2(none, 0);
-    if (dup2(log, 1) >= 0 && dup2(log, 2) >= 0 && chdir(folder) == 0)
+        close(none);
+    }
+    return dup2(log, 1) >= 0 && dup2(log, 2) >= 0;
+}
+
+/* After fork: only calls that are safe there. log: its output; negative: it is the terminal. */
+VS_NORETURN static void child_run(pid_t parent, const char *folder, int log, char *const *argv,
+                                  char *const *envp)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    if (log >= 0)
+        setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* it may have ended before the signal was asked for */
+    if (getppid() == parent && (log < 0 || outputs_set(log)) && chdir(folder) == 0)
         execve(WIF_PROCESS_EXECUTABLE, argv, envp);
     _exit(126);
 }
@@ -139,12 +154,14 @@ static bool has_stopped(pid_t pid)
 
 void wif_process_stop(struct wif_process *process)
 {
+    const pid_t target = process->is_here ? process->pid : -process->pid;
+
     if (wif_process_has_ended(process))
         return;
-    kill(-process->pid, SIGTERM);
+    kill(target, SIGTERM);
     for (int i = 0; i < END_POLLS && !has_stopped(process->pid); i++)
         wif_process_pause();
-    kill(-process->pid, SIGKILL); /* what it started may not have ended with it */
+    kill(target, SIGKILL); /* what it started may not have ended with it */
     while (!wif_process_has_ended(process))
         wif_process_pause();
 }
@@ -221,36 +238,57 @@ enum vs_status wif_process_outcome(const struct wif_process *process, struct vs_
                    code, line);
 }
 
+/* log: as child_run's. False: errno says why not. */
+static bool start(struct wif_process *process, const struct wif_recipe *recipe,
+                  const struct vs_toggles *toggles, int log, const char *stop)
+{
+    const pid_t parent = getpid();
+    struct wif_words argv = {NULL, 0, 0};
+    struct wif_words envp = {NULL, 0, 0};
+
+    wif_process_argv(recipe, toggles, process->path, &argv);
+    wif_process_environment(recipe, stop, &envp);
+    process->pid = fork();
+    if (process->pid == 0)
+        child_run(parent, recipe->folder, log, argv.items, envp.items);
+    if (process->pid > 0 && log >= 0)
+        setpgid(process->pid, 0); /* the child does so too: whoever comes first */
+    wif_words_release(&argv);
+    wif_words_release(&envp);
+    return process->pid > 0;
+}
+
 enum vs_status wif_process_start(struct wif_process *process, const struct wif_recipe *recipe,
                                  const struct vs_toggles *toggles, const char *path,
                                  const char *stop, struct vs_error *err)
 {
-    struct wif_words argv = {NULL, 0, 0};
-    struct wif_words envp = {NULL, 0, 0};
     struct vs_text log_path = {NULL, 0, 0};
     enum vs_status st = VS_OK;
     int log;
 
-    wif_process_argv(recipe, toggles, path, &argv);
-    wif_process_environment(recipe, stop, &envp);
     vs_text_addf(&log_path, "%s.log", path);
     process->path = vs_strdup(path);
     process->log_path = vs_text_take(&log_path);
     unlink(path);
     log = open(process->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    process->pid = log < 0 ? -1 : fork();
-    if (process->pid == 0)
-        child_run(recipe->folder, log, argv.items, envp.items);
-    if (process->pid > 0)
-        setpgid(process->pid, 0); /* the child does so too: whoever comes first */
-    if (process->pid < 0)
+    if (log < 0 || !start(process, recipe, toggles, log, stop))
         st = vs_fail(err, VS_E_IO, "%s: the program cannot be run again: %s", process->log_path,
                      strerror(errno));
     if (log >= 0)
         close(log);
-    wif_words_release(&argv);
-    wif_words_release(&envp);
     return st;
+}
+
+enum vs_status wif_process_start_here(struct wif_process *process, const struct wif_recipe *recipe,
+                                      const struct vs_toggles *toggles, const char *path,
+                                      const char *stop, struct vs_error *err)
+{
+    VS_ASSERT(stop);
+    process->is_here = true;
+    process->path = vs_strdup(path);
+    if (start(process, recipe, toggles, -1, stop))
+        return VS_OK;
+    return vs_fail(err, VS_E_IO, "the program cannot be run again: %s", strerror(errno));
 }
 
 void wif_process_release(struct wif_process *process)

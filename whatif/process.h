@@ -23,11 +23,13 @@
  *
  * pid       0 once it has ended, or before it was started
  * status    its wait status
+ * is_here   it shares this process's group and terminal, and ends with `record` (cli/record/launch.h)
  * path      the trace that it writes; log_path: what it prints
  */
 struct wif_process {
     pid_t pid;
     int status;
+    bool is_here;
     char *path;
     char *log_path;
 };
@@ -44,12 +46,24 @@ void wif_process_environment(const struct wif_recipe *recipe, const char *stop,
 
 /*
  * Start it in a process group of its own. path: of the trace, which is replaced; absolute, because the program has a
- * folder of its own. What it prints goes into `path`.log. VS_E_IO: it could not be started.
+ * folder of its own. What it prints goes into `path`.log. No signal is blocked in it. VS_E_IO: it could not be started.
+ *
+ * It is sent SIGTERM when the thread that called this ends (that is what Linux watches, not the process): call it on a
+ * thread that lives as long as the program shall.
  */
 VS_MUST_USE enum vs_status wif_process_start(struct wif_process *process,
                                              const struct wif_recipe *recipe,
                                              const struct vs_toggles *toggles, const char *path,
                                              const char *stop, struct vs_error *err);
+/*
+ * The same in this process's group, at its terminal: what it prints is seen, what is typed is its input. stop: not NULL,
+ * so that the program ends when `record` does.
+ */
+VS_MUST_USE enum vs_status wif_process_start_here(struct wif_process *process,
+                                                  const struct wif_recipe *recipe,
+                                                  const struct vs_toggles *toggles,
+                                                  const char *path, const char *stop,
+                                                  struct vs_error *err);
 /* Returns at once. */
 bool wif_process_has_ended(struct wif_process *process);
 /* Sleep between two polls. */

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -170,48 +169,31 @@ enum vs_status wif_rerun_until(const struct rpl_trace *base, const char *stop, c
     return st;
 }
 
-/* After fork: only calls that are safe there. The program has this process's terminal. */
-VS_NORETURN static void child_run_here(const char *folder, char *const *argv, char *const *envp)
-{
-    if (chdir(folder) == 0)
-        execve(WIF_PROCESS_EXECUTABLE, argv, envp);
-    _exit(126);
-}
-
 enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop, const char *folder,
-                              struct vs_error *err)
+                              rpl_progress_fn *progress, void *user, struct vs_error *err)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction interrupt, quit;
+    struct wif_process process = {.pid = 0};
     struct wif_recipe recipe = {.folder = NULL};
     struct vs_toggles toggles = {{NULL}};
-    struct wif_words argv = {NULL, 0, 0};
-    struct wif_words envp = {NULL, 0, 0};
     struct vs_text path = {NULL, 0, 0};
     enum vs_status st = program_get(base, NULL, &recipe, &toggles, err);
-    int status = 0;
-    pid_t pid;
 
     vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, folder);
+    if (!st)
+        st = wif_process_start_here(&process, &recipe, &toggles, vs_text_get(&path), stop, err);
     if (!st) {
-        wif_process_argv(&recipe, &toggles, vs_text_get(&path), &argv);
-        wif_process_environment(&recipe, stop, &envp);
-        pid = fork();
-        if (pid == 0)
-            child_run_here(recipe.folder, argv.items, envp.items);
         /* ^C at the terminal is the program's */
         sigaction(SIGINT, &ignore, &interrupt);
         sigaction(SIGQUIT, &ignore, &quit);
-        while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
+        if (!wait_for(&process, progress, user))
+            st = vs_fail(err, VS_E_STOPPED, "stopped");
         sigaction(SIGINT, &interrupt, NULL);
         sigaction(SIGQUIT, &quit, NULL);
-        if (pid < 0)
-            st = vs_fail(err, VS_E_IO, "the program cannot be run again: %s", strerror(errno));
     }
+    wif_process_release(&process);
     vs_text_release(&path);
-    wif_words_release(&argv);
-    wif_words_release(&envp);
     vs_toggles_release(&toggles);
     wif_recipe_release(&recipe);
     return st;

@@ -42,13 +42,14 @@ struct session {
 /* ---- one run ---- */
 
 /* Run with these toggles on a device of this capacity; 0: as wif_sweep_options says. */
-static enum vs_status run(struct rpl_trace *base, const struct vs_toggles *set, uint64_t capacity,
+static enum vs_status run(struct session *s, const struct vs_toggles *set, uint64_t capacity,
                           struct rpl_trace *memory, struct rpl_run *out, struct vs_error *err)
 {
     struct rpl_index *index = NULL;
-    enum vs_status st = wif_rerun_is_needed(base, set)
-                            ? wif_rerun_load(base, set, NULL, NULL, memory, err)
-                            : wif_run_on(base, set, capacity, memory, err);
+    enum vs_status st =
+        wif_rerun_is_needed(s->base, set)
+            ? wif_rerun_load(s->base, set, s->options->progress, s->options->user, memory, err)
+            : wif_run_on(s->base, set, capacity, memory, err);
 
     if (!st)
         st = rpl_index_open(memory, NULL, NULL, &index, err);
@@ -66,7 +67,7 @@ static enum vs_status figures(struct session *s, const struct vs_toggles *set, u
     enum vs_status st;
 
     if (!s->options->cache)
-        return run(s->base, set, capacity, s->other, out, err);
+        return run(s, set, capacity, s->other, out, err);
     st = wif_cache_figures(s->options->cache, set, capacity, &result, err);
     if (!st)
         *out = result->run;
@@ -88,7 +89,7 @@ static enum vs_status whole(struct session *s, const struct vs_toggles *set, str
         result = wif_cache_find(s->options->cache, set, s->options->capacity, NULL);
     }
     if (!result || !result->trace)
-        return run(s->base, set, s->options->capacity, s->memory, out, err);
+        return run(s, set, s->options->capacity, s->memory, out, err);
     s->last = result->trace;
     *out = result->run;
     return VS_OK;
@@ -181,9 +182,9 @@ static void row_release(struct wif_sweep_row *row)
 
 /*
  * Run a row on the device in question and, if it does not fit there, once more without a limit. A program has the limit
- * of its GPU: its figures are those until memory ran out.
+ * of its GPU: its figures are those until memory ran out. Returns why it failed, which row->reason says, too.
  */
-static void row_run(struct session *s, struct wif_sweep_row *row)
+static enum vs_status row_run(struct session *s, struct wif_sweep_row *row)
 {
     struct vs_error failure = VS_ERROR_INIT;
     const char *refused;
@@ -195,6 +196,7 @@ static void row_run(struct session *s, struct wif_sweep_row *row)
     row->reason = row->failed ? vs_strdup(failure.text) : NULL;
     refused = row->failed ? NULL : rpl_trace_meta(s->last, "refused");
     row->refused = vs_strdup(refused ? refused : "");
+    return failure.status;
 }
 
 /* Why the one toggle that the row changes has no effect here. */
@@ -239,7 +241,10 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     row->label = label;
     row->is_same = is_same;
     vs_toggles_copy(&row->set, with);
-    row_run(s, row);
+    if (row_run(s, row) == VS_E_STOPPED) {
+        row_release(row);
+        return vs_fail(err, VS_E_STOPPED, "stopped");
+    }
     row->price = wif_price(
         s->base, with, out->count && row->run.recompute_flops > out->items[0].run.recompute_flops);
     if (toggle != VS_TOGGLE_COUNT)

@@ -77,6 +77,7 @@ enum wif_sweep_batches {
  * must_train  leave `grad` alone in a run that trains
  * may_rerun   the user has agreed that the recorded program runs again (whatif/rerun.h)
  * cache       of the same trace: its results are used, and new ones are added; NULL: no cache
+ * progress    called about twenty times a second while a program runs; false stops it. Needs may_rerun; NULL: none
  * next, done  may be NULL
  * user        passed to them
  */
@@ -87,6 +88,7 @@ struct wif_sweep_options {
     bool must_train;
     bool may_rerun;
     struct wif_cache *cache;
+    rpl_progress_fn *progress;
     wif_sweep_fn *next;
     wif_sweep_done_fn *done;
     void *user;
@@ -98,7 +100,8 @@ struct wif_sweep_options {
  * net, settings of the allocator are changed, and with may_rerun the toggles that can be applied to a program; no batch
  * is searched. Takes one run per row, a second one of a net if it does not fit, and about ten for a batch.
  *
- * `out` is zeroed; release it also after a failure, when it has the rows so far. VS_E_STOPPED: `next` returned false.
+ * `out` is zeroed; release it also after a failure, when it has the rows so far. VS_E_STOPPED: `next` or `progress`
+ * returned false.
  * VS_E_UNSUPPORTED: the trace carries no net and was not imported. VS_E_VALUE: not even the recorded run can be run
  * again.
  */

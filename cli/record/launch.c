@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,10 +34,14 @@ static void signals_wanted(sigset_t *set)
 }
 
 /* In the child. A failure is reported through `channel`, which is closed when the program runs. */
-VS_NORETURN static void child_run(const struct cli_launch *launch, const sigset_t *mask,
-                                  const struct sigaction *on_child, int channel)
+VS_NORETURN static void child_run(const struct cli_launch *launch, pid_t parent,
+                                  const sigset_t *mask, const struct sigaction *on_child,
+                                  int channel)
 {
     int reason;
+
+    if (launch->ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
+        goto failed;
 
     for (size_t i = 0; i < launch->count; i++)
         if (setenv(launch->names[i], launch->values[i], 1) != 0)
@@ -169,6 +174,7 @@ enum vs_status cli_launch_run(const struct cli_launch *launch, struct cli_launch
     struct sigaction ordinary = {.sa_handler = SIG_DFL};
     struct sigaction on_child;
     sigset_t signals;
+    const pid_t parent = getpid();
     sigset_t mask;
     int ends[2];
     int status;
@@ -184,7 +190,7 @@ enum vs_status cli_launch_run(const struct cli_launch *launch, struct cli_launch
     sigaction(SIGCHLD, &ordinary, &on_child);
     out->pid = fork();
     if (out->pid == 0)
-        child_run(launch, &mask, &on_child, ends[1]);
+        child_run(launch, parent, &mask, &on_child, ends[1]);
     reason = out->pid < 0 ? errno : 0;
     close(ends[1]);
     if (!reason)

@@ -27,6 +27,7 @@
  * argv           its arguments, NULL-terminated; argv[0] is searched in PATH as a shell does
  * names, values  `count` environment variables that are set for it
  * results_to_stderr  its stdout is redirected to the stderr of vramscope
+ * ends_with_us   it is killed when the thread that called cli_launch_run ends
  */
 struct cli_launch {
     char *const *argv;
@@ -34,6 +35,7 @@ struct cli_launch {
     const char *values[CLI_LAUNCH_SETTINGS_MAX];
     size_t count;
     bool results_to_stderr;
+    bool ends_with_us;
 };
 
 /* How it ended. status: its exit status, or 128 + signal; signal: the signal that ended it, or 0. */

@@ -522,6 +522,7 @@ int cli_record_program(const struct cli_args *args)
         /* execvp takes char *const[] for historical reasons; it changes nothing */
         launch.argv = (char *const *)(uintptr_t)job.argv;
         launch.results_to_stderr = cli_args_has(args, "json");
+        launch.ends_with_us = getenv(WIF_STOP_VARIABLE) != NULL; /* it runs for that alone */
         st = cli_launch_check(&launch, &end, &err);
     }
     if (!st)

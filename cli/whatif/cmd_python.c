@@ -30,7 +30,8 @@ static enum vs_status say_event(struct rpl_index *index, uint64_t seq, struct vs
         const struct rpl_here here = rpl_cursor_here(cursor);
 
         fprintf(stderr,
-                "vramscope: right after event %" PRIu64 ": %s%s%s%s%s; `c` runs the program "
+                "vramscope: the program runs up to event %" PRIu64
+                ": %s%s%s%s%s; there `c` runs it "
                 "to its end, `q` ends it\n",
                 seq, vs_event_kind_name((enum vs_event_kind)here.event.kind),
                 *here.op ? " by " : "", here.op, *here.module ? " in " : "", here.module);
@@ -47,6 +48,7 @@ static int run(const struct cli_args *args)
     struct rpl_index *index = NULL;
     uint64_t seq = 0;
     enum vs_status st = rpl_trace_open(args->positionals[0], &trace, &err);
+    int status;
 
     if (!st)
         st = wif_holders_check(trace, &err);
@@ -55,15 +57,16 @@ static int run(const struct cli_args *args)
     if (!st)
         st = rpl_index_open(trace, NULL, NULL, &index, &err);
     if (!st)
-        st = cli_program_agree(&program, trace, cli_args_has(args, "rerun"), &err);
+        st = cli_program_agree(&program, trace, cli_args_has(args, "rerun"), true, &err);
     if (!st)
         st = say_event(index, seq, &err);
     if (!st)
-        st = wif_holders_prompt(index, seq, &err);
-    cli_program_whatif_release(&program);
+        st = wif_holders_prompt(index, seq, cli_running_progress, &program.running, &err);
+    status = st ? cli_fail(&err) : 0;
     rpl_index_free(index);
     rpl_trace_free(trace);
-    return st ? cli_fail(&err) : 0;
+    cli_program_whatif_release(&program);
+    return status;
 }
 
 const struct cli_cmd cli_cmd_python = {

@@ -38,8 +38,7 @@ static const struct cli_option OPTIONS[] = {
     {"each", 0, NULL, false,
      "try each toggle alone and the best ones combined, in addition to --set; on a device with a "
      "limit: which of them fit, and the largest batch; a program runs again for each, once you "
-     "have "
-     "agreed"},
+     "have agreed"},
     {"curve", 0, "TOGGLE", false,
      "the peak over values of a toggle that is a count, such as batch: what each unit takes, and "
      "what none does"},
@@ -177,6 +176,16 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
     return true;
 }
 
+/* While a program runs for a row. */
+static bool on_progress(void *user, uint64_t done, uint64_t total)
+{
+    const struct filling *f = user;
+
+    (void)done;
+    (void)total;
+    return !cli_running_is_stopped(&f->s->program.running);
+}
+
 static void row_json(struct filling *f, const struct wif_sweep_row *row, struct rpl_trace *memory,
                      const struct cli_whatif_answer *answer)
 {
@@ -283,7 +292,8 @@ static enum vs_status each_agree(struct session *s, bool *out, struct vs_error *
               "runs on a "
               "GPU of --set target=NAME\n",
               stderr);
-    else if (!cli_program_agree(&s->program, s->trace, cli_args_has(s->args, "rerun"), &reason))
+    else if (!cli_program_agree(&s->program, s->trace, cli_args_has(s->args, "rerun"), false,
+                                &reason))
         *out = true;
     else
         fprintf(stderr, "vramscope: only settings of the allocator are tried: %s\n", reason.text);
@@ -313,6 +323,7 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
                                         .capacity = each_capacity(s),
                                         .batches = WIF_SWEEP_BATCHES_ALL,
                                         .next = on_next,
+                                        .progress = on_progress,
                                         .done = on_done,
                                         .user = &f};
     struct cli_sweep table = {.sweep = &sweep, .capacity = request.capacity};
@@ -330,6 +341,8 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         vs_json_key(&j, "each");
         vs_json_array(&j);
     }
+    if (request.may_rerun)
+        cli_running_say(&s->program.running, "the program is running again for each toggle");
     cli_progress_init(&f.progress, stderr);
     st = wif_sweep_fill(&sweep, s->trace, &request, err);
     cli_progress_end(&f.progress);

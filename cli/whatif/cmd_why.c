@@ -6,17 +6,14 @@
  * Invariant:      no program is started that the user has not agreed to.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/cmds.h"
-#include "cli/progress.h"
 #include "cli/whatif/program.h"
 #include "replay/inspect/alive.h"
 #include "replay/inspect/block_text.h"
@@ -38,55 +35,25 @@ static const struct cli_option OPTIONS[] = {
 
 /* ---- running again ---- */
 
-/* ^C is blocked while the program runs, and looked for here. */
-static bool on_progress(void *user, uint64_t done, uint64_t total)
-{
-    struct cli_progress *progress = user;
-    sigset_t pending;
-
-    (void)done;
-    (void)total;
-    if (progress->is_terminal)
-        cli_progress_say(progress, "the program is running again up to the event; ^C stops it");
-    return sigpending(&pending) != 0 || !sigismember(&pending, SIGINT);
-}
-
-static enum vs_status find(struct rpl_index *index, uint64_t seq, struct vs_error *err)
-{
-    const struct timespec no_time = {0, 0};
-    struct cli_progress progress;
-    sigset_t interrupt;
-    sigset_t mask;
-    enum vs_status st;
-
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigprocmask(SIG_BLOCK, &interrupt, &mask);
-    cli_progress_init(&progress, stderr);
-    st = wif_holders_find(index, seq, on_progress, &progress, err);
-    cli_progress_end(&progress);
-    if (st == VS_E_STOPPED) /* it has had its effect */
-        (void)sigtimedwait(&interrupt, NULL, &no_time);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    return st;
-}
-
 /* Find the holders at `seq`, unless the trace has them. */
 static enum vs_status found_get(const struct cli_args *args, struct rpl_index *index, uint64_t seq,
-                                struct vs_error *err)
+                                struct cli_program_whatif *run, struct vs_error *err)
 {
     struct rpl_trace *trace = rpl_index_trace(index);
-    struct cli_program_whatif run = {.folder = NULL};
+    char what[96];
     enum vs_status st;
 
     if (!rpl_trace_is_imported(trace) || rpl_found_has(trace, seq))
         return VS_OK;
     st = wif_holders_check(trace, err);
     if (!st)
-        st = cli_program_agree(&run, trace, cli_args_has(args, "rerun"), err);
-    if (!st)
-        st = find(index, seq, err);
-    cli_program_whatif_release(&run);
+        st = cli_program_agree(run, trace, cli_args_has(args, "rerun"), false, err);
+    if (!st) {
+        snprintf(what, sizeof(what), "the program is running again up to event %" PRIu64, seq);
+        cli_running_say(&run->running, what);
+        st = wif_holders_find(index, seq, cli_running_progress, &run->running, err);
+        cli_running_clear(&run->running);
+    }
     return st;
 }
 
@@ -204,6 +171,7 @@ static int run(const struct cli_args *args)
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
     struct rpl_cursor *cursor = NULL;
+    struct cli_program_whatif program = {.folder = NULL};
     size_t top = TOP_DEFAULT;
     uint64_t seq = 0;
     enum vs_status st = cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err);
@@ -216,8 +184,9 @@ static int run(const struct cli_args *args)
     if (!st)
         st = rpl_index_open(trace, NULL, NULL, &index, &err);
     if (!st)
-        st = found_get(args, index, seq, &err);
+        st = found_get(args, index, seq, &program, &err);
     if (!st) {
+        cli_program_whatif_release(&program);
         cursor = rpl_cursor_new(index);
         st = rpl_cursor_seek(cursor, seq, &err);
     }
@@ -228,6 +197,7 @@ static int run(const struct cli_args *args)
     rpl_index_free(index);
     rpl_trace_free(trace);
     vs_text_release(&text);
+    cli_program_whatif_release(&program);
     return status;
 }
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/progress.h"
 #include "replay/report/summary.h"
 #include "whatif/recipe.h"
 #include "whatif/rerun.h"
@@ -46,20 +45,11 @@ static enum vs_status agreement_check(const struct cli_program_whatif *run,
     return is_agreed(run) ? VS_OK : vs_fail(err, VS_E_STOPPED, "the program was not run again");
 }
 
-static bool on_progress(void *user, uint64_t done, uint64_t total)
-{
-    (void)done;
-    (void)total;
-    cli_progress_say(user, "the program is running again");
-    return true;
-}
-
 /* path: NULL: in a temporary folder. */
 static enum vs_status record(struct cli_program_whatif *run, const struct rpl_trace *base,
                              const struct vs_toggles *set, const char *path, struct rpl_trace **out,
                              struct vs_error *err)
 {
-    struct cli_progress progress;
     struct vs_text file = {NULL, 0, 0};
     enum vs_status st = VS_OK;
 
@@ -70,10 +60,9 @@ static enum vs_status record(struct cli_program_whatif *run, const struct rpl_tr
     if (!st) {
         vs_text_addf(&file, "%s%s%s", path ? path : run->folder, path ? "" : "/",
                      path ? "" : WIF_RERUN_TRACE);
-        cli_progress_init(&progress, stderr);
-        st = wif_rerun(base, set, vs_text_get(&file), progress.is_terminal ? on_progress : NULL,
-                       &progress, err);
-        cli_progress_end(&progress);
+        cli_running_say(&run->running, "the program is running again");
+        st = wif_rerun(base, set, vs_text_get(&file), cli_running_progress, &run->running, err);
+        cli_running_clear(&run->running);
     }
     if (!st)
         st = rpl_trace_open(vs_text_get(&file), out, err);
@@ -82,7 +71,7 @@ static enum vs_status record(struct cli_program_whatif *run, const struct rpl_tr
 }
 
 enum vs_status cli_program_agree(struct cli_program_whatif *run, const struct rpl_trace *base,
-                                 bool rerun, struct vs_error *err)
+                                 bool rerun, bool is_at_terminal, struct vs_error *err)
 {
     struct wif_recipe recipe = {.folder = NULL};
     enum vs_status st = wif_recipe_read(base, &recipe, err);
@@ -93,6 +82,8 @@ enum vs_status cli_program_agree(struct cli_program_whatif *run, const struct rp
         fputs(vs_text_get(&run->changes), stderr);
         st = agreement_check(run, &recipe, rerun, err);
     }
+    if (!st)
+        cli_running_begin(&run->running, is_at_terminal);
     wif_recipe_release(&recipe);
     return st;
 }
@@ -107,7 +98,7 @@ enum vs_status cli_program_whatif_run(struct cli_program_whatif *run, const stru
     if (!st && path && access(path, F_OK) == 0)
         st = vs_fail(err, VS_E_EXISTS, "%s: it exists already; --out names another file", path);
     if (!st)
-        st = cli_program_agree(run, base, rerun, err);
+        st = cli_program_agree(run, base, rerun, false, err);
     if (!st)
         st = record(run, base, set, path, out, err);
     return st;
@@ -149,5 +140,6 @@ void cli_program_whatif_release(struct cli_program_whatif *run)
     wif_rerun_folder_remove(run->folder);
     vs_text_release(&run->command);
     vs_text_release(&run->changes);
+    cli_running_end(&run->running);
     memset(run, 0, sizeof(*run));
 }

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/toggle.h"
 #include "cli/args.h"
+#include "cli/whatif/running.h"
 #include "replay/trace/trace.h"
 
 /*
@@ -23,8 +24,10 @@
  *
  * command, changes  the command that runs again, and what changed in its scripts since (whatif/recipe.h)
  * folder            temporary, with the trace of the run; NULL: it is kept elsewhere
+ * running           begun as soon as the user has agreed
  */
 struct cli_program_whatif {
+    struct cli_running running;
     struct vs_text command;
     struct vs_text changes;
     char *folder;
@@ -33,14 +36,15 @@ struct cli_program_whatif {
 /*
  * Ask on the terminal whether the program of `base` may run. What changed in its scripts since is printed; both texts
  * are appended to run->command and run->changes. rerun: the user has said yes (--rerun), for a trace of somebody
- * else's, too.
+ * else's, too. From then on, until cli_program_whatif_release, signals that end this process are held back
+ * (cli/whatif/running.h; is_at_terminal: as there).
  *
  * VS_E_UNSUPPORTED: the trace is of no program, it was made by another user or elsewhere, or there is no terminal to
  * ask on. VS_E_STOPPED: the user said no.
  */
 VS_MUST_USE enum vs_status cli_program_agree(struct cli_program_whatif *run,
                                              const struct rpl_trace *base, bool rerun,
-                                             struct vs_error *err);
+                                             bool is_at_terminal, struct vs_error *err);
 
 /*
  * Ask on the terminal, run the program with `set`, and open what was recorded.
@@ -65,6 +69,7 @@ VS_MUST_USE enum vs_status cli_event_get(const struct cli_args *args, struct rpl
                                          uint64_t *out, struct vs_error *err);
 /* The member `program` of the JSON object that is open: docs/formats/json.md. */
 void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_json *json);
+/* Where a signal came meanwhile, this process ends here, by that signal, with nothing temporary left. */
 void cli_program_whatif_release(struct cli_program_whatif *run);
 
 #endif

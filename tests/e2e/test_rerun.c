@@ -10,13 +10,18 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/e2e/program.h"
 #include "tests/skip.h"
+#include "tests/wait.h"
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
 #define SCRIPT                                                                                     \
@@ -292,6 +297,82 @@ static void the_panel_shows_the_command_first_and_runs_the_second_time(void **st
         fail_msg("%d temporary folders are left", program_count("vramscope-*"));
 }
 
+/* Writes its number into the file `number`, if there is one, and waits; it ends by itself after the test has failed. */
+#define WAITING                                                                                    \
+    "import os, time, torch\ntorch.cuda.init()\n"                                                  \
+    "path = os.path.join(os.path.dirname(__file__), 'number')\n"                                   \
+    "if os.path.exists(path):\n"                                                                   \
+    "    open(path + '.part', 'w').write('%d' % os.getpid())\n"                                    \
+    "    os.rename(path + '.part', path)\n"                                                        \
+    "    time.sleep(1200)\n"
+
+/* Wait for the program's number. */
+static pid_t number_wait(pid_t command)
+{
+    struct wait w = wait_for(command, "the number of the program that runs again");
+    long number = 0;
+
+    for (;;) {
+        FILE *file = fopen(program_path("number"), "r");
+        const bool is_there = file && fscanf(file, "%ld", &number) == 1;
+
+        if (file)
+            fclose(file);
+        if (is_there)
+            return (pid_t)number;
+        wait_more(&w);
+    }
+}
+
+/* Whoever its parent was: this process is the next one. */
+static void end_wait(pid_t number)
+{
+    struct wait w = wait_for(0, "the end of the program that ran again");
+
+    while (waitpid(number, NULL, WNOHANG) != number && !(kill(number, 0) != 0 && errno == ESRCH))
+        wait_more(&w);
+}
+
+static void a_signal_ends_the_program_that_runs_again_and_leaves_no_folder(void **state)
+{
+    static const int SIGNALS[] = {SIGTERM, SIGHUP, SIGINT};
+
+    (void)state;
+    record(WAITING);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(*SIGNALS); i++) {
+        void (*before)(int) =
+            signal(SIGNALS[i], SIG_DFL); /* what is ignored here is ignored there */
+        pid_t command, number;
+        int status;
+
+        program_file("number", "");
+        command = program_start("whatif", program_path("trace.db"), "--set", "zero-grad=zeros",
+                                "--rerun", NULL);
+        number = number_wait(command);
+        kill(command, SIGNALS[i]);
+        status = wait_child(command, "the end of whatif after signal %d", SIGNALS[i]);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGNALS[i])
+            fail_msg("after signal %d its status is %x", SIGNALS[i], (unsigned)status);
+        end_wait(number);
+        signal(SIGNALS[i], before);
+        if (program_count("vramscope-whatif-*") != 0)
+            fail_msg("%d folders are left", program_count("vramscope-whatif-*"));
+    }
+    unlink(program_path("number"));
+}
+
+static void what_runs_is_said_in_a_line_without_a_terminal(void **state)
+{
+    struct program p;
+
+    (void)state;
+    record(SCRIPT);
+    p = whatif("--rerun");
+    has(p.err, "vramscope: the program is running again\n");
+    program_release(&p);
+}
+
 static void python_is_missing(void **state)
 {
     (void)state;
@@ -311,6 +392,8 @@ int main(void)
         cmocka_unit_test(advise_names_the_command_that_runs_the_program_again),
         cmocka_unit_test(events_are_numbered_from_1),
         cmocka_unit_test(each_runs_the_toggles_of_programs),
+        cmocka_unit_test(a_signal_ends_the_program_that_runs_again_and_leaves_no_folder),
+        cmocka_unit_test(what_runs_is_said_in_a_line_without_a_terminal),
     };
 
     const struct CMUnitTest skipped[] = {cmocka_unit_test(python_is_missing)};

@@ -240,7 +240,7 @@ class History:
 
                 shutil.rmtree(self.folder, ignore_errors=True)
                 self.pid = None
-            else:
+            elif not self.stop:  # up to an event it runs for what is found there
                 self.write(why)
         except BaseException as e:  # including KeyboardInterrupt: the user wants the program to end
             self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
