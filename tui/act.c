@@ -21,6 +21,9 @@ static void focus_move(struct tui_app *app, int64_t by)
 {
     int64_t count = app->layout.pane_count;
 
+    if (count == 1)
+        tui_app_say(app, app->is_single ? "this pane is shown alone; M shows all"
+                                        : "one pane fits on this screen; g and a letter change it");
     if (count)
         app->focus = (int)((((int64_t)app->focus + by) % count + count) % count);
 }
@@ -161,16 +164,38 @@ static void export_prompt(struct tui_app *app)
 
 /* ---- looks ---- */
 
+static void next_unit(struct tui_app *app)
+{
+    static const char *const UNITS[TUI_UNIT_COUNT] = {
+        [TUI_UNIT_BYTES] = "in bytes",
+        [TUI_UNIT_PEAK] = "as a part of the peak",
+        [TUI_UNIT_DEVICE] = "as a part of the device's memory",
+    };
+
+    app->unit = (enum tui_unit)((app->unit + 1) % TUI_UNIT_COUNT);
+    if (app->unit == TUI_UNIT_DEVICE && !app->capacity)
+        app->unit = TUI_UNIT_BYTES;
+    app->changed |= 1u << TUI_OPTION_UNIT;
+    tui_app_say(app, "figures %s", UNITS[app->unit]);
+}
+
+static void turn_glyphs(struct tui_app *app)
+{
+    app->is_letters = !app->is_letters;
+    app->changed |= 1u << TUI_OPTION_GLYPHS;
+    if (app->is_letters || !tui_app_has_letters(app))
+        tui_app_say(app,
+                    app->is_letters ? "bars are drawn as letters" : "bars are drawn as blocks");
+    else
+        tui_app_say(app, "bars are letters where there are no colours; T changes the theme");
+}
+
 static bool act_display(struct tui_app *app, enum tui_action action)
 {
     if (action == TUI_UNIT) {
-        app->unit = (enum tui_unit)((app->unit + 1) % TUI_UNIT_COUNT);
-        if (app->unit == TUI_UNIT_DEVICE && !app->capacity)
-            app->unit = TUI_UNIT_BYTES;
-        app->changed |= 1u << TUI_OPTION_UNIT;
+        next_unit(app);
     } else if (action == TUI_GLYPHS) {
-        app->is_letters = !app->is_letters;
-        app->changed |= 1u << TUI_OPTION_GLYPHS;
+        turn_glyphs(app);
     } else if (action == TUI_THEME_NEXT) {
         app->theme = (enum tui_theme)((app->theme + 1) % TUI_THEME_COUNT);
         app->changed |= 1u << TUI_OPTION_THEME;
@@ -199,6 +224,9 @@ static bool act_display(struct tui_app *app, enum tui_action action)
 
 static void filters_clear(struct tui_app *app)
 {
+    tui_app_say(app, app->filter_count || app->hidden
+                         ? "all rows"
+                         : "there is no filter; \\ keeps the rows with some words");
     for (size_t i = 0; i < app->filter_count; i++)
         vs_free(app->filters[i]);
     app->filter_count = 0;
@@ -307,6 +335,19 @@ static void go_to_number(struct tui_app *app, const struct tui_view *view, int64
         view->moved(list, app);
 }
 
+/* No view and no part of the session has handled this action. */
+static void refuse(struct tui_app *app, enum tui_action action)
+{
+    const struct tui_view *view = tui_app_focused(app);
+    const struct tui_list *list = state_of(app);
+
+    if (view->is_list && !list->count)
+        tui_app_say(app, "the view %s has no row here", view->name);
+    else
+        tui_app_say(app, "`%s` has no meaning in the view %s; ? lists its keys",
+                    tui_action_info(action)->name, view->name);
+}
+
 void tui_app_act(struct tui_app *app, const struct tui_command *command)
 {
     const struct tui_view *view = tui_app_focused(app);
@@ -336,8 +377,7 @@ void tui_app_act(struct tui_app *app, const struct tui_command *command)
     if (command->action == TUI_UP || command->action == TUI_DOWN ||
         command->action == TUI_PAGE_UP || command->action == TUI_PAGE_DOWN)
         return;
-    tui_app_say(app, "`%s` has no meaning in the view %s", tui_action_info(command->action)->name,
-                view->name);
+    refuse(app, command->action);
 }
 
 static void header_click(struct tui_app *app, int x)

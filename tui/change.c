@@ -488,6 +488,8 @@ void tui_app_change(struct tui_app *app)
     wif_edits_merge(&app->change.edits_in_force, &app->change.edits);
     if (tui_change_count(app))
         tui_change_show(app, true);
+    else
+        tui_app_say(app, "the recorded toggles");
 }
 
 void tui_change_remedy(struct tui_app *app, const struct vs_toggles *set,

@@ -63,6 +63,12 @@ const char *tui_diff_missing(const struct tui_app *app)
 
 bool tui_diff_key_missing(struct tui_app *app, enum tui_action action)
 {
+    /* a comparison that failed, or that a key stopped, is made again */
+    if (action == TUI_RESET && app->change.diff && !app->change.diff->is_busy) {
+        tui_diff_forget(app);
+        app->moves++;
+        return true;
+    }
     if (action != TUI_DIFF_NEXT && action != TUI_DIFF_BACK && action != TUI_MODE &&
         action != TUI_SORT && action != TUI_ACT && action != TUI_OPEN)
         return false;

@@ -163,7 +163,10 @@ static void finish(struct tui_app *app, bool is_back, int64_t count)
             break;
         at = to;
     }
-    tui_app_go(app, at, false);
+    if (at == app->at)
+        tui_app_say(app, "no layer %s this", is_back ? "begins before" : "ends after");
+    else
+        tui_app_go(app, at, false);
 }
 
 static void same_line(struct tui_app *app, bool is_back, int64_t count)
@@ -219,6 +222,16 @@ static void other_end(struct tui_app *app)
         tui_app_say(app, "it is not freed within this trace");
     else
         tui_app_go(app, app->at == life.alloc_seq ? life.free_seq : life.alloc_seq, true);
+}
+
+static void to_peak(struct tui_app *app)
+{
+    uint64_t seq = tui_app_run(app)->top.event;
+
+    if (seq == app->at)
+        tui_app_say(app, seq ? "this is the highest peak of the run" : "nothing was allocated");
+    else
+        tui_app_go(app, seq, true);
 }
 
 static void to_oom(struct tui_app *app)
@@ -339,6 +352,8 @@ static void mark_go(struct tui_app *app, uint32_t key)
     if (key == '\'') {
         if (app->before_jump)
             tui_app_go(app, app->before_jump, true);
+        else
+            tui_app_say(app, "there was no jump so far");
         return;
     }
     if (!mark_key(key, name))
@@ -349,8 +364,7 @@ static void mark_go(struct tui_app *app, uint32_t key)
         return;
     }
     tui_app_go(app, tui_app_map_recorded(app, mark->seq), true);
-    if (*mark->note)
-        tui_app_say(app, "%s: %s", name, mark->note);
+    tui_app_say(app, *mark->note ? "mark %s: %s" : "mark %s", name, mark->note);
 }
 
 /* ---- the window ---- */
@@ -383,6 +397,11 @@ static void zoom(struct tui_app *app, uint64_t size)
         size = WINDOW_MIN;
     window.first = app->at > left ? app->at - left : 1;
     window.last = window.first + size - 1;
+    /* a window that would go past the end begins earlier */
+    if (window.last > tui_app_run(app)->events) {
+        window.last = tui_app_run(app)->events;
+        window.first = window.last >= size ? window.last - size + 1 : 1;
+    }
     tui_app_window(app, window);
 }
 
@@ -392,7 +411,7 @@ static void zoom_by(struct tui_app *app, bool is_in, int64_t count)
 
     for (int64_t i = 0; i < count && i < 64; i++)
         size = is_in ? size / 2 : size * 2;
-    if (!size || size > tui_app_run(app)->events)
+    if (!is_in && (!size || size > tui_app_run(app)->events))
         size = tui_app_run(app)->events;
     zoom(app, size);
 }
@@ -424,6 +443,10 @@ static void zoom_range(struct tui_app *app)
         tui_app_say(app, "v begins a range; move to its other end, then z");
         return;
     }
+    if (window.first == window.last) {
+        tui_app_say(app, "the range begins here; move to its other end, then z");
+        return;
+    }
     if (window.first > window.last)
         window = (struct tui_window){app->at, app->range_from};
     app->range_from = 0;
@@ -432,8 +455,10 @@ static void zoom_range(struct tui_app *app)
 
 static void zoom_back(struct tui_app *app)
 {
-    if (!app->window_count)
+    if (!app->window_count) {
+        tui_app_say(app, "there was no other window so far");
         return;
+    }
     app->window = app->windows[--app->window_count];
     tui_app_go(app, app->at, false);
 }
@@ -442,9 +467,43 @@ static void range_turn(struct tui_app *app)
 {
     app->range_from = app->range_from ? 0 : app->at;
     app->moves++;
+    tui_app_say(app, app->range_from ? "a range begins here; move to its other end, then z shows it"
+                                     : "the range is discarded");
 }
 
 /* ---- dealing out ---- */
+
+/* Where the key changed nothing, or nothing that is in sight, the window is named. */
+static void window_say(struct tui_app *app, const struct tui_window *before)
+{
+    const struct tui_window now = app->window;
+    bool is_same = now.first == before->first && now.last == before->last;
+    bool is_shown = tui_app_shows(app, "timeline") || (app->ranks && tui_app_shows(app, "ranks"));
+
+    if (!app->message.len && (is_same || !is_shown))
+        tui_app_say(app, "the timeline (gt) shows events %" PRIu64 " to %" PRIu64 "%s", now.first,
+                    now.last, is_same ? " already" : "");
+}
+
+static bool act_zoom(struct tui_app *app, enum tui_action action, int64_t count)
+{
+    const struct tui_window before = app->window;
+
+    if (action == TUI_ZOOM_IN || action == TUI_ZOOM_OUT)
+        zoom_by(app, action == TUI_ZOOM_IN, count);
+    else if (action == TUI_ZOOM_ALL)
+        tui_app_window(app, (struct tui_window){1, tui_app_run(app)->events});
+    else if (action == TUI_ZOOM_STEP)
+        zoom_step(app);
+    else if (action == TUI_ZOOM_RANGE)
+        zoom_range(app);
+    else if (action == TUI_ZOOM_BACK)
+        zoom_back(app);
+    else
+        return false;
+    window_say(app, &before);
+    return true;
+}
 
 static bool act_window(struct tui_app *app, enum tui_action action, int64_t count)
 {
@@ -456,20 +515,10 @@ static bool act_window(struct tui_app *app, enum tui_action action, int64_t coun
         move_columns(app, quarter * (action == TUI_FAR_LEFT ? -count : count));
     else if (action == TUI_TOP || action == TUI_BOTTOM)
         tui_app_go(app, action == TUI_TOP ? 1 : tui_app_run(app)->events, true);
-    else if (action == TUI_ZOOM_IN || action == TUI_ZOOM_OUT)
-        zoom_by(app, action == TUI_ZOOM_IN, count);
-    else if (action == TUI_ZOOM_ALL)
-        tui_app_window(app, (struct tui_window){1, tui_app_run(app)->events});
-    else if (action == TUI_ZOOM_STEP)
-        zoom_step(app);
-    else if (action == TUI_ZOOM_RANGE)
-        zoom_range(app);
-    else if (action == TUI_ZOOM_BACK)
-        zoom_back(app);
     else if (action == TUI_RANGE)
         range_turn(app);
     else
-        return false;
+        return act_zoom(app, action, count);
     return true;
 }
 
@@ -484,7 +533,7 @@ static bool act_run(struct tui_app *app, const struct tui_command *command)
     else if (action == TUI_SITE_NEXT || action == TUI_SITE_BACK)
         same_line(app, action == TUI_SITE_BACK, command->count);
     else if (action == TUI_PEAK_ALL)
-        tui_app_go(app, tui_app_run(app)->top.event, true);
+        to_peak(app);
     else if (action == TUI_OOM)
         to_oom(app);
     else if (action == TUI_OTHER_END)

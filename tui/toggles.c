@@ -103,17 +103,29 @@ void tui_change_text(const struct tui_app *app, struct vs_text *out)
     wif_edits_text(&app->change.edits, out);
 }
 
+/* The legal words; where there is one alone (alloc-conf), also the values that `whatif --each` tries instead of it. */
+static bool choice(enum vs_toggle toggle, size_t i, char *out)
+{
+    const char *initial = vs_toggle_info(toggle)->initial;
+
+    if (vs_toggle_choice(toggle, i, out))
+        return true;
+    return i && !vs_toggle_choice(toggle, 1, out) && vs_toggle_try(toggle, initial, i - 1, out);
+}
+
 bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
 {
     const char *now = tui_change_value(app, toggle);
     size_t count = 0;
     size_t at = SIZE_MAX;
 
-    while (vs_toggle_choice(toggle, count, out)) {
+    while (choice(toggle, count, out)) {
         if (strcmp(out, now) == 0)
             at = count;
         count++;
     }
+    if (count == 1 && at == 0)
+        return false;
     if (!count) {
         uint64_t n = strtoull(now, NULL, 10);
 
@@ -128,5 +140,5 @@ bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, c
         at = 0;
     else
         at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
-    return vs_toggle_choice(toggle, at, out);
+    return choice(toggle, at, out);
 }

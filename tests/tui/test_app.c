@@ -251,7 +251,7 @@ static void every_action_is_handled_by_a_view_or_the_session(void **state)
             app.prompt.kind = 0;
             tui_app_act(&app, &command);
             tui_app_sync(&app);
-            is_done |= !strstr(vs_text_get(&app.message), "means nothing");
+            is_done |= !strstr(vs_text_get(&app.message), "has no meaning");
         }
         if (!is_done)
             fail_msg("nobody does `%s` (%s)", info->name, info->keys);

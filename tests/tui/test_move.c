@@ -206,6 +206,32 @@ static void marks_stay_in_the_trace(void **state)
     free(copy);
 }
 
+/* Wherever the cursor is in the window, - comes to the whole run and + to few events. */
+static void zoom_reaches_the_whole_run_and_single_events(void **state)
+{
+    static const char *const TO[] = {"gg", "G", ":goto 400<enter>"};
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 100, 30);
+    for (size_t i = 0; i < sizeof(TO) / sizeof(TO[0]); i++) {
+        session_type(&app, TO[i]);
+        session_type(&app, "=0=20-");
+        assert_int_equal(app.window.first, 1);
+        assert_int_equal(app.window.last, app.base.events);
+        session_type(&app, "-");
+        session_expect(&app, "already");
+        session_type(&app, "40+");
+        assert_in_range(app.window.last - app.window.first + 1, 4, 8);
+        session_type(&app, "+");
+        assert_in_range(app.window.last - app.window.first + 1, 4, 8);
+    }
+    session_type(&app, "0vz");
+    assert_int_equal(app.window.last, app.base.events);
+    session_expect(&app, "the range begins here; move to its other end");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +242,7 @@ int main(void)
         cmocka_unit_test(breakpoints_report_their_location_and_support_ignore_and_once),
         cmocka_unit_test(the_percent_key_jumps_between_alloc_and_free),
         cmocka_unit_test(marks_stay_in_the_trace),
+        cmocka_unit_test(zoom_reaches_the_whole_run_and_single_events),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

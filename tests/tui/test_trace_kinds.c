@@ -79,6 +79,12 @@ static void an_imported_trace_has_its_lines_by_function(void **state)
     session_expect(&app, "alloc-conf       default");
     session_expect(&app, "target           none");
     session_expect_not(&app, "[ ] checkpoint");
+    /* the settings of the allocator have no list of values: space takes one that `whatif --each` tries */
+    session_type(&app, "<space>");
+    session_expect(&app, "what if alloc-conf=expandable_segments:True");
+    session_type(&app, "<space>");
+    session_expect(&app, "the recorded toggles");
+    session_expect(&app, "[ ] alloc-conf       default");
     session_type(&app, "gm");
     session_expect_not(&app, "K checkpoint, X");
     tui_app_release(&app);

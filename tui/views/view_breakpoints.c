@@ -96,10 +96,12 @@ static void change_mark(struct breaks *s, struct tui_app *app, enum tui_action a
 {
     const struct rpl_mark *mark = rpl_marks_at(app->marks, s->page.list.at - s->break_count);
 
-    if (action != TUI_HIDE)
+    if (action != TUI_HIDE) {
         tui_app_go(app, tui_app_map_recorded(app, mark->seq), true);
-    else
+        tui_app_say(app, *mark->note ? "mark %s: %s" : "mark %s", mark->key, mark->note);
+    } else {
         rpl_marks_remove(app->marks, mark->key);
+    }
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)

@@ -282,6 +282,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     tui_app_choose_block(app, call_at(s, row->last)->largest);
     if (action == TUI_OPEN)
         tui_app_view(app, "why");
+    else
+        tui_app_say(app, "no call below this one; its largest block is chosen");
     return true;
 }
 

@@ -238,7 +238,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     (void)count;
     if (action == TUI_ACT)
         fill(s, app);
-    else if (action == TUI_OPEN && s->points.count)
+    else if (action == TUI_OPEN && s->list.count)
         take(s, app);
     else
         return false;

@@ -474,11 +474,6 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 {
     struct diff *s = state;
 
-    if (action == TUI_RESET && !s->opened_count) {
-        tui_diff_forget(app);
-        app->moves++;
-        return true;
-    }
     if (!tui_diff_pairs(app))
         return tui_diff_key_missing(app, action);
     if (action == TUI_DIFF_NEXT || action == TUI_DIFF_BACK) {

@@ -336,12 +336,14 @@ static void act_toggle(struct modules *s, struct tui_app *app, enum tui_action a
     vs_free(path);
 }
 
-static void fold(struct modules *s, enum tui_action action)
+static void fold(struct modules *s, struct tui_app *app, enum tui_action action)
 {
     const struct rpl_module *all = rpl_modules_all(s->tree, &s->count);
     size_t number = s->rows[s->list.at];
 
-    if (action == TUI_ACT || action == TUI_OPEN)
+    if (!all[number].below && (action != TUI_LEFT || all[number].parent == SIZE_MAX))
+        tui_app_say(app, "this module has no other module inside");
+    else if (action == TUI_ACT || action == TUI_OPEN)
         s->is_open[number] = !s->is_open[number];
     else if (action == TUI_RIGHT)
         s->is_open[number] = true;
@@ -373,7 +375,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         action == TUI_MODULE_FREEZE)
         act_toggle(s, app, action);
     else if (action == TUI_ACT || action == TUI_OPEN || action == TUI_LEFT || action == TUI_RIGHT)
-        fold(s, action);
+        fold(s, app, action);
     else if (action == TUI_SORT || action == TUI_SORT_TURN)
         sort_next(s, action);
     else

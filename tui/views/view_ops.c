@@ -203,6 +203,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         return false;
     if (rpl_step_nth(tui_app_run(app)->index, RPL_VERB_OP, s->list.at + 1, &seq, &err))
         tui_app_fail(app, "%s", err.text);
+    else if (seq == app->at)
+        tui_app_say(app, "this op begins here");
     else
         tui_app_go(app, seq, true);
     return true;

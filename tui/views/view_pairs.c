@@ -428,13 +428,12 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 {
     struct pairs *s = state;
 
-    if (action == TUI_RESET) {
-        tui_diff_forget(app);
-        app->moves++;
-        return true;
-    }
     if (!tui_diff_pairs(app))
         return tui_diff_key_missing(app, action);
+    if (action == TUI_RESET && s->order != ALL) {
+        order_set(s, app, ALL);
+        return true;
+    }
     if (action == TUI_DIFF_NEXT || action == TUI_DIFF_BACK) {
         if (s->order != LARGEST) {
             tui_diff_next(app, action == TUI_DIFF_BACK, count);

@@ -419,6 +419,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         tui_app_choose_block(app, line->block);
         tui_app_view(app, "why");
     }
+    if (!line->seq && !line->block)
+        tui_app_say(app, "this row has no block, no event and no remedy");
     return true;
 }
 

@@ -23,6 +23,7 @@
 #define NAME_W 9
 #define HEAD_W (NAME_W + 8)
 /* Rows of text that the charts leave, where there are many ranks. */
+#define NO_RANKS "no ranks are open: vramscope tui TRACE --ranks"
 #define TEXT_ROWS 8
 #define CHART_ROWS_MAX 4
 /* Lines for each difference. */
@@ -225,8 +226,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     const struct ranks *s = state;
 
     if (!app->ranks) {
-        tui_text_cut(c, 1, 0, c->at.w - 1, tui_style(TUI_DIM),
-                     "no ranks are open: vramscope tui TRACE --ranks");
+        tui_text_cut(c, 1, 0, c->at.w - 1, tui_style(TUI_DIM), NO_RANKS);
         return;
     }
     tui_page_draw(&s->page, c, is_focused);
@@ -246,6 +246,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     const struct rpl_rank *rank;
 
     (void)count;
+    if (!app->ranks && action == TUI_OPEN) {
+        tui_app_say(app, NO_RANKS);
+        return true;
+    }
     if (action != TUI_OPEN || s->page.list.at >= s->page.count ||
         !s->page.lines[s->page.list.at].choice)
         return false;

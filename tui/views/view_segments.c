@@ -452,7 +452,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 {
     struct segments *s = state;
 
-    if (action == TUI_MODE) {
+    if (action == TUI_MODE && s->space.segment_count) {
         s->is_common = !s->is_common;
         return true;
     }

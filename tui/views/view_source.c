@@ -484,6 +484,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         call_show(s, app, s->up + (size_t)count);
         return true;
     }
+    if (line && action == TUI_FRAME_DOWN && !s->up) {
+        tui_app_say(app, "this is the function that runs");
+        return true;
+    }
     if (line && action == TUI_FRAME_DOWN) {
         call_show(s, app, s->up > (size_t)count ? s->up - (size_t)count : 0);
         return true;
@@ -493,8 +497,13 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         tui_app_view(app, "why");
         return true;
     }
-    if (!line || (action != TUI_OPEN && action != TUI_ACT))
+    if (action != TUI_OPEN && action != TUI_ACT)
         return false;
+    if (!line) {
+        tui_app_say(app, action == TUI_ACT ? "no source is shown, so there is no line to stop at"
+                                           : "nothing is alive here that a line allocated");
+        return true;
+    }
     if (action == TUI_ACT) {
         vs_text_addf(&text, "line = %zu", s->list.at + 1);
         tui_break_turn(app, vs_text_get(&text));

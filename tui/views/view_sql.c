@@ -110,8 +110,12 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     uint64_t block;
 
     (void)count;
-    if (!table || !table->count)
-        return false;
+    if (!table || !table->count) {
+        if (action != TUI_OPEN && action != TUI_ACT)
+            return false;
+        tui_app_say(app, "there are no rows; `:sql SELECT …` runs a query");
+        return true;
+    }
     if (action == TUI_RIGHT || action == TUI_LEFT) {
         if (action == TUI_RIGHT && s->left + 1 < table->columns)
             s->left++;

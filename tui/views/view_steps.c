@@ -332,6 +332,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     (void)count;
     if (action == TUI_MODE) {
         s->is_plain = !s->is_plain;
+        if (s->is_plain)
+            tui_app_say(app, "the table alone");
+        else if (!s->top || s->steps.curve_count < 2 || s->list.height + 1 < CHART_MIN_H)
+            tui_app_say(app, "the chart needs two steps and a higher pane");
         return true;
     }
     if ((action != TUI_OPEN && action != TUI_ACT) || !s->steps.count)
@@ -344,6 +348,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     s->at = action == TUI_OPEN ? row->peak_seq : row->last;
     if (action == TUI_ACT && row->kept_block)
         tui_app_choose_block(app, row->kept_block);
+    else if (s->at == app->at)
+        tui_app_say(app, "event %" PRIu64 " is the current one", s->at);
     tui_app_go(app, s->at, true);
     return true;
 }

@@ -378,12 +378,15 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     struct sweep *s = state;
 
     (void)count;
-    if (action == TUI_ACT)
+    if (action == TUI_ACT) {
         fill(s, app);
-    else if (action == TUI_OPEN && count_of(s))
+        if (s->is_done)
+            tui_app_say(app, "all toggles were tried; enter shows the run of a row");
+    } else if (action == TUI_OPEN && count_of(s)) {
         show(s, app);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 

@@ -199,6 +199,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     if (!s->count) {
         if (s->pending.count)
             tui_app_go(app, s->pending.highest_seq, true);
+        else
+            tui_app_say(app, "no freed block waits for a stream in this run");
         return true;
     }
     tui_app_choose_block(app, s->rows[s->list.at]->block);

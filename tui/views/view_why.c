@@ -278,6 +278,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         tui_gain_try(app, tui_gain_of(tui_app_run(app), block));
     else if (line && line->seq)
         tui_app_go(app, line->seq, true);
+    else
+        tui_app_say(app, "this row has no event to go to and no remedy to try");
     return true;
 }
 
@@ -288,6 +290,7 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 }
 
 static const struct tui_hint HINTS[] = {
+    {"enter", "go there"},
     {"%", "alloc<>free"},
     {"W", "watch"},
     {NULL, NULL},
