@@ -15,6 +15,7 @@
 #include "cli/ranks.h"
 #include "cli/screen.h"
 #include "tui/change.h"
+#include "tui/results.h"
 
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "open with this what-if; may be given more than once"},
@@ -106,6 +107,17 @@ static bool opening_show(void *user, uint64_t done, uint64_t total)
     return true;
 }
 
+/* The file of a sweep's results instead of a trace. */
+static enum vs_status base_open(const struct cli_args *args, struct tui_app *app,
+                                struct vs_error *err)
+{
+    const char *path = args->positionals[0];
+
+    if (args->positional_count == 1 && tui_results_is_file(path))
+        return tui_results_begin(app, path, err);
+    return tui_app_open(app, path, err);
+}
+
 static int run(const struct cli_args *args)
 {
     int shown = 0;
@@ -119,7 +131,7 @@ static int run(const struct cli_args *args)
         app->opening = opening_show;
     app->opening_user = &shown;
     if (cli_screen_read(args, &screen, &err) || args_check(args, &err) ||
-        tui_app_open(app, args->positionals[0], &err) ||
+        base_open(args, app, &err) ||
         (cli_args_has(args, "ranks")  ? ranks_open(args, app, &err)
          : args->positional_count > 1 ? tui_app_open_other(app, args->positionals[1], &err)
                                       : VS_OK)) {
@@ -148,8 +160,8 @@ out:
 
 const struct cli_cmd cli_cmd_tui = {
     .name = "tui",
-    .usage = "TRACE [TRACE] [--set TOGGLE=VALUE …] [--follow] [--ranks] | --dump [--size WxH] "
-             "[--keys KEYS]",
+    .usage = "TRACE [TRACE] [--set TOGGLE=VALUE …] [--follow] [--ranks] | RESULTS | --dump [--size "
+             "WxH] [--keys KEYS]",
     .summary = "Step through a trace like a debugger, and change toggles",
     .help = "Keys: ? lists them. s steps to the next op, S to the previous one; gp goes to the "
             "peak, gw to the what-if "
@@ -164,6 +176,7 @@ const struct cli_cmd cli_cmd_tui = {
             "  vramscope tui before.db after.db\n"
             "  vramscope tui trace.db --set checkpoint=blocks\n"
             "  vramscope tui trace.db --ranks\n"
+            "  vramscope tui results.db        (of vramscope sweep -o results.db)\n"
             "  vramscope tui trace.db --dump --size 160x48 --keys 'gpgb<enter>'\n",
     .options = OPTIONS,
     .positionals_min = 1,

@@ -42,6 +42,11 @@ enum vs_status sto_migrate_version(const struct sto_db *db, int newest, int *ver
         st = sto_db_number(db, "PRAGMA user_version", &found, err);
     if (st)
         return st;
+    if (id == STO_SWEEP_APPLICATION_ID)
+        return vs_fail(err, VS_E_FORMAT,
+                       "%s: the results of a sweep, not a trace; `vramscope sweep %s` prints them, "
+                       "`vramscope tui %s` shows them",
+                       db->path, db->path, db->path);
     if (id != STO_APPLICATION_ID || found < STO_MIGRATE_BEGUN)
         return vs_fail(err, VS_E_FORMAT, "%s: an SQLite file, but not a trace of vramscope",
                        db->path);

@@ -16,6 +16,8 @@
 
 /* SQLite's application_id, "VRAM" as a big-endian number, by which file(1) and this program recognise a trace. */
 #define STO_APPLICATION_ID 0x5652414d
+/* "VRSW": the results of a sweep (store/sweep/results.h) */
+#define STO_SWEEP_APPLICATION_ID 0x56525357
 
 /* Create all tables and views in an empty database, and fill the tables of names. Call inside a transaction. */
 VS_MUST_USE enum vs_status sto_schema_create(const struct sto_db *db, struct vs_error *err);

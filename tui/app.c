@@ -17,6 +17,7 @@
 #include "tui/change.h"
 #include "tui/diff.h"
 #include "tui/program.h"
+#include "tui/results.h"
 #include "tui/sql.h"
 #include "whatif/whatif.h"
 
@@ -160,6 +161,7 @@ void tui_app_release(struct tui_app *app)
         vs_free(app->filters[i]);
     vs_free(app->search);
     tui_prompt_release(&app->prompt);
+    tui_results_free(app->results);
     tui_sql_free(app->sql);
     if (app->ranks)
         rpl_ranks_release(app->ranks);

@@ -26,8 +26,8 @@
 #include "tui/parts/config.h"
 #include "tui/parts/keys.h"
 #include "tui/parts/layout.h"
+#include "tui/parts/prompt.h"
 #include "tui/precompute.h"
-#include "tui/prompt.h"
 #include "tui/term/theme.h"
 #include "tui/view.h"
 #include "whatif/cache.h"
@@ -139,6 +139,7 @@ struct tui_change {
 
 struct tui_app;
 struct tui_diff;
+struct tui_results;
 struct tui_sql;
 /* Draws the screen during long work. */
 typedef void tui_pump_fn(void *user, struct tui_app *app);
@@ -178,6 +179,7 @@ struct tui_moved {
  * previous     index of the view that the newest view replaced
  * w, h         size of the screen; columns: columns of the timeline
  * ranks        the ranks of the run, of which the base is one; owned, NULL: none were asked for
+ * results      the latest results of a sweep (tui/results.h); NULL until the first
  * sql          the latest `:sql` and its rows (tui/sql.h); NULL until the first
  * message      text of the status line until the next key; is_bad: it reports a failure
  * wish, copied what the loop has to do; pump: draws during long work, NULL without a terminal
@@ -239,6 +241,7 @@ struct tui_app {
     struct tui_pending pending;
     struct tui_prompt prompt;
     struct rpl_ranks *ranks;
+    struct tui_results *results;
     struct tui_sql *sql;
     struct vs_text message;
     bool is_bad;

@@ -19,6 +19,7 @@
 #include "tui/change.h"
 #include "tui/export.h"
 #include "tui/parts/format.h"
+#include "tui/results.h"
 #include "tui/sql.h"
 #include "whatif/alloc.h"
 
@@ -420,6 +421,8 @@ static const struct {
     {{"note", "MARK TEXT", "describe a mark; kept in the trace"}, do_note},
     {{"goto", "N", "go to event N (`:N` is the same), to a time (12.5ms), to `step N`"}, do_goto},
     {{"fit", "SIZE", "would an allocation of this size fit here?"}, do_fit},
+    {{"results", "FILE", "what `vramscope sweep -o FILE` found; its rows are the view results"},
+     tui_results_open},
     {{"sql", "SELECT …", "a query on this trace; its rows are the view sql"}, tui_sql_run},
     {{"view", "NAME", "show this view"}, do_view},
     {{"theme", "NAME", "dark, light or mono"}, do_theme},

@@ -17,6 +17,7 @@ extern const struct tui_view tui_view_why;
 extern const struct tui_view tui_view_peak;
 extern const struct tui_view tui_view_whatif;
 extern const struct tui_view tui_view_sweep;
+extern const struct tui_view tui_view_results;
 extern const struct tui_view tui_view_curve;
 extern const struct tui_view tui_view_ops;
 extern const struct tui_view tui_view_calls;

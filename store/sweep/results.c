@@ -16,9 +16,9 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "store/db_internal.h"
+#include "store/schema.h"
 
 /* SQLite's application_id, "VRSW" as a big-endian number, and where a file has it. */
-#define APPLICATION_ID 0x56525357
 #define APPLICATION_ID_AT 68
 #define HEADER_BYTES 100
 #define FORMAT 1
@@ -100,7 +100,8 @@ static int file_kind(const char *path)
         return file || errno == ENOENT ? 0 : -1;
     for (size_t i = 0; i < 4 && len == sizeof(head); i++)
         id = id << 8 | head[APPLICATION_ID_AT + i];
-    return len == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0 && id == APPLICATION_ID
+    return len == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0 &&
+                   id == STO_SWEEP_APPLICATION_ID
                ? 1
                : -1;
 }
@@ -132,7 +133,7 @@ static enum vs_status tables_make(const struct sto_db *db, const struct sto_resu
     enum vs_status st;
 
     snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
-             APPLICATION_ID, FORMAT);
+             STO_SWEEP_APPLICATION_ID, FORMAT);
     snprintf(seed, sizeof(seed), "%" PRIu64, head->seed);
     snprintf(capacity, sizeof(capacity), "%" PRIu64, head->capacity);
     st = sto_db_exec(db, SCHEMA, err);
@@ -158,7 +159,7 @@ static enum vs_status create(const struct sto_db *db, const struct sto_results_h
 
     if (!st)
         st = sto_db_number(db, "PRAGMA application_id", &id, err);
-    if (!st && id != APPLICATION_ID)
+    if (!st && id != STO_SWEEP_APPLICATION_ID)
         st = tables_make(db, head, err);
     return st ? st : sto_db_exec(db, "COMMIT", err);
 }

@@ -189,6 +189,9 @@ static void a_file_of_results_is_gone_on_with_and_printed(void **state)
     program_release(&a);
     program_release(&b);
     check(program_run("sweep", file, "--vary", "batch=1", NULL), 2, "name the net");
+    check(program_run("tui", file, "--dump", NULL), 0, "4; * 3 on the Pareto front");
+    check(program_run("sweep", file, NULL), 0, "3 on the Pareto front");
+    check(program_run("report", file, NULL), 1, "`vramscope sweep ");
     check(program_run("sweep", NET, "--vary", "batch=1", "-o", file, "--seed", "1", NULL), 1,
           "has results with --seed 0");
     check(program_run("sweep", NET, "--vary", "batch=1", "-o", NET, NULL), 1,

@@ -39,7 +39,8 @@ enum tui_scope {
     TUI_IN_SQL = 1 << 19,
     TUI_IN_CALLS = 1 << 20,
     TUI_IN_RANKS = 1 << 21,
-    TUI_IN_ANY = (1 << 22) - 1,
+    TUI_IN_RESULTS = 1 << 22,
+    TUI_IN_ANY = (1 << 23) - 1,
 };
 
 enum tui_action {

@@ -37,6 +37,8 @@
 
 /* The levels of comparison. */
 enum scope { AT_PEAK, AT_CURSOR, IN_STEP, SAVED, SCOPE_COUNT };
+static const char *const SCOPES[SCOPE_COUNT] = {"at the peak of each run", "at the cursor",
+                                                "allocated in a step", "saved for backward"};
 /* A row that was opened: only its sub-rows are shown. `key` is owned. */
 struct opened {
     struct rpl_diff_inside row;
@@ -487,6 +489,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     } else if (action == TUI_ACT) {
         s->scope = (enum scope)((s->scope + 1) % SCOPE_COUNT);
         s->is_stale = true;
+        tui_app_say(app, "differences %s", SCOPES[s->scope]);
     } else if (action == TUI_OPEN) {
         row_open(s, app);
     } else if ((action == TUI_CLOSE || action == TUI_RESET) && s->opened_count) {
@@ -516,8 +519,6 @@ static bool click(void *state, struct tui_app *app, int x, int y)
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
-    static const char *const SCOPES[SCOPE_COUNT] = {"at the peak of each run", "at the cursor",
-                                                    "allocated in a step", "saved for backward"};
     const struct diff *s = state;
     char buf[VS_BYTES_TEXT_MAX];
 

@@ -1,10 +1,10 @@
 /*
- * tui/prompt.c - see prompt.h.
+ * tui/parts/prompt.c - see prompt.h.
  *
  * Must not know:  what is done with the line.
  * Invariant:      the text is UTF-8, and `at` is at the beginning of a character.
  */
-#include "tui/prompt.h"
+#include "tui/parts/prompt.h"
 
 #include <string.h>
 

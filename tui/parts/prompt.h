@@ -1,5 +1,5 @@
 /*
- * tui/prompt.h - the line at the bottom that `:`, `/` and `\` read, with history and completion.
+ * tui/parts/prompt.h - the line at the bottom that `:`, `/` and `\` read, with history and completion.
  *
  * For:            app.c.
  * Must not know:  what is done with the line.
