@@ -70,7 +70,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         docs-check words-check files-check globals-check bench benches everything everything-but-the-check \
         golden golden-counts techniques wheel wheel-check \
-        fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs cuda gpu-tests doubles
+        fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs mcp-check cuda gpu-tests doubles
 .SECONDARY:
 
 all: $(B)/vramscope $(LOADED_SO) ## build the program; the injection library, where CUPTI is
@@ -446,6 +446,12 @@ ALL_PROGRAMS := $(PROGRAM_TESTS) $(TOGGLE_TESTS)
 test-programs: $(B)/vramscope $(STANDIN_SO) $(ALL_PROGRAMS) ## record programs that use transformers and others
 	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_ALL_TOGGLES=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-7200} \
 	  sh tools/run-tests.sh $(B) $(ALL_PROGRAMS)
+
+# Nor is this: it needs the package `mcp` of Python.
+MCP_PYTHON ?= python3
+mcp-check: $(B)/vramscope ## ask `vramscope mcp` with the protocol's own SDK, that of MCP_PYTHON
+	@$(B)/vramscope record sample_nets/lenet.py --device meta -f -o $(B)/mcp.db >/dev/null
+	@$(MCP_PYTHON) tools/mcp/sdk_check.py $(abspath $(B))/vramscope $(abspath $(B))/mcp.db
 
 # For tools/test-everywhere.sh.
 print-tests:

@@ -14,7 +14,7 @@ static const struct cli_cmd *const CMDS[] = {
     &cli_cmd_record, &cli_cmd_import, &cli_cmd_report, &cli_cmd_tui,     &cli_cmd_why,
     &cli_cmd_python, &cli_cmd_whatif, &cli_cmd_sweep,  &cli_cmd_diff,    &cli_cmd_check,
     &cli_cmd_export, &cli_cmd_match,  &cli_cmd_sql,    &cli_cmd_toggles, &cli_cmd_ops,
-    &cli_cmd_smi,    &cli_cmd_lesson, &cli_cmd_advise, &cli_cmd_doctor,
+    &cli_cmd_smi,    &cli_cmd_lesson, &cli_cmd_advise, &cli_cmd_doctor,  &cli_cmd_mcp,
 };
 #define CMD_COUNT (sizeof(CMDS) / sizeof(CMDS[0]))
 

@@ -29,6 +29,7 @@ extern const struct cli_cmd cli_cmd_smi;
 extern const struct cli_cmd cli_cmd_lesson;
 extern const struct cli_cmd cli_cmd_advise;
 extern const struct cli_cmd cli_cmd_doctor;
+extern const struct cli_cmd cli_cmd_mcp;
 
 /* Command number `i` (from 0), in the order of the help; NULL past the end. */
 const struct cli_cmd *cli_cmd_at(size_t i);

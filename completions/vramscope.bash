@@ -78,6 +78,7 @@ _vramscope_options()
     lesson) echo "--all --page --tui --dump --size --keys --code --from --json --help" ;;
     advise) echo "--capacity --curve --points --json --help" ;;
     doctor) echo "--json --help" ;;
+    mcp) echo "--help" ;;
     esac
 }
 
@@ -93,7 +94,7 @@ _vramscope()
         prev=${COMP_WORDS[at - 2]}
     fi
     if [ "$at" -eq 1 ]; then
-        words="record import report tui why python whatif sweep diff check export match sql toggles ops smi lesson advise doctor --help --version"
+        words="record import report tui why python whatif sweep diff check export match sql toggles ops smi lesson advise doctor mcp --help --version"
     elif [ "$prev" = --set ] || [ "$prev" = -s ]; then
         compopt -o nospace 2>/dev/null
         words=$(_vramscope_toggles '' =)

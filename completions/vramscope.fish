@@ -58,6 +58,7 @@ complete -c vramscope -n __fish_use_subcommand -f -a smi -d 'Show the memory of 
 complete -c vramscope -n __fish_use_subcommand -f -a lesson -d 'Run what articles advise for saving GPU memory, and say whether it helps'
 complete -c vramscope -n __fish_use_subcommand -f -a advise -d 'Say what would help the run of a trace, what each change saves and costs'
 complete -c vramscope -n __fish_use_subcommand -f -a doctor -d 'Show what is installed here, and what will therefore work'
+complete -c vramscope -n __fish_use_subcommand -f -a mcp -d 'Answer questions about traces for other programs (Model Context Protocol)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s o -l out -r -d 'the trace to write (default trace.db)'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -s f -l force -d 'replace the trace if it exists'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l device -x -a 'auto cpu meta' -d 'cpu: real arithmetic; cuda: the same on the GPU; meta: shapes and lifetimes only, no losses; auto: cuda if a GPU is available, else cpu (default)'

@@ -203,7 +203,7 @@ static const struct {
     {"record NET --device meta", judge_meta},
     {"record NET --device cpu", judge_cpu},
     {"record NET --device cuda", judge_cuda},
-    {"report, whatif, diff, check, sql, match, advise", judge_traces},
+    {"report, whatif, diff, check, sql, match, advise, mcp", judge_traces},
     {"import, export, toggles, ops, doctor", judge_traces},
     {"why, python, which run a program again", judge_simulated},
     {"sweep", judge_meta},
