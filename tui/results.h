@@ -12,8 +12,8 @@
 #include "whatif/grid/table.h"
 
 /*
- * order   indices of the rows: the Pareto front, the lowest peak first; then what else fits, what does not fit, and what
- *         was refused
+ * order   indices of the rows: the Pareto front, the lowest peak first; then what else fits, what does not fit, and
+ *         what was refused
  * number  how many files were read before it
  */
 struct tui_results {

@@ -56,8 +56,8 @@ VS_MUST_USE enum vs_status wif_process_start(struct wif_process *process,
                                              const struct vs_toggles *toggles, const char *path,
                                              const char *stop, struct vs_error *err);
 /*
- * The same in this process's group, at its terminal: what it prints is seen, what is typed is its input. stop: not NULL,
- * so that the program ends when `record` does.
+ * The same in this process's group, at its terminal: what it prints is seen, what is typed is its input. stop: not
+ * NULL, so that the program ends when `record` does.
  */
 VS_MUST_USE enum vs_status wif_process_start_here(struct wif_process *process,
                                                   const struct wif_recipe *recipe,

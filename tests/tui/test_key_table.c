@@ -46,8 +46,8 @@ static void view_show(struct tui_app *app, size_t v)
 }
 
 /*
- * A key that moves among rows or columns does nothing at their end, one that sorts nothing to a single row, and one that
- * shows a view nothing in this view. Any other key that changes nothing says why.
+ * A key that moves among rows or columns does nothing at their end, one that sorts nothing to a single row, and one
+ * that shows a view nothing in this view. Any other key that changes nothing says why.
  */
 static bool may_be_silent(const struct tui_app *app, enum tui_action action, size_t v)
 {
