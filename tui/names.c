@@ -77,8 +77,7 @@ void tui_derived_text(const struct tui_run *run, struct vs_text *out)
 
     if (!rpl_trace_meta(run->trace, "derived_from"))
         return;
-    vs_text_add(out, "phases, categories derived");
+    vs_text_addf(out, "%sphases, categories derived", out->len ? "  " : "");
     if (rpl_trace_meta_uint(run->trace, "start_events", &last) && last)
         vs_text_addf(out, "; pre-existing blocks up to @%" PRIu64, last);
-    vs_text_add(out, "  ");
 }

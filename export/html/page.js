@@ -258,7 +258,7 @@ function peakRow(row) {
   const where = make("td", block.isNamed ? placeText(block) : lineText(block));
   if (row.gain) where.append(make("div.good", "without it the peak falls by " + bytesText(row.gain)));
   const out = make("tr", make("td.num", bytesText(block.bytes)), make("td", shareBar(block.bytes, PEAK.allocated, category)),
-                   make("td", make("span", swatch(category), " " + row.category)),
+                   make("td.kind", make("span", swatch(category), " " + row.category)),
                    make("td", block.name, make("div.dim", block.shape)), where,
                    make("td.hold", row.holders.join("; "), next ? make("div.dim", next) : ""));
   out.dataset.block = row.block;

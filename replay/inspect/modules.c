@@ -107,12 +107,18 @@ static void lay_out(struct rpl_modules *m, size_t draft, size_t parent, size_t d
     m->all[number].below = m->count - number - 1;
 }
 
-/* Length of the module's path in a parameter's name: of "layer1.0.conv1" in "layer1.0.conv1.weight". */
-static size_t owner_len(const char *name)
+/*
+ * The module's path in a parameter's name, "layer1.0.conv1" of "layer1.0.conv1.weight", or in what a program's trace
+ * says of it, "exp_avg of layer1.0.conv1.weight"; borrowed, of *len bytes.
+ */
+static const char *owner(const char *name, size_t *len)
 {
-    const char *dot = strrchr(name, '.');
+    const char *of = strstr(name, " of ");
+    const char *path = of ? of + strlen(" of ") : name;
+    const char *dot = strrchr(path, '.');
 
-    return dot ? (size_t)(dot - name) : 0;
+    *len = dot ? (size_t)(dot - path) : 0;
+    return path;
 }
 
 static void tree_make(struct rpl_modules *m)
@@ -134,10 +140,11 @@ static void tree_make(struct rpl_modules *m)
     }
     for (size_t i = 0; i < m->index->name_count; i++) {
         uint32_t name = m->index->names[i];
-        const char *text = rpl_trace_string(trace, name);
+        size_t len;
+        const char *path = owner(rpl_trace_string(trace, name), &len);
 
         if (name < m->string_count)
-            m->of_name[name] = draft_get(m, text, owner_len(text)) + 1;
+            m->of_name[name] = draft_get(m, path, len) + 1;
     }
     m->all = vs_calloc(m->draft_count, sizeof(*m->all));
     lay_out(m, 0, SIZE_MAX, 0);

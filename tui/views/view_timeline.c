@@ -503,13 +503,13 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     char b[VS_BYTES_TEXT_MAX];
 
     if (has_times(t))
-        vs_text_addf(out, "by time, here %s  ",
+        vs_text_addf(out, "by time, here %s",
                      tui_short_ns(rpl_cursor_here(tui_app_run(app)->cursor).event.time_ns, ns));
     else if (t->is_by_time)
-        vs_text_add(out, "the events of this run have no times  ");
+        vs_text_add(out, "the events of this run have no times");
     tui_derived_text(tui_app_run(app), out);
     if (app->change.is_run)
-        vs_text_addf(out, "line: %s",
+        vs_text_addf(out, "%sline: %s", out->len ? "  " : "",
                      app->change.name       ? (app->change.is_shown ? app->name : app->change.name)
                      : app->change.is_shown ? "as recorded"
                                             : "what if");
