@@ -133,14 +133,14 @@ static void copy_view(struct tui_app *app)
 
 /*
  * The net's file under the name it was recorded by. A name with a quote is refused: it is put between quotes for the
- * shell as it is.
+ * shell as it is. So is one that an editor would take for an option or a command of its own.
  */
 static void edit(struct tui_app *app)
 {
     const char *name = rpl_trace_source_name(app->base.trace);
     uint32_t line = rpl_cursor_here(tui_app_run(app)->cursor).line;
 
-    if (!name || strchr(name, '\'')) {
+    if (!name || strchr(name, '\'') || *name == '-' || *name == '+') {
         tui_app_say(app, "this trace has no source file to edit");
         return;
     }

@@ -57,6 +57,15 @@ static const char *const KEPT[] = {
 };
 #define KEPT_COUNT (sizeof(KEPT) / sizeof(KEPT[0]))
 
+static const char *const OPTIONS[] = {"gpu",    "gpus",    "async", "values", "rank",
+                                      "stacks", "history", "world", "observe"};
+#define OPTION_COUNT (sizeof(OPTIONS) / sizeof(OPTIONS[0]))
+
+const char *wif_recipe_option(size_t i)
+{
+    return i < OPTION_COUNT ? OPTIONS[i] : NULL;
+}
+
 void wif_words_add(struct wif_words *words, const char *word)
 {
     words->items = vs_grow(words->items, words->count + 1, &words->cap, sizeof(*words->items));
@@ -237,6 +246,36 @@ bool wif_recipe_is_in(const struct rpl_trace *trace)
     return rpl_trace_meta(trace, "rerun_command") != NULL;
 }
 
+/* Whether each word is an option that is kept, followed by its value. */
+static bool options_are_kept(const struct wif_words *words)
+{
+    for (size_t i = 0; i < words->count; i += 2) {
+        size_t k = 0;
+
+        while (k < OPTION_COUNT && (strncmp(words->items[i], "--", 2) != 0 ||
+                                    strcmp(words->items[i] + 2, OPTIONS[k]) != 0))
+            k++;
+        if (k == OPTION_COUNT || i + 1 == words->count)
+            return false;
+    }
+    return true;
+}
+
+static bool variables_are_kept(const struct wif_words *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        const size_t len = strcspn(pairs->items[i], "=");
+        size_t k = 0;
+
+        while (k < KEPT_COUNT &&
+               (strlen(KEPT[k]) != len || strncmp(KEPT[k], pairs->items[i], len) != 0))
+            k++;
+        if (k == KEPT_COUNT)
+            return false;
+    }
+    return true;
+}
+
 enum vs_status wif_recipe_read(const struct rpl_trace *trace, struct wif_recipe *out,
                                struct vs_error *err)
 {
@@ -255,6 +294,11 @@ enum vs_status wif_recipe_read(const struct rpl_trace *trace, struct wif_recipe 
     out->recorded_by = vs_strdup(recorded_by ? recorded_by : "");
     if (!out->command.count)
         return vs_fail(err, VS_E_DAMAGED, "the trace has an empty command of its program");
+    if (!options_are_kept(&out->options) || !variables_are_kept(&out->environment))
+        return vs_fail(
+            err, VS_E_DAMAGED,
+            "the trace names an option or a variable that vramscope does not record, so its "
+            "program is not run");
     return VS_OK;
 }
 

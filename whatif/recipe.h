@@ -50,6 +50,8 @@ struct wif_recipe {
 };
 void wif_recipe_release(struct wif_recipe *recipe);
 
+/* Option number `i` (from 0) of `record` that is kept, without its dashes; NULL past the end. */
+const char *wif_recipe_option(size_t i);
 /* Append the names of the environment variables that are kept. */
 void wif_recipe_variables(struct wif_words *out);
 /* Fill folder, environment and recorded_by with those of this process; the others are the caller's. */
@@ -62,7 +64,11 @@ void wif_recipe_here(struct wif_recipe *out);
 void wif_recipe_write(const struct wif_recipe *recipe, wif_note_fn *note, void *user);
 /* Does the trace have one? */
 bool wif_recipe_is_in(const struct rpl_trace *trace);
-/* Read it from a trace. The caller releases `out`, also after a failure. VS_E_UNSUPPORTED: the trace has none. */
+/*
+ * Read it from a trace. The caller releases `out`, also after a failure. VS_E_UNSUPPORTED: the trace has none.
+ * VS_E_DAMAGED: it names no command, or an option or a variable that `record` does not keep, by which another program
+ * could run than the one that is shown.
+ */
 VS_MUST_USE enum vs_status wif_recipe_read(const struct rpl_trace *trace, struct wif_recipe *out,
                                            struct vs_error *err);
 /* Whether this user recorded it on this machine. */

@@ -57,20 +57,19 @@ void cli_toggles_environment(const struct cli_args *args, struct cli_launch *lau
 
 void cli_recipe_fill(const struct cli_args *args, const char *const *argv, struct wif_recipe *out)
 {
-    static const char *const OPTIONS[] = {"gpu",    "gpus",    "async", "values", "rank",
-                                          "stacks", "history", "world", "observe"};
+    const char *option;
 
     wif_recipe_here(out);
     for (size_t i = 0; argv[i]; i++)
         wif_words_add(&out->command, argv[i]);
-    for (size_t i = 0; i < sizeof(OPTIONS) / sizeof(OPTIONS[0]); i++) {
+    for (size_t i = 0; (option = wif_recipe_option(i)) != NULL; i++) {
         struct vs_text word = {NULL, 0, 0};
 
-        if (!cli_args_has(args, OPTIONS[i]))
+        if (!cli_args_has(args, option))
             continue;
-        vs_text_addf(&word, "--%s", OPTIONS[i]);
+        vs_text_addf(&word, "--%s", option);
         wif_words_add(&out->options, vs_text_get(&word));
-        wif_words_add(&out->options, cli_args_value(args, OPTIONS[i]));
+        wif_words_add(&out->options, cli_args_value(args, option));
         vs_text_release(&word);
     }
 }
