@@ -32,6 +32,10 @@ Root-Is-Purelib: false
 Tag: %s
 """
 
+ENTRY_POINTS = """[pytest11]
+vramscope = vramscope.pytest_plugin
+"""
+
 
 class Wheel:
     """A wheel that is being written: its files, with hashes for the list at its end."""
@@ -88,6 +92,7 @@ def main():
             wheel.add("%s.data/data/%s" % (name, file), read(full), mode)
     wheel.add(name + ".dist-info/METADATA", (METADATA % (version, read("README.md").decode())).encode())
     wheel.add(name + ".dist-info/WHEEL", (WHEEL % TAG).encode())
+    wheel.add(name + ".dist-info/entry_points.txt", ENTRY_POINTS.encode())
     wheel.close(name + ".dist-info")
     print("%s: %.1f MB" % (path, os.path.getsize(path) / 1e6))
 

@@ -1,6 +1,16 @@
-"""tools/wheel/vramscope/__init__.py - the package of the wheel: where the program is."""
+"""tools/wheel/vramscope/__init__.py - the package of the wheel: where the program is, and questions about traces
+(trace.py)."""
 import os
 import sysconfig
+
+from vramscope.trace import Alive, Block, Error, Mistake, Peak, Trace, WhatIf
+
+__all__ = ["open", "program", "Alive", "Block", "Error", "Mistake", "Peak", "Trace", "WhatIf"]
+
+
+def open(path):
+    """A trace file: vramscope.open("train.db").peak()."""
+    return Trace(path)
 
 
 def program():
