@@ -1,7 +1,7 @@
 /*
  * tests/programs/corpus.h - programs that use PyTorch, recorded over a simulated GPU.
  *
- * For:            test_programs.c and test_ranks.c (PyTorch alone), frameworks/test_frameworks.c (what is built on it).
+ * For:            the tests of this folder (PyTorch alone), frameworks/test_frameworks.c (what is built on it).
  * Must not know:  what a program does; it prints a line FIGURES for each rank (figures.py).
  */
 #ifndef TESTS_PROGRAMS_CORPUS_H
@@ -58,6 +58,30 @@ int corpus_rows_compare(const char *command, const char *sql, const char *first,
  * every allocation was observed. Frees that follow one another may come in any order.
  */
 void corpus_check(const char *command, int ranks);
+
+/*
+ * The same of a program that is run in another way.
+ *
+ * command, ranks  as above
+ * modules         what it imports beside torch, or NULL
+ * option, value   one more option of `record`, or NULL
+ * traces          of how many processes there are traces; 0: of one, or of each of `ranks`
+ * status          its exit status
+ * is_partly       it does on purpose what is not observed
+ * has_no_figures  it does not print its peaks, or they are not those of the trace: of blocks that another stream still uses
+ *                 PyTorch counts the requested bytes, too
+ */
+struct corpus_case {
+    const char *command;
+    int ranks;
+    const char *modules;
+    const char *option, *value;
+    int traces;
+    int status;
+    bool is_partly;
+    bool has_no_figures;
+};
+void corpus_check_case(const struct corpus_case *row);
 
 /*
  * Record `as_net NAME FILE AMP [checkpoint]`, and compare the net file that it writes with the recording: all events of

@@ -11,6 +11,7 @@ would, with measurements.
 """
 import ctypes
 import gc
+import itertools
 import os
 import threading
 import weakref
@@ -75,6 +76,7 @@ class Names:
                 taken = sum(type(known()) is type(root) for known in self.roots)
                 prefix = type(root).__name__ + ("" if not taken else "#%d" % (taken + 1))
         ref = weakref.ref(root)
+        self.last.pop(id(root), None)  # of another module, that is gone
         if prefix:
             self.roots.append(ref)
         else:
@@ -89,7 +91,8 @@ class Names:
             return None
         try:
             storage = tensor.untyped_storage()
-            return (storage.device.index or 0, storage.data_ptr()) if storage.nbytes() else None
+            is_there = storage.device.type == "cuda" and storage.nbytes()  # not that of a compiler's fake tensor
+            return (storage.device.index or 0, storage.data_ptr()) if is_there else None
         except Exception:  # a sparse tensor, a tensor without memory
             return None
 
@@ -163,7 +166,8 @@ class Events:
         self.P = torch._C._profiler
         self.names = Names(torch)
         self.host_blocks = HostBlocks(torch)
-        self.noted = []  # by number of the mark: what Names found there
+        self.noted = {}  # by number of the mark: what was found there
+        self.numbers = itertools.count()
         self.toggles = None  # what has replaced Module.__call__ (vramscope_toggles.py)
         self.local = threading.local()
         self.is_on = False
@@ -310,6 +314,10 @@ class Events:
             self.trouble("modules", e)
             return None
 
+    def is_observed(self):
+        """Whether the profiler lists what this thread does: the one that began it, and those of its backward."""
+        return self.is_on and self.torch._C._autograd._profiler_enabled()
+
     def range_begin(self, name):
         opened = self.P._RecordFunctionFast(name)
         opened.__enter__()
@@ -343,8 +351,8 @@ class Events:
     def mark(self, what):
         """Remember what was found, and when."""
         if what:
-            number = len(self.noted)
-            self.noted.append(what)
+            number = next(self.numbers)  # no two threads get the same one
+            self.noted[number] = what
             with self.P._RecordFunctionFast(self.reading.MARK + str(number)):
                 pass
 

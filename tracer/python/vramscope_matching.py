@@ -39,7 +39,7 @@ class Between:
         self.pairs = pairs
         self.found = []  # (time, kind, context, a, b, c, d)
         self.opened = {}  # by number and name of a node: (allocations that it saved, until its backward has run)
-        self.hooked = {}  # by id of what a hook kept: number and name of the node that it is for
+        self.hooked = {}  # by number of a checkpoint's holder: number and name of the node that it is for
         self.reruns = {}  # by number and name of a node: allocations that a second run saved for it
         self.inputs = {}  # by number of a checkpoint: what it keeps of its function's arguments
         self.cached = []  # allocations in autocast's cache

@@ -8,16 +8,19 @@ list, which has the op that made the node, and the node itself (vramscope_matchi
 Nothing here may allocate on the GPU, keep a tensor alive, or change what is saved.
 """
 import gc
+import itertools
 import weakref
 
 
 class Nodes:
     """What is found are rows, marked by vramscope_events.Events and read by vramscope_matching.py:
 
-    ("graph", is it kept after the backward, [(sequence number, name, [address], [id of what a hook kept])])
+    ("graph", is it kept after the backward, [(sequence number, name, [address], [number of a checkpoint's holder])])
     ("inputs", number of a checkpoint, [address of an argument])
     ("forget", number of a checkpoint)
-    ("rerun", id of what a hook kept for which a second run made a tensor, its address)
+    ("rerun", number of the holder for which a second run made a tensor, its address)
+
+    Nothing is found of a thread that is not observed: walking its graphs would keep what it frees.
     """
 
     def __init__(self, events):
@@ -26,6 +29,8 @@ class Nodes:
         self.storage = events.names.storage
         self.fields = {}  # by type of a node: the attributes with what it saved
         self.checkpoints = 0
+        self.holders = weakref.WeakKeyDictionary()  # what a checkpoint puts in place of a tensor, and its number
+        self.holder_numbers = itertools.count(1)  # not ids: another object may get the id of one that is gone
         self.watched = []  # classes of which something was replaced
         # until PyTorch 2.10 a saved tensor can only be unpacked, which runs the program's hooks
         self.is_possible = hasattr(getattr(self.torch._C._autograd, "SavedTensor", None), "data")
@@ -33,13 +38,13 @@ class Nodes:
     # ---- graphs ----
 
     def graph_note(self, outputs, _, retains):
-        if self.events.is_on:
+        if self.events.is_observed():
             self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains))))
 
     def all_note(self):
         """Where memory runs out, and at the end: graphs that no backward has run through, and the shapes of tensors
         that no op has got."""
-        if self.events.is_on:
+        if self.events.is_observed():
             found = self.events.alone(self.all_found)
             for one in found:
                 self.events.mark(one)
@@ -91,9 +96,15 @@ class Nodes:
                     at = self.storage(kept)
                     if at:
                         addresses.append(at)
-                elif kept is not None:
-                    hooked.append(id(kept))
+                elif isinstance(kept, self.torch.utils.checkpoint._Holder):
+                    hooked.append(self.number_of(kept))
         return (node._sequence_nr(), node.name(), addresses, hooked) if addresses or hooked else None
+
+    def number_of(self, holder):
+        number = self.holders.get(holder)
+        if number is None:
+            number = self.holders[holder] = next(self.holder_numbers)
+        return number
 
     # ---- checkpoints that run inside of hooks ----
 
@@ -143,13 +154,13 @@ class Nodes:
             self.events.patch(hook, "__init__", self.events.as_part_of(first, __init__))
 
     def arguments_note(self, frame, arguments):
-        if self.events.is_on and self.torch.is_grad_enabled():
+        if self.events.is_observed() and self.torch.is_grad_enabled():
             tensors = [value for value in arguments if isinstance(value, self.torch.Tensor)]
             found = self.events.alone(lambda: [self.storage(tensor) for tensor in tensors])
             self.inputs_note(frame, [at for at in found if at])
 
     def node_note(self, frame):
-        if self.events.is_on and self.is_possible:
+        if self.events.is_observed() and self.is_possible:
             row = self.events.alone(lambda: self.row(frame.input_saver.grad_fn))
             if row is not None:
                 self.inputs_note(frame, row[2])
@@ -160,7 +171,7 @@ class Nodes:
         weakref.finalize(frame, self.inputs_forget, self.checkpoints).atexit = False
 
     def inputs_forget(self, number):
-        if self.events.is_on:
+        if self.events.is_observed():
             self.events.mark(("forget", number))
 
     def rerun_watch(self, hook, frame_ref, gid):
@@ -187,15 +198,16 @@ class Nodes:
         return getattr(inner, "__qualname__", None) or type(inner).__name__
 
     def rerun_note(self, frame, gid, x):
-        if not self.events.is_on or frame is None:
+        if frame is None or not self.events.is_observed():
             return
         at = self.events.alone(lambda: self.storage(x))
         index = frame.recomp_counter[gid]
-        if at and index < len(frame.weak_holders):
-            self.events.mark(("rerun", id(frame.weak_holders[index]()), at))
+        holder = frame.weak_holders[index]() if index < len(frame.weak_holders) else None
+        if at and holder is not None:
+            self.events.mark(("rerun", self.number_of(holder), at))
 
     def rerun_begin(self, hook):
-        if self.events.is_on:
+        if self.events.is_observed():
             name = self.events.reading.RERUN + getattr(hook, "vramscope_name", "")
             hook.vramscope_range = self.events.range_begin(name)
 
@@ -212,7 +224,7 @@ class Nodes:
         events = self.events
 
         def clear_autocast_cache():
-            if events.is_on:
+            if events.is_observed():
                 with events.P._RecordFunctionFast(events.reading.CACHE):
                     pass
             clear()

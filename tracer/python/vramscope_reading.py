@@ -322,7 +322,7 @@ class Reading:
     def name(self, noted):
         """Give allocations the names that `noted` has, at the times of its marks."""
         times = {}
-        for number, names in enumerate(noted):
+        for number, names in noted.items():
             if isinstance(names, tuple):  # not names: what vramscope_nodes.py found
                 continue
             for at, kind, name, about in names if number in self.marks else ():
