@@ -142,6 +142,8 @@ static struct vs_event op_event(const struct imp_between *b, const struct vs_mem
         .kind = did->kind == VS_MEM_DID_OP_BEGIN ? VS_EV_OP_BEGIN : VS_EV_OP_END,
         .op = {.name = imp_string(b->import, vs_memlist_text(b->list, context->op)),
                .node = did->node,
+               .flops = did->flops,
+               .overwritten_bytes = did->overwritten_bytes,
                .role = did->role},
     };
 }

@@ -116,6 +116,23 @@ static enum vs_status observed_write(const struct vs_memlist *list, const struct
     return st;
 }
 
+/* Of how many ops the arithmetic is known. */
+static enum vs_status arithmetic_write(const struct vs_memlist *list, const struct target *t,
+                                       struct vs_error *err)
+{
+    const struct vs_mem_arithmetic *arithmetic = &list->arithmetic;
+    enum vs_status st;
+
+    if (!arithmetic->is_there)
+        return VS_OK;
+    st = number_write(t, "arithmetic_ops", arithmetic->ops, err);
+    if (!st)
+        st = number_write(t, "arithmetic_unknown", arithmetic->unknown, err);
+    if (!st && arithmetic->names)
+        st = text_write(t, "arithmetic_unknown_ops", vs_memlist_text(list, arithmetic->names), err);
+    return st;
+}
+
 /*
  * Write what was observed between the events of the allocator: how much, and whether what autograd saves is in it. Ops
  * that checkpoints ran again are a number for each step, with commas.
@@ -137,7 +154,7 @@ static enum vs_status between_write(const struct imp_import *import, const struc
     if (!st && text.len)
         st = text_write(t, "recomputed_ops", vs_text_get(&text), err);
     vs_text_release(&text);
-    return st;
+    return st ? st : arithmetic_write(list, t, err);
 }
 
 static enum vs_status meta_write(const struct imp_import *import, const struct vs_memlist *list,

@@ -15,6 +15,7 @@
 enum { KINDS, HAS_SAVES, DEVICES, BETWEEN_COUNT };
 enum { CONTEXTS, NAMES, ROWS, DEVICE_COUNT };
 enum { OP, MODULE, PHASE, EVENT, IS_OWN, CONTEXT_COUNT };
+enum { OPS, UNKNOWN, UNKNOWN_NAMES, ARITHMETIC_COUNT };
 
 /* kinds: by number in the file, an enum vs_mem_did_kind, or VS_MEM_DID_COUNT. names: string ids. */
 struct reading {
@@ -109,6 +110,12 @@ static bool block_of(const struct reading *r, uint64_t number, uint32_t *out)
     return number < r->list->event_count && r->list->events[number].kind == VS_MEM_ALLOC;
 }
 
+/* A count, or 0 where there is none. */
+static uint64_t count_of(uint64_t number)
+{
+    return number <= INT64_MAX ? number : 0;
+}
+
 /* Fill in what depends on the kind; false: it is not as described. */
 static bool about_read(const struct reading *r, const uint64_t *at, struct vs_mem_did *did)
 {
@@ -117,10 +124,16 @@ static bool about_read(const struct reading *r, const uint64_t *at, struct vs_me
 
     switch ((enum vs_mem_did_kind)did->kind) {
     case VS_MEM_DID_OP_BEGIN:
+        did->node = at[0];
+        did->role = (uint8_t)at[1];
+        did->flops = count_of(at[2]);
+        did->overwritten_bytes = count_of(at[3]);
+        return at[1] <= VS_OP_RECOMPUTE && at[0] <= UINT32_MAX;
     case VS_MEM_DID_OP_END:
         did->node = at[0];
         did->role = (uint8_t)at[1];
         did->ops = at[2] < UINT32_MAX ? (uint32_t)at[2] : 0;
+        did->flops = count_of(at[3]);
         return at[1] <= VS_OP_RECOMPUTE && at[0] <= UINT32_MAX;
     case VS_MEM_DID_SAVE:
     case VS_MEM_DID_UNSAVE:
@@ -184,6 +197,20 @@ static void rows_read(const struct reading *r, const char *bytes, size_t len)
     }
 }
 
+static void arithmetic_read(struct reading *r, struct rec_value top)
+{
+    struct vs_mem_arithmetic out = {.is_there = true};
+    struct rec_value value;
+
+    if (!rec_value_get(r->pickle, top, rec_pickle_key(r->pickle, "arithmetic"), &value) ||
+        rec_value_count(r->pickle, value) != ARITHMETIC_COUNT ||
+        !rec_value_int(r->pickle, rec_value_at(r->pickle, value, OPS), &out.ops) ||
+        !rec_value_int(r->pickle, rec_value_at(r->pickle, value, UNKNOWN), &out.unknown))
+        return;
+    out.names = string_of(r, rec_value_at(r->pickle, value, UNKNOWN_NAMES));
+    r->list->arithmetic = out;
+}
+
 void rec_between_read(struct rec_pickle *pickle, struct rec_value top, struct vs_memlist *list)
 {
     struct reading r = {.pickle = pickle, .list = list};
@@ -208,6 +235,8 @@ void rec_between_read(struct rec_pickle *pickle, struct rec_value top, struct vs
     kinds_read(&r, rec_value_at(pickle, value, KINDS));
     r.names = rec_value_at(pickle, device, NAMES);
     bytes = rec_value_text(pickle, rec_value_at(pickle, device, ROWS), &len);
-    if (bytes && contexts_read(&r, rec_value_at(pickle, device, CONTEXTS)))
-        rows_read(&r, bytes, len);
+    if (!bytes || !contexts_read(&r, rec_value_at(pickle, device, CONTEXTS)))
+        return;
+    rows_read(&r, bytes, len);
+    arithmetic_read(&r, top);
 }

@@ -195,6 +195,8 @@ const char *vs_mem_did_name(enum vs_mem_did_kind kind);
  * node     op_*, save, unsave: number of the node of autograd, 0: none
  * name     rerun_*: string id of the function; gradient: of the parameter
  * ops      op_end: of an op that a checkpoint runs again: into how many PyTorch dispatches it
+ * flops    op_*: arithmetic of the op; 0: none, or it is not known
+ * overwritten_bytes  op_begin: of the tensors that the op overwrites in place
  * role     op_*: enum vs_op_role
  * is_input   save, unsave: a checkpoint keeps it as an argument of its function
  * stays      unsave: something else holds the block
@@ -202,6 +204,8 @@ const char *vs_mem_did_name(enum vs_mem_did_kind kind);
  */
 struct vs_mem_did {
     uint64_t node;
+    uint64_t flops;
+    uint64_t overwritten_bytes;
     uint32_t before;
     uint32_t context;
     uint32_t block;
@@ -213,6 +217,17 @@ struct vs_mem_did {
     uint8_t from_dtype, to_dtype;
     bool is_input;
     bool stays;
+};
+
+/*
+ * Of how many of the ops that were observed the arithmetic is known; is_there: it was determined. `unknown` of `ops`
+ * have some and no formula; names: string id, those of these ops.
+ */
+struct vs_mem_arithmetic {
+    uint64_t ops;
+    uint64_t unknown;
+    uint32_t names;
+    bool is_there;
 };
 
 /*
@@ -254,6 +269,7 @@ struct vs_memlist {
     struct vs_mem_context *contexts;
     size_t context_count, context_cap;
     struct vs_mem_observed observed;
+    struct vs_mem_arithmetic arithmetic;
     struct vs_callstacks stacks;
     struct vs_memlist_strings *strings;
     char *conf;

@@ -165,7 +165,7 @@ void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summ
         rpl_uncertainty_text(run, &answer->sum.uncertainty, answer->sum.peak.allocated, out);
     rpl_by_values_text(run, out);
     vs_text_add(out, "\n");
-    if (!rpl_trace_is_imported(trace))
+    if (rpl_trace_has_arithmetic(run))
         add_arithmetic(answer, out);
     add_time(trace, answer, out);
     add_refused(answer, out);

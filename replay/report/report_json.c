@@ -242,11 +242,10 @@ static void devices_json(const struct rpl_report *report, struct vs_json *json)
     vs_json_end(json);
 }
 
-/* A figure that the engine counts; null of an imported trace, where it is not recorded. */
-static void counted_json(const struct rpl_trace *trace, const char *key, uint64_t value,
-                         struct vs_json *json)
+/* A figure that is null where it is not known. */
+static void known_json(bool is_known, const char *key, uint64_t value, struct vs_json *json)
 {
-    if (!rpl_trace_is_imported(trace)) {
+    if (is_known) {
         vs_json_put_uint(json, key, value);
         return;
     }
@@ -378,6 +377,25 @@ static void observed_json(const struct rpl_trace *trace, struct vs_json *json)
     vs_json_end(json);
 }
 
+/* Of how many ops of a program the arithmetic is known; null of a net's trace, and where none is. */
+static void arithmetic_json(const struct rpl_trace *trace, struct vs_json *json)
+{
+    uint64_t ops = 0;
+    uint64_t unknown = 0;
+
+    vs_json_key(json, "arithmetic");
+    if (!rpl_trace_has_arithmetic(trace) || !rpl_trace_meta_uint(trace, "arithmetic_ops", &ops) ||
+        !rpl_trace_meta_uint(trace, "arithmetic_unknown", &unknown)) {
+        vs_json_null(json);
+        return;
+    }
+    vs_json_object_flat(json);
+    vs_json_put_uint(json, "ops", ops);
+    vs_json_put_uint(json, "unknown", unknown);
+    vs_json_put_string(json, "unknown_ops", rpl_trace_meta(trace, "arithmetic_unknown_ops"));
+    vs_json_end(json);
+}
+
 static void alloc_sites_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "by_line");
@@ -472,7 +490,7 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     }
     vs_json_end(json);
     vs_json_put_uint(json, "events", report->sum.events);
-    counted_json(trace, "parameters", report->sum.parameters, json);
+    known_json(!rpl_trace_is_imported(trace), "parameters", report->sum.parameters, json);
 }
 
 static void kept_json(const struct rpl_report *report, struct vs_json *json)
@@ -544,6 +562,7 @@ static void leak_json(const struct rpl_report *report, struct vs_json *json)
 void rpl_report_members_json(const struct rpl_report *report, struct vs_json *json)
 {
     const struct rpl_summary *sum = &report->sum;
+    const bool has_arithmetic = rpl_trace_has_arithmetic(report->trace);
 
     head_json(report, json);
     vs_json_key(json, "peak");
@@ -556,8 +575,10 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     oom_json(report, json);
     steps_json(sum, json);
     saved_json(report->trace, &sum->saved, json);
-    counted_json(report->trace, "total_flops", sum->flops, json);
-    counted_json(report->trace, "recompute_flops", sum->recompute_flops, json);
+    known_json(has_arithmetic, "total_flops", sum->flops, json);
+    known_json(has_arithmetic, "recompute_flops", sum->recompute_flops, json);
+    arithmetic_json(report->trace, json);
+    rpl_casts_json(&sum->casts, rpl_trace_has_uses(report->trace), json);
     rpl_report_work_json(report, json);
     devices_json(report, json);
     alloc_sites_json(report, json);

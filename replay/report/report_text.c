@@ -78,6 +78,7 @@ static void add_observed(const struct rpl_trace *trace, struct vs_text *out)
     const char *total = rpl_trace_meta(trace, "observed_of");
     const char *own = rpl_trace_meta(trace, "observed_own");
     const char *collected = rpl_trace_meta(trace, "observed_collected");
+    const char *unknown = rpl_trace_meta(trace, "arithmetic_unknown");
     const char *ended = rpl_trace_meta(trace, "observed_ended");
 
     if (!matched || !total)
@@ -95,6 +96,10 @@ static void add_observed(const struct rpl_trace *trace, struct vs_text *out)
                      "the observer may shift",
                      collected);
     vs_text_add_char(out, '\n');
+    if (unknown && strcmp(unknown, "0") != 0)
+        vs_text_addf(out, "arithmetic: not known of %s of %s ops: %s\n", unknown,
+                     rpl_trace_meta(trace, "arithmetic_ops"),
+                     rpl_trace_meta(trace, "arithmetic_unknown_ops"));
     if (ended)
         vs_text_addf(out, "not observed to the end: %s\n", ended);
 }

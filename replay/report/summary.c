@@ -243,12 +243,19 @@ static void note(struct pass *pass, uint64_t seq, const struct vs_event *event)
         if (counts_as_recomputed(pass, event))
             step_now(pass)->recomputed_ops++;
         break;
-    case VS_EV_ANY_HOLDER:
+    case VS_EV_CAST:
+    case VS_EV_HOLD:
+        rpl_casts_note(&pass->out->casts, &pass->live, event);
+        break;
+    case VS_EV_SAVE:
+    case VS_EV_UNSAVE:
+    case VS_EV_DROP:
+    case VS_EV_SCALE:
+    case VS_EV_SKIP_STEP:
     case VS_EV_CATEGORY:
     case VS_EV_OP_BEGIN:
     case VS_EV_RECOMPUTE_BEGIN:
     case VS_EV_RECOMPUTE_END:
-    case VS_EV_ANY_AMP:
     case VS_EV_USE:
     case VS_EV_FREE_COMPLETED:
     case VS_EVENT_KIND_COUNT:

@@ -18,6 +18,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/event.h"
+#include "replay/report/casts.h"
 #include "replay/report/uncertainty.h"
 #include "replay/state/live.h"
 #include "replay/trace/trace.h"
@@ -105,6 +106,7 @@ struct rpl_oom {
  * device        number of the device, of an imported trace; otherwise 0
  * parameters    elements of all parameters when the first step begins
  * flops         arithmetic of all ops; recompute_flops: of those recomputed
+ * casts         copies that autocast makes in another dtype
  */
 struct rpl_summary {
     struct rpl_peak peak;
@@ -124,6 +126,7 @@ struct rpl_summary {
     uint64_t end_blocks;
     uint64_t flops;
     uint64_t recompute_flops;
+    struct rpl_casts casts;
 };
 
 /*

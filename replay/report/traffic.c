@@ -167,8 +167,7 @@ enum vs_status rpl_traffic_fill(struct rpl_traffic *out, struct rpl_trace *trace
     const struct vs_event *event;
     enum vs_status st = VS_OK;
 
-    /* of a program it is not known what ops write in place, nor their arithmetic */
-    if (rpl_trace_event_count(trace) && !rpl_trace_is_imported(trace)) {
+    if (rpl_trace_event_count(trace) && rpl_trace_has_arithmetic(trace)) {
         rpl_scan_init(scan, trace, 1, rpl_trace_event_count(trace));
         while ((event = rpl_scan_next(scan, err)) != NULL)
             note(&pass, event);

@@ -8,7 +8,8 @@
  * The bytes of an op are those of the distinct tensors that it reads (of an expanded tensor, the elements that are
  * there), of the tensors allocated while it is the innermost op, and of those it overwrites. An op that allocates and
  * overwrites nothing makes a view and moves nothing. It is what has to be moved if no cache helps and nothing is fused:
- * a figure to compare nets with, not one of a GPU.
+ * a figure to compare nets with, not one of a GPU. Of a recorded program an op is the outermost one, with all that is
+ * inside of it, and overwrites its first argument if its name says that it is in place.
  */
 #ifndef RPL_TRAFFIC_H
 #define RPL_TRAFFIC_H
@@ -40,7 +41,7 @@ struct rpl_traffic {
 };
 
 /*
- * Fill `out`, which is zeroed or released, from all ops of the trace. Empty for a trace without ops (an imported one).
+ * Fill `out`, which is zeroed or released, from all ops of the trace. Empty for a trace without their arithmetic.
  * Release it, also after a failure. O(events). Errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_traffic_fill(struct rpl_traffic *out, struct rpl_trace *trace,

@@ -361,6 +361,12 @@ bool rpl_trace_has_saves(const struct rpl_trace *trace)
            has_saves;
 }
 
+bool rpl_trace_has_arithmetic(const struct rpl_trace *trace)
+{
+    return !rpl_trace_is_imported(trace) ||
+           (rpl_trace_has_uses(trace) && rpl_trace_meta(trace, "arithmetic_ops"));
+}
+
 bool rpl_trace_is_program(const struct rpl_trace *trace)
 {
     return kind_is(trace, "program");

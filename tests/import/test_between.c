@@ -241,11 +241,34 @@ static void ops_that_a_checkpoint_runs_again_are_counted_by_step(void **state)
     release(&o);
 }
 
+static void the_arithmetic_of_an_op_and_what_it_overwrites_are_in_its_events(void **state)
+{
+    struct observed o;
+    struct vs_mem_did *op;
+    const struct vs_event *event;
+
+    (void)state;
+    begin(&o);
+    recording_alloc(&o.r, 1, 512, NET);
+    observe(&o, VS_PHASE_FORWARD, "");
+    op = did(&o, VS_MEM_DID_OP_BEGIN, VS_PHASE_FORWARD, 0);
+    op->flops = 4096;
+    op->overwritten_bytes = 512;
+    did(&o, VS_MEM_DID_OP_END, VS_PHASE_FORWARD, 0)->flops = 4095;
+    end(&o, "step\nphase forward\nalloc 1 activation\nop_begin relu 0 0\nop_end relu 0 0\n");
+    event = &o.import.events[3];
+    assert_int_equal(event[0].op.flops, 4096);
+    assert_int_equal(event[0].op.overwritten_bytes, 512);
+    assert_int_equal(event[1].op.flops, 4095);
+    release(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_autograd_saves_changes_the_category_until_it_is_released),
         cmocka_unit_test(the_argument_of_a_checkpoint_is_one_until_a_node_needs_it),
+        cmocka_unit_test(the_arithmetic_of_an_op_and_what_it_overwrites_are_in_its_events),
         cmocka_unit_test(a_gradient_becomes_one_when_it_is_accumulated),
         cmocka_unit_test(a_gradient_that_was_not_seen_to_become_one_is_one_from_the_start),
         cmocka_unit_test(a_copy_of_autocast_is_one_whoever_saves_it),

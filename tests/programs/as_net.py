@@ -1,9 +1,10 @@
-"""tests/programs/as_net.py NAME FILE [fp16|bf16|off [checkpoint]] - a model as the corpus has it, written as a net file
-by torch2net.
+"""tests/programs/as_net.py NAME FILE [fp16|bf16|off [checkpoint [reentrant]]] - a model as the corpus has it, written as
+a net file by torch2net.
 
 Then it is trained for three steps as `vramscope record FILE` trains it: batches of 8, AdamW, autocast and checkpoints
 of its blocks as given.
 """
+import functools
 import os
 import sys
 
@@ -131,6 +132,8 @@ def checkpointed(block):
     forward = block.forward
 
     def run(*args, **kwargs):
+        if "reentrant" in sys.argv:
+            return checkpoint(functools.partial(forward, **kwargs), *args, use_reentrant=True)
         return checkpoint(forward, *args, use_reentrant=False, **kwargs)
 
     block.forward = run

@@ -20,7 +20,7 @@
 #include "store/cell.h"
 #include "tests/skip.h"
 
-#define WORDS_MAX 6
+#define WORDS_MAX 7
 #define CORPUS_COMMAND_MAX 320
 
 int corpus_setup(void **state)
@@ -96,7 +96,7 @@ static struct program run(char *const *words, int ranks, const char *gpu, const 
     if (!ranks)
         return program_run("record", "--gpu", gpu, "--observe", observe, option, value, "-f", "-o",
                            trace, "--", python, words[0], words[1], words[2], words[3], words[4],
-                           NULL);
+                           words[5], NULL);
     snprintf(count, sizeof(count), "%d", ranks);
     return program_run("record", "--gpu", gpu, "--observe", observe, option, value, "-f", "-o",
                        trace, "--", python, "-m", "torch.distributed.run", "--standalone",
@@ -415,15 +415,23 @@ void corpus_check(const char *command, int ranks)
     "|| ' ' || phase from event where kind in ('hold', 'drop') and holder in ('cache', 'grad') "   \
     "order by 1"
 
+#define ARITHMETIC                                                                                 \
+    "select step || ' ' || phase || ' ' || role || ' ' || sum(flops) from event where kind = "     \
+    "'op_end' and flops > 0 group by step, phase, role order by step, phase, role"
+
 /* What the trace of the program says is what that of its net file says. */
-static void events_and_figures_compare(const char *name, const char *amp, const char *blocks)
+static void events_and_figures_compare(const char *name, const char *amp, const char *blocks,
+                                       const char *impl)
 {
-    static const char *const SQL[] = {SAVES, CATEGORIES, CASTS, HOLDERS};
+    static const char *const SQL[] = {SAVES, CATEGORIES, CASTS, HOLDERS, ARITHMETIC};
     static const char *const FIGURES[] = {
         "$.saved.tensors",
         "$.saved.bytes",
         "$.saved.bytes_all",
         "$.recomputed_ops",
+        "$.total_flops",
+        "$.recompute_flops",
+        "$.casts",
         "$.kept.tensors",
         "$.kept.gain",
         "$.peak.by_category.parameter",
@@ -434,10 +442,10 @@ static void events_and_figures_compare(const char *name, const char *amp, const 
         "$.peak.by_category.checkpoint",
         "$.peak.by_category.cast",
     };
-    struct program p =
-        program_run("record", program_path("net.py"), "-f", "-o", program_path("net.db"),
-                    "--device", "meta", "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp",
-                    amp ? amp : "off", "--checkpoint", blocks ? blocks : "off", NULL);
+    struct program p = program_run(
+        "record", program_path("net.py"), "-f", "-o", program_path("net.db"), "--device", "meta",
+        "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", "--checkpoint",
+        blocks ? blocks : "off", "--checkpoint-impl", impl ? impl : "non-reentrant", NULL);
     char *of_trace;
     char *of_net;
 
@@ -461,13 +469,14 @@ static void events_and_figures_compare(const char *name, const char *amp, const 
     free(of_net);
 }
 
-void corpus_net_check(const char *name, const char *amp, const char *blocks)
+void corpus_net_check(const char *name, const char *amp, const char *blocks, const char *impl)
 {
     char command[CORPUS_COMMAND_MAX];
     struct program p;
 
-    snprintf(command, sizeof(command), "as_net %s %s %s%s", name, program_path("net.py"),
-             amp ? amp : "off", blocks ? " checkpoint" : "");
+    snprintf(command, sizeof(command), "as_net %s %s %s%s%s", name, program_path("net.py"),
+             amp ? amp : "off", blocks ? " checkpoint" : "",
+             blocks && strcmp(impl, "reentrant") == 0 ? " reentrant" : "");
     corpus_check(command, 0);
     p = program_run("export", program_path("trace.db"), "--format", "snapshot", "-f", "-o",
                     program_path("snapshot"), NULL);
@@ -476,9 +485,10 @@ void corpus_net_check(const char *name, const char *amp, const char *blocks)
     program_release(&p);
     p = program_run("match", program_path("net.py"), program_path("snapshot"), "--target",
                     CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", "--checkpoint",
-                    blocks ? blocks : "off", "--any-free-order", NULL);
+                    blocks ? blocks : "off", "--checkpoint-impl", impl ? impl : "non-reentrant",
+                    "--any-free-order", NULL);
     if (p.status != 0)
         fail_msg("%s: the net file and the program differ: %s%s", name, p.out, p.err);
     program_release(&p);
-    events_and_figures_compare(name, amp, blocks);
+    events_and_figures_compare(name, amp, blocks, impl);
 }

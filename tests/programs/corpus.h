@@ -68,8 +68,8 @@ void corpus_check(const char *command, int ranks);
  * traces          of how many processes there are traces; 0: of one, or of each of `ranks`
  * status          its exit status
  * is_partly       it does on purpose what is not observed
- * has_no_figures  it does not print its peaks, or they are not those of the trace: of blocks that another stream still uses
- *                 PyTorch counts the requested bytes, too
+ * has_no_figures  it does not print its peaks, or they are not those of the trace: PyTorch counts the requested bytes of
+ *                 blocks that another stream still uses, too
  */
 struct corpus_case {
     const char *command;
@@ -84,13 +84,15 @@ struct corpus_case {
 void corpus_check_case(const struct corpus_case *row);
 
 /*
- * Record `as_net NAME FILE AMP [checkpoint]`, and compare the net file that it writes with the recording: all events of
- * the allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the program's trace
- * says is what that of the net file says: what autograd saves, categories, casts, gradients.
+ * Record `as_net NAME FILE AMP [checkpoint]` both ways, and compare the net file that it writes with the recording: all
+ * events of the allocator, with bytes, addresses, segments and peaks. The peaks are PyTorch's, too. What else the
+ * program's trace says is what that of the net file says: what autograd saves, categories, casts, gradients,
+ * arithmetic.
  *
  * amp     NULL, "fp16" or "bf16"
  * blocks  paths of the blocks that as_net checkpoints, commas between; NULL: none
+ * impl    how: "non-reentrant" or "reentrant"; NULL where there are none
  */
-void corpus_net_check(const char *name, const char *amp, const char *blocks);
+void corpus_net_check(const char *name, const char *amp, const char *blocks, const char *impl);
 
 #endif

@@ -178,7 +178,7 @@ class Events:
         self.collecting = None  # the range of Python's collector, while it runs
         self.as_part_of = as_part_of
         self.nodes = module("vramscope_nodes").Nodes(self)
-        self.read = self.reading.Reading(self.P)
+        self.read = self.reading.Reading(self.P, module("vramscope_flops"))
         self.is_to_the_end = True
         self.ended = None  # why something was not observed to the end
 

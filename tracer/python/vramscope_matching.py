@@ -9,8 +9,8 @@ from bisect import bisect_right
 
 # What happens between the events of the allocator. The columns of a row: kind, number of the event of the history that
 # comes next, context, then as said here; -1: none. Allocations are numbers of their events.
-KINDS = ("op_begin",  # node, role
-         "op_end",  # node, role, dispatched ops of a second run
+KINDS = ("op_begin",  # node, role, arithmetic, bytes overwritten in place
+         "op_end",  # node, role, dispatched ops of a second run, arithmetic
          "use",  # allocation
          "save",  # allocation, node, is it an input of a checkpoint
          "unsave",  # the same, does anything else hold the block
@@ -25,6 +25,7 @@ OP_BEGIN, OP_END, USE, SAVE, UNSAVE, GRADIENT, UNGRADIENT, CAST, CACHE, UNCACHE,
 FORWARD, BACKWARD, RECOMPUTE = range(3)  # roles of an op
 HALVES = ("float16", "bfloat16")
 GRADIENT_OF = "grad of "
+REENTRANT = "CheckpointFunctionBackward"  # its node keeps the arguments of a checkpoint
 
 
 class Between:
@@ -45,9 +46,12 @@ class Between:
         self.cached = []  # allocations in autocast's cache
         self.gradients = {}  # by id of an allocation: how many parameters' .grad it has become a part of
         self.began = 0  # when the last backward began
+        self.ops = 0
+        self.unknown = {}  # by name of an op without a formula: of how many ops it is the reason
         self.times = {}  # by device and address: times of its allocations
         self.names = {}
         self.contexts = {}
+        self.last = max((seq for seq in self.reading.forwards if seq >= 0), default=-1) + 1
 
     def at(self, at, time):
         """The allocation at an address at a time."""
@@ -76,13 +80,14 @@ class Between:
                     R.RERUN_BEGIN: self.on_rerun_begin, R.RERUN_END: self.on_rerun_end, R.CAST: self.on_cast,
                     R.CLEAR: self.on_clear, R.MARKED: self.on_mark, R.BEGIN: self.on_begin, R.END: self.on_end}
         self.touched = {id(made.context) for made, _ in self.pairs}
+        self.accumulating = {id(made.context) for made, _ in self.pairs if made.context.node == "AccumulateGrad"}
         self.touched.update(id(made.freed) for made, _ in self.pairs)
         self.touched.update(id(context) for _, kind, context, made in self.reading.happened
                             if kind == R.USE and self.is_here(made))
         for time, kind, context, what in self.reading.happened:
             handlers[kind](time, context, what)
         for key in list(self.opened):
-            self.rest(self.opened[key][0], UNSAVE, key, 0)
+            self.rest(self.opened[key][0], UNSAVE, key, key[1] == REENTRANT)
         for saved in self.inputs.values():
             self.rest(saved, UNSAVE, (-1, None), 1)
         for made, _ in self.pairs:
@@ -93,7 +98,13 @@ class Between:
         return made.index is not None and made.at[0] == self.device
 
     def node_of(self, context):
-        return context.seq + 1 if context.node is not None and context.op == context.node else 0
+        return self.number(context.seq) if context.node is not None and context.op == context.node else 0
+
+    def number(self, seq):
+        """Of a node in the trace, 0: none. Those that ran inside of others follow all that did not."""
+        if seq < -1:
+            return self.last + -1 - seq
+        return seq + 1
 
     def role_of(self, context):
         if context.op == context.node and context.node is not None:
@@ -104,7 +115,10 @@ class Between:
         if id(context) not in self.touched:
             return
         node = self.node_of(context)
-        self.add(time, OP_BEGIN, context, node, self.role_of(context))
+        self.ops += 1
+        if context.unknown is not None:
+            self.unknown[context.unknown] = self.unknown.get(context.unknown, 0) + 1
+        self.add(time, OP_BEGIN, context, node, self.role_of(context), context.flops, context.overwritten)
         key = (context.seq, context.node)
         if not node:
             return
@@ -116,11 +130,13 @@ class Between:
         """A node gets what a second run has made for it."""
         for made in self.reruns.pop((context.seq, context.node), ()):
             self.add(time, USE, context, made.index)
-            self.add(time, UNSAVE, context, made.index, context.seq + 1, 0, made.freed is not context)
+            self.add(time, UNSAVE, context, made.index, self.number(context.seq), 0,
+                     made.freed is not context)
 
     def on_end(self, time, context, _):
         if id(context) in self.touched:
-            self.add(time, OP_END, context, self.node_of(context), self.role_of(context), context.dispatched)
+            self.add(time, OP_END, context, self.node_of(context), self.role_of(context), context.dispatched,
+                     context.flops)
 
     def on_use(self, time, context, made):
         if not self.is_here(made) or context.op is None:
@@ -137,12 +153,18 @@ class Between:
         saved, is_kept = self.opened.get(key, ((), True))
         if not is_kept:
             for made in saved:
-                self.add(time, UNSAVE, context, made.index, context.seq + 1, 0, made.freed is not context)
+                self.add(time, UNSAVE, context, made.index, self.number(context.seq), context.node == REENTRANT,
+                         made.freed is not context)
             del self.opened[key]
 
     def on_gradient(self, time, context, made):
-        if self.is_here(made) and made.kind == "gradient" and made.context is not context:
+        if not self.is_here(made) or made.context is context:
+            return
+        if made.kind == "gradient":
             self.gradient(time, context, made)
+        elif made.kind is None and id(context) not in self.accumulating and (
+                made.freed_time is None or made.freed_time > time):
+            self.become_gradient(time, context, made, "")  # of what has no name, such as an argument
 
     def gradient(self, time, context, made):
         names = (made.name,) + made.others
@@ -150,9 +172,12 @@ class Between:
         self.gradients[id(made)] = which + 1
         if which >= len(names):
             return
-        name = self.name(names[which].replace(GRADIENT_OF, "", 1))
+        self.become_gradient(time, context, made, names[which].replace(GRADIENT_OF, "", 1))
+
+    def become_gradient(self, time, context, made, of):
+        name = self.name(of)
         self.add(time, GRADIENT, context, made.index, name)
-        if made.freed_time is not None:
+        if of and made.freed_time is not None:
             self.add(made.freed_time - 1, UNGRADIENT, made.freed, made.index, name)
 
     def on_rerun_begin(self, time, context, name):
@@ -191,6 +216,8 @@ class Between:
         self.began = time
         for seq, name, addresses, hooked in nodes:
             name = self.R.short(name)
+            if context.node is not None:
+                seq = self.R.inside(seq)
             key = (seq, name)
             for one in hooked:
                 self.hooked[one] = key
@@ -204,14 +231,14 @@ class Between:
             self.opened[key] = (saved, is_kept)
             origin = self.reading.origin(seq, name, time)
             for made in saved:
-                self.save(origin, made, seq)
+                self.save(origin, made, seq, name == REENTRANT)
 
-    def save(self, origin, made, seq):
+    def save(self, origin, made, seq, is_input=False):
         """origin: the op that made the node, or None."""
         if origin is None:
-            self.add(made.time, SAVE, made.context, made.index, seq + 1, 0)
+            self.add(made.time, SAVE, made.context, made.index, self.number(seq), is_input)
         else:
-            self.add(max(origin.time, made.time), SAVE, origin, made.index, seq + 1, 0)
+            self.add(max(origin.time, made.time), SAVE, origin, made.index, self.number(seq), is_input)
 
     def on_inputs(self, time, context, number, addresses):
         """A checkpoint keeps what its function was called with."""
@@ -227,7 +254,7 @@ class Between:
         key = self.hooked.get(holder)
         if made is not None and key is not None:
             self.reruns.setdefault(key, []).append(made)
-            self.add(time, SAVE, context, made.index, key[0] + 1, 0)
+            self.add(time, SAVE, context, made.index, self.number(key[0]), 0)
 
     def on_forget(self, time, context, number):
         """A checkpoint is gone, and what it kept of the arguments."""
@@ -238,7 +265,7 @@ class Between:
         """What nothing has released goes with its block."""
         for made in saved:
             if made.freed_time is not None:
-                self.add(made.freed_time - 1, kind, made.freed, made.index, key[0] + 1, is_input, 0)
+                self.add(made.freed_time - 1, kind, made.freed, made.index, self.number(key[0]), is_input, 0)
 
     # ---- as rows ----
 
@@ -302,8 +329,11 @@ class Matching:
         self.between = []  # of each device
 
     def apply(self, snapshot):
-        for device, trace in enumerate(snapshot["device_traces"]):
-            pairs = self.pairs(device, trace)
+        traces = list(enumerate(snapshot["device_traces"]))
+        paired = [self.pairs(device, trace) for device, trace in traces]
+        self.convolutions_count()
+        ops, unknown = 0, {}
+        for (device, trace), pairs in zip(traces, paired):
             for made, _ in pairs:
                 self.frames_keep(trace, made)
             self.orders = {None: sorted(self.frames_by_op)}
@@ -315,8 +345,21 @@ class Matching:
                 self.say(trace, made.index, made.context, self.about(made))
                 if free is not None and made.freed is not None:
                     self.say(trace, free, made.freed, (None, None, None, (), ()))
-            self.between.append(Between(self, device, trace, pairs).rows())
+            between = Between(self, device, trace, pairs)
+            self.between.append(between.rows())
+            ops += between.ops
+            for name, count in between.unknown.items():
+                unknown[name] = unknown.get(name, 0) + count
         snapshot["between"] = (KINDS, self.has_saves, self.between)
+        snapshot["arithmetic"] = (ops, sum(unknown.values()), ", ".join(sorted(unknown)))
+
+    def convolutions_count(self):
+        for one in self.reading.convolutions:
+            flops = one.flops()
+            if flops is None:
+                one.context.unknown = "convolution"
+            else:
+                one.context.flops += flops
 
     def say(self, trace, index, context, about):
         event = trace[index]
@@ -346,6 +389,7 @@ class Matching:
             if all(trace[index]["size"] <= a.size for (index, _), a in zip(events, made)):
                 for (index, free), a in zip(events, made):
                     a.index = index
+                    a.requested = trace[index]["size"]
                     out.append((a, free))
         self.matched += len(out)
         return out

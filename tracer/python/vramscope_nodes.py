@@ -132,6 +132,40 @@ class Nodes:
         for old, new in (first, __init__), (enter, __enter__), (leave, __exit__):
             self.events.patch(hook, new.__name__, self.events.as_part_of(old, new))
         self.arguments_watch(checkpoint)
+        self.reentrant_watch(checkpoint)
+
+    def reentrant_watch(self, checkpoint):
+        """The second run of a checkpoint with reentrancy is what its node's backward calls first."""
+        nodes, function = self, checkpoint.CheckpointFunction
+        first = function.backward
+        self.watched.append(function)
+
+        def backward(ctx, *args):
+            run = ctx.run_function
+
+            def run_function(*inputs):
+                opened = nodes.reentrant_begin(run)
+                try:
+                    return run(*inputs)
+                finally:
+                    if opened is not None:
+                        nodes.events.range_end(opened)
+
+            ctx.run_function = nodes.events.as_part_of(first, run_function)
+            try:
+                return first(ctx, *args)
+            finally:
+                ctx.run_function = run
+
+        self.events.patch(function, "backward", self.events.as_part_of(first, backward))
+
+    def reentrant_begin(self, run):
+        try:
+            if self.events.is_observed():
+                return self.events.range_begin(self.events.reading.RERUN + self.name_of_function(run))
+        except Exception as e:
+            self.events.trouble("checkpoints", e)
+        return None
 
     def arguments_watch(self, checkpoint):
         """What a function was called with, which its checkpoint keeps: itself, or, until PyTorch 2.14, in a node."""
@@ -195,7 +229,10 @@ class Nodes:
         free = getattr(getattr(inner, "__code__", None), "co_freevars", ())
         if "fn" in free:
             inner = inner.__closure__[free.index("fn")].cell_contents
-        return getattr(inner, "__qualname__", None) or type(inner).__name__
+        return self.name_of_function(inner)
+
+    def name_of_function(self, function):
+        return getattr(function, "__qualname__", None) or type(function).__name__
 
     def rerun_note(self, frame, gid, x):
         if frame is None or not self.events.is_observed():

@@ -32,6 +32,12 @@ def op_of_node(node):
     return re.sub(r"Backward\d*$", "", node).lower()
 
 
+def inside(seq):
+    """Autograd numbers the ops of each thread from 0. Those that run inside of a node, on the thread of backward, have
+    negative numbers here, from -2 on: their nodes run inside of a node, too, where a checkpoint is reentrant."""
+    return -2 - seq if seq >= 0 else seq
+
+
 def short(name):
     return name.rsplit("::", 1)[-1]
 
@@ -51,35 +57,43 @@ def composite_ops():
 
 
 class Context:
-    """Where an op runs. seq: number that autograd gives an op and its node; -1: none. order: of the outermost ops, as
+    """Where an op runs. seq: number that autograd gives an op and its node (`inside`); -1: none. order: of the outermost ops, as
     they come. forward: of a node, the context of the op that made it. time: of its begin. dispatched: ops that an op of
-    a second run consists of."""
-    __slots__ = ("module", "op", "node", "phase", "seq", "is_recompute", "order", "forward", "time", "dispatched")
+    a second run consists of. flops: its arithmetic; unknown: an op in it of which that is not known. overwritten: bytes
+    that an op in place writes."""
+    __slots__ = ("module", "op", "node", "phase", "seq", "is_recompute", "order", "forward", "time", "dispatched",
+                 "flops", "unknown", "overwritten")
 
     def __init__(self, module=None, op=None, node=None, phase=None, seq=-1, is_recompute=False, order=-1, forward=None,
                  time=0):
         self.module, self.op, self.node, self.phase = module, op, node, phase
         self.seq, self.is_recompute, self.order, self.forward = seq, is_recompute, order, forward
         self.time, self.dispatched = time, 0
+        self.flops = self.overwritten = 0
+        self.unknown = None
 
 
 class Allocation:
     """tensor: (bytes, dtype, sizes, strides); kind: what `name` names: parameter, buffer, gradient, optimizer. freed,
-    freed_time: context and time of its free. at: device and address. index: of its event in the history. others: names
-    of further gradients that are parts of it."""
-    __slots__ = ("at", "time", "size", "tensor", "context", "name", "kind", "others", "freed", "freed_time", "index")
+    freed_time: context and time of its free. at: device and address. index: of its event in the history, which says how
+    many bytes were requested. others: names of further gradients that are parts of it."""
+    __slots__ = ("at", "time", "size", "tensor", "context", "name", "kind", "others", "freed", "freed_time", "index",
+                 "requested")
 
     def __init__(self, at, time, size, context):
         self.at, self.time, self.size, self.context, self.others = at, time, size, context, ()
-        self.tensor = self.name = self.kind = self.freed = self.freed_time = self.index = None
+        self.tensor = self.name = self.kind = self.freed = self.freed_time = self.index = self.requested = None
 
 
 class Reading:
     """The profiler's lists, read one after the other: allocations by device and address, in order of time; times of
     marks."""
 
-    def __init__(self, profiler):
+    def __init__(self, profiler, flops):
         self.P = profiler
+        self.flops = flops.Flops(profiler._TensorMetadata)
+        self.product = flops.CONVOLUTION, flops.CONVOLUTION_BACKWARD
+        self.convolutions = []  # whose arithmetic shows in what they made
         self.scopes = profiler.RecordScope
         self.by_address = {}
         self.marks = {}
@@ -111,6 +125,9 @@ class Reading:
         for number, made in self.found.items():
             made.tensor = self.tensors.get(number)
         self.happened[first:] = self.resolved(self.happened[first:])
+        for one in self.convolutions:
+            one.made = [self.found[made] if type(made) is int else made for made in one.made
+                        if type(made) is not int or made in self.found]
         self.tensors, self.found, self.complete = {}, {}, set()  # another list has numbers of its own
 
     def resolved(self, happened):
@@ -144,7 +161,8 @@ class Reading:
             return self.own_read(event, name, context)
         fields = event.extra_fields
         if name.startswith(EVALUATE):
-            return self.node_read(event, short(name[len(EVALUATE):]), fields.sequence_number)
+            is_inside = context.node is not None
+            return self.node_read(event, short(name[len(EVALUATE):]), fields.sequence_number, is_inside)
         scope = fields.scope
         if scope == self.scopes.USER_SCOPE:
             self.inputs_read(fields.inputs)
@@ -167,17 +185,63 @@ class Reading:
             self.inputs_read(fields.inputs, event.start_time_ns, inner if inner.node in HIDING else None)
             if name == "aten::to" and self.is_cast(event):
                 self.cast_read(event, inner)
+        self.arithmetic(event, name, inner)
         if seq >= 0:
-            self.forwards.setdefault(seq, []).append((short(name).replace("_", "").lower(), inner))
+            number = seq if context.node is None else inside(seq)
+            self.forwards.setdefault(number, []).append((short(name).replace("_", "").lower(), inner))
             if inner.is_recompute and name not in self.composite and name != "aten::detach":
                 inner.dispatched += 1
         return inner
+
+    def arithmetic(self, event, full, context):
+        """Count the operations of an op, outermost or not."""
+        name = short(full)
+        if name in self.product and full.startswith("aten::"):
+            found = self.flops.convolution(event, name, context)
+            if found is not None and type(found) is not int:
+                found.made = self.made_in(event)
+                self.convolutions.append(found)
+                return
+        else:
+            found = self.flops.of(event, name)
+            if found is None and not self.flops.is_unknown(event, name, full):
+                return
+        if found is None:
+            context.unknown = name
+        else:
+            context.flops += found
+
+    def made_in(self, event):
+        """The profiler's numbers of the allocations inside of an op."""
+        out, todo = [], list(event.children)
+        while todo:
+            inside = todo.pop()
+            if inside.tag == self.P._EventType.Allocation:
+                fields = inside.extra_fields
+                if fields.alloc_size > 0 and fields.allocation_id is not None and fields.device.type == "cuda":
+                    out.append(fields.allocation_id)
+            todo.extend(inside.children)
+        return out
+
+    def overwritten(self, inputs):
+        """Bytes of the first argument, a tensor of the GPU or several."""
+        first = inputs[0] if inputs else None
+        count = 0
+        for one in first if isinstance(first, list) else (first,):
+            if isinstance(one, self.P._TensorMetadata) and one.device.type == "cuda":
+                size = one.dtype.itemsize
+                for dim in one.sizes:
+                    size *= dim
+                count += size
+        return count
 
     def outermost(self, event, name, fields, context, seq):
         self.ops += 1
         time = event.start_time_ns
         inner = Context(context.module, short(name), context.node, context.phase, seq, context.is_recompute, self.ops,
                         None, time)
+        if name.endswith("_") and not name.endswith("__"):
+            inner.overwritten = self.overwritten(fields.inputs)
         self.happened.append((time, BEGIN, inner, None))
         self.inputs_read(fields.inputs, time, inner)
         self.happened.append((max(time, event.end_time_ns), END, inner, None))
@@ -224,10 +288,12 @@ class Reading:
         module = context.module if name == LOSS else name[len(MODULE):]
         return Context(module, None, context.node, phase, is_recompute=is_recompute)
 
-    def node_read(self, event, node, seq):
+    def node_read(self, event, node, seq, is_inside):
         """One without a number (AccumulateGrad) runs right after the node that hands it the gradient."""
         time = event.start_time_ns
-        if seq >= 0:
+        if is_inside:
+            seq = inside(seq)
+        if seq != -1:
             self.handing = self.origin(seq, node, time)
         forward = self.handing
         context = Context(forward.module if forward else None, node, node, "backward", seq, forward=forward, time=time)
@@ -249,16 +315,23 @@ class Reading:
 
     def origin(self, seq, node, time):
         """The op that made a node: the last one before `time` with its number and its name, else the one with the next
-        smaller number, as an op may make several nodes."""
-        ops = [one for one in self.forwards.get(seq, ()) if one[1].time <= time]
+        smaller number, as an op may make several nodes. Or, where a gradient has a graph of its own, one inside of a
+        node."""
         wanted = op_of_node(node)
+        ops = self.before(seq, time)
         named = [context for name, context in ops if name == wanted]
-        if not ops:
+        if not named and seq >= 0:
+            named = [context for name, context in self.before(inside(seq), time) if name == wanted]
+        if not ops and not named:
             if len(self.numbers) < len(self.forwards):
                 self.numbers = sorted(self.forwards)
             at = bisect_right(self.numbers, seq)
             ops = self.forwards[self.numbers[at - 1]] if at else ()
         return named[-1] if named else ops[-1][1] if ops else None
+
+    def before(self, seq, time):
+        """Names and contexts of the ops with a number that began before."""
+        return [one for one in self.forwards.get(seq, ()) if one[1].time <= time]
 
     def node_run(self, event, fields, context):
         """The part of a node that computes."""

@@ -71,7 +71,7 @@ static void check_net(void **state)
     const struct net_row *row = *state;
 
     corpus_python(row->modules);
-    corpus_net_check(row->name, row->amp, NULL);
+    corpus_net_check(row->name, row->amp, NULL, NULL);
 }
 
 static struct net_row net_rows[] = {
