@@ -18,6 +18,7 @@
 #include "tests/programs/corpus.h"
 #include "tests/skip.h"
 
+/* `pipeline infer` is not here: when its rank 1 frees a message depends on when it came, without the observer, too. */
 static struct corpus_case rows[] = {
     {.command = "plain_loop"},
     {.command = "conv_amp"},
@@ -52,7 +53,6 @@ static struct corpus_case rows[] = {
     {.command = "fsdp2 offload", .ranks = 2},
     {.command = "tensor_parallel", .ranks = 2},
     {.command = "pipeline", .ranks = 2},
-    {.command = "pipeline infer", .ranks = 2},
     {.command = "context_parallel", .ranks = 2},
     {.command = "ranks ddp", .ranks = 2},
     {.command = "ranks zero", .ranks = 2},
