@@ -17,6 +17,7 @@
 #include "export/svg.h"
 #include "export/svg_internal.h"
 #include "replay/report/uncertainty.h"
+#include "replay/trace/scripts.h"
 
 #define LEGEND_COLUMNS 4
 #define LEGEND_ROW_PX 19.0
@@ -155,7 +156,7 @@ static enum vs_status peak_say(struct page *page, struct vs_error *err)
     event_add(run, &page->lines[0]);
     if (where.len)
         vs_text_addf(&page->lines[0], ": %s", vs_text_get(&where));
-    source = rpl_trace_source_line(run->trace, location->line, &len);
+    source = rpl_location_source(run->trace, location, &len);
     if (len) {
         vs_text_addf(&page->lines[1], "%" PRIu32 " | ", location->line);
         vs_text_add_n(&page->lines[1], source, len);

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/inspect/block_name.h"
+#include "replay/trace/scripts.h"
 #include "tui/change.h"
 #include "tui/parts/format.h"
 #include "tui/program.h"
@@ -38,11 +39,12 @@ static const struct tui_hint HINTS[] = {
 static void add_line(const struct tui_app *app, const struct rpl_here *here, struct vs_text *out)
 {
     size_t len;
-    const char *line = rpl_trace_source_line(tui_app_run(app)->trace, here->line, &len);
+    const char *line = rpl_function_source(tui_app_run(app)->trace, here->func, here->line, &len);
 
     /* an imported trace has the file in its function's name, so the line number needs that name */
     if (here->line && !rpl_trace_source_text(tui_app_run(app)->trace))
-        vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
+        vs_text_addf(out, "  %s:%" PRIu32 "%s%.*s", here->func, here->line, len ? ": " : "",
+                     (int)len, line);
     else if (here->line)
         vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
 }

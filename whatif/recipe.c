@@ -412,6 +412,15 @@ static void add_difference(struct vs_text *out, const char *before, const char *
     add_lines(out, '+', now, first, ends[1]);
 }
 
+bool wif_script_has_changed(const char *path, const char *text)
+{
+    char *now = file_text(path);
+    const bool has = !now || strcmp(now, text) != 0;
+
+    vs_free(now);
+    return has;
+}
+
 void wif_recipe_add_changes(const struct wif_recipe *recipe, const struct rpl_trace *trace,
                             struct vs_text *out)
 {

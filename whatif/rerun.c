@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/trace/scripts.h"
 #include "whatif/process.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
@@ -244,11 +245,12 @@ static uint32_t string_in(struct rpl_trace *out, const struct rpl_trace *from, u
 static void tables_copy(const struct rpl_trace *from, struct rpl_trace *out)
 {
     static const char *const META[] = {
-        "source_kind",  "source_name",      "device",         "device_number",  "blocks_before",
-        "start_events", "alloc_conf",       "derived",        "derived_from",   "steps_by",
-        "steps_alike",  "refused",          "capacity",       "end_segments",   "end_blocks",
-        "torch",        "gpu_played",       "gpu_unknown",    "partial",        "observed",
-        "observed_of",  "observed_between", "observed_saves", "observed_ended", "recomputed_ops",
+        "source_kind",   "source_name",      "device",         "device_number",  "blocks_before",
+        "start_events",  "alloc_conf",       "derived",        "derived_from",   "steps_by",
+        "steps_alike",   "refused",          "capacity",       "end_segments",   "end_blocks",
+        "torch",         "gpu_played",       "gpu_unknown",    "partial",        "observed",
+        "observed_of",   "observed_between", "observed_saves", "observed_ended", "recomputed_ops",
+        "rerun_scripts",
     };
 
     for (uint32_t i = 1; i <= rpl_trace_string_count(from); i++)
@@ -277,6 +279,15 @@ static void tables_copy(const struct rpl_trace *from, struct rpl_trace *out)
     }
 }
 
+static void script_copy(void *user, const struct rpl_script *script)
+{
+    struct vs_text key = {NULL, 0, 0};
+
+    vs_text_addf(&key, "rerun_script %s", script->path);
+    rpl_trace_set_meta(user, vs_text_get(&key), script->text);
+    vs_text_release(&key);
+}
+
 static enum vs_status copy(struct rpl_trace *from, struct rpl_trace *out, struct vs_error *err)
 {
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -285,6 +296,7 @@ static enum vs_status copy(struct rpl_trace *from, struct rpl_trace *out, struct
 
     rpl_trace_clear(out);
     tables_copy(from, out);
+    rpl_scripts_each(from, script_copy, out);
     rpl_scan_init(scan, from, 1, rpl_trace_event_count(from));
     while ((event = rpl_scan_next(scan, err)) != NULL)
         rpl_trace_add_event(out, event);

@@ -12,6 +12,7 @@
 #include "replay/index/cursor.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/summary.h"
+#include "replay/trace/scripts.h"
 
 #define HOLDERS_MAX 8
 #define TEXT_MAX 300
@@ -49,7 +50,7 @@ void mcp_location_json(const struct rpl_trace *trace, uint32_t id, struct vs_jso
     const struct vs_location *location = rpl_trace_location(trace, id);
     struct vs_text line = {NULL, 0, 0};
     size_t len;
-    const char *source = rpl_trace_source_line(trace, location->line, &len);
+    const char *source = rpl_location_source(trace, location, &len);
 
     vs_json_object(json);
     put_where_known(json, "function", rpl_trace_string(trace, location->func));

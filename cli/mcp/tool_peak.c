@@ -96,7 +96,7 @@ static enum vs_status run(const struct mcp_call *call, struct vs_json *json, str
         vs_json_put_uint(json, "described_event", report.at);
         put_categories(report.by_category, json);
         vs_json_key(json, "by_line");
-        rpl_alloc_sites_json(&report.lines, RPL_ALLOC_SITES_BY_LINE, (size_t)top, json);
+        rpl_alloc_sites_json(&report.lines, trace, RPL_ALLOC_SITES_BY_LINE, (size_t)top, json);
         vs_json_key(json, "largest");
         vs_json_array(json);
         for (size_t i = 0; i < report.largest_count; i++)

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "replay/trace/scripts.h"
 
 struct grouping {
     struct rpl_alloc_sites *out;
@@ -125,7 +126,8 @@ static enum vs_category most_of(const struct rpl_alloc_site *site)
     return (enum vs_category)most;
 }
 
-void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, size_t top, struct vs_text *out)
+void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, const struct rpl_trace *trace,
+                          size_t top, struct vs_text *out)
 {
     uint64_t total = 0;
 
@@ -134,6 +136,8 @@ void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, size_t top, struc
     for (size_t i = 0; i < sites->count && i < top; i++) {
         const struct rpl_alloc_site *site = &sites->items[i];
         char bytes[VS_BYTES_TEXT_MAX];
+        const char *line;
+        size_t len;
 
         vs_text_addf(out, "%11s  %5.1f %%  %5" PRIu64 " block%s  %-10s ",
                      vs_bytes_text(site->bytes, bytes),
@@ -142,11 +146,31 @@ void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, size_t top, struc
         if (site->line)
             vs_text_addf(out, "line %" PRIu32 " of ", site->line);
         vs_text_addf(out, "%s\n", *site->key ? site->key : "(none)");
+        if (!trace)
+            continue;
+        line = rpl_function_source(trace, site->key, site->line, &len);
+        if (len) {
+            vs_text_addf(out, "%11" PRIu32 " | ", site->line);
+            vs_text_add_n(out, line, len);
+            vs_text_add_char(out, '\n');
+        }
     }
 }
 
-void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, enum rpl_alloc_sites_by by,
-                          size_t top, struct vs_json *json)
+static void put_source_line(const struct rpl_trace *trace, const struct rpl_alloc_site *site,
+                            struct vs_json *json)
+{
+    struct vs_text line = {NULL, 0, 0};
+    size_t len;
+    const char *text = rpl_function_source(trace, site->key, site->line, &len);
+
+    vs_text_add_n(&line, text, len);
+    vs_json_put_string(json, "source_line", vs_text_get(&line));
+    vs_text_release(&line);
+}
+
+void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, const struct rpl_trace *trace,
+                          enum rpl_alloc_sites_by by, size_t top, struct vs_json *json)
 {
     vs_json_array(json);
     for (size_t i = 0; i < sites->count && i < top; i++) {
@@ -156,6 +180,8 @@ void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, enum rpl_alloc_si
         if (by == RPL_ALLOC_SITES_BY_LINE) {
             vs_json_put_string(json, "function", site->key);
             vs_json_put_uint(json, "line", site->line);
+            if (trace)
+                put_source_line(trace, site, json);
         } else {
             vs_json_put_string(json, "module", site->key);
         }

@@ -62,13 +62,16 @@ void rpl_alloc_sites_release(struct rpl_alloc_sites *sites);
 
 /*
  * Append a line for each of the first `top` sites: bytes, share of all bytes, blocks, the category with the most
- * bytes, and the site.
+ * bytes, and the site; below it the text of its line, where `trace`, which the sites are of, has it. trace: NULL where
+ * it is not to be shown.
  */
-void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, size_t top, struct vs_text *out);
+void rpl_alloc_sites_text(const struct rpl_alloc_sites *sites, const struct rpl_trace *trace,
+                          size_t top, struct vs_text *out);
 /*
- * Write a JSON array of the first `top` sites: {"module" or "function" and "line", "bytes", "blocks", "by_category"}.
+ * Write a JSON array of the first `top` sites: {"module" or "function", "line" and "source_line" (unless
+ * `trace` is NULL), "bytes", "blocks", "by_category"}.
  */
-void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, enum rpl_alloc_sites_by by,
-                          size_t top, struct vs_json *json);
+void rpl_alloc_sites_json(const struct rpl_alloc_sites *sites, const struct rpl_trace *trace,
+                          enum rpl_alloc_sites_by by, size_t top, struct vs_json *json);
 
 #endif

@@ -182,7 +182,7 @@ void rpl_non_pytorch_text(const struct rpl_non_pytorch *memory, size_t top, stru
         "%s others; excludes CUDA contexts\n",
         vs_bytes_text(memory->peak, peak), vs_bytes_text(memory->pytorch, pytorch),
         vs_bytes_text(memory->rest, rest));
-    rpl_alloc_sites_text(&memory->sites, top, out);
+    rpl_alloc_sites_text(&memory->sites, NULL, top, out);
 }
 
 void rpl_non_pytorch_json(const struct rpl_non_pytorch *memory, size_t top, struct vs_json *json)
@@ -197,7 +197,7 @@ void rpl_non_pytorch_json(const struct rpl_non_pytorch *memory, size_t top, stru
     vs_json_put_uint(json, "pytorch", memory->pytorch);
     vs_json_put_uint(json, "outside", memory->rest);
     vs_json_key(json, "by_line");
-    rpl_alloc_sites_json(&memory->sites, RPL_ALLOC_SITES_BY_LINE, top, json);
+    rpl_alloc_sites_json(&memory->sites, NULL, RPL_ALLOC_SITES_BY_LINE, top, json);
     vs_json_end(json);
 }
 

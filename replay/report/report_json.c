@@ -17,13 +17,14 @@
 #include "replay/report/by_value.h"
 #include "replay/report/simulated.h"
 #include "replay/report/warnings.h"
+#include "replay/trace/scripts.h"
 
 /* Module path, function, line, source line and op of a location. */
 static void location_json(const struct rpl_trace *trace, uint32_t id, struct vs_json *json)
 {
     const struct vs_location *location = rpl_trace_location(trace, id);
     size_t len;
-    const char *text = rpl_trace_source_line(trace, location->line, &len);
+    const char *text = rpl_location_source(trace, location, &len);
     struct vs_text line = {NULL, 0, 0};
 
     vs_json_put_string(json, "module", rpl_trace_string(trace, location->module));
@@ -399,11 +400,13 @@ static void arithmetic_json(const struct rpl_trace *trace, struct vs_json *json)
 static void alloc_sites_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "by_line");
-    rpl_alloc_sites_json(&report->lines, RPL_ALLOC_SITES_BY_LINE, report->top, json);
+    rpl_alloc_sites_json(&report->lines, report->trace, RPL_ALLOC_SITES_BY_LINE, report->top, json);
     vs_json_key(json, "by_module");
-    rpl_alloc_sites_json(&report->modules, RPL_ALLOC_SITES_BY_MODULE, report->top, json);
+    rpl_alloc_sites_json(&report->modules, report->trace, RPL_ALLOC_SITES_BY_MODULE, report->top,
+                         json);
     vs_json_key(json, "by_layers");
-    rpl_alloc_sites_json(&report->layers, RPL_ALLOC_SITES_BY_LAYERS, report->top, json);
+    rpl_alloc_sites_json(&report->layers, report->trace, RPL_ALLOC_SITES_BY_LAYERS, report->top,
+                         json);
 }
 
 /* Of an imported history: the lines of a note. */

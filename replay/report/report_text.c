@@ -16,6 +16,7 @@
 #include "replay/report/report_internal.h"
 #include "replay/report/simulated.h"
 #include "replay/report/warnings.h"
+#include "replay/trace/scripts.h"
 
 #define BAR_WIDTH 24
 #define STEPS_SHOWN 6
@@ -222,7 +223,7 @@ static void add_location(const struct rpl_trace *trace, uint32_t id, struct vs_t
             vs_text_addf(out, " in %s", func);
         vs_text_add_char(out, '\n');
     }
-    line = rpl_trace_source_line(trace, location->line, &len);
+    line = rpl_location_source(trace, location, &len);
     if (len) {
         vs_text_addf(out, "    %" PRIu32 " | ", location->line);
         vs_text_add_n(out, line, len);
@@ -381,11 +382,11 @@ static void add_alloc_sites(const struct rpl_report *report, struct vs_text *out
     if (!rpl_trace_is_imported(report->trace))
         return;
     vs_text_add(out, "\nAllocated by these lines\n");
-    rpl_alloc_sites_text(&report->lines, SITES_SHOWN, out);
+    rpl_alloc_sites_text(&report->lines, report->trace, SITES_SHOWN, out);
     if (report->layers.count < 2)
         return;
     vs_text_add(out, "\nAllocated in these modules, * for all layers together\n");
-    rpl_alloc_sites_text(&report->layers, SITES_SHOWN, out);
+    rpl_alloc_sites_text(&report->layers, report->trace, SITES_SHOWN, out);
 }
 
 static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)

@@ -380,10 +380,8 @@ const char *rpl_trace_source_text(const struct rpl_trace *trace)
                                                   : NULL;
 }
 
-const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, size_t *len)
+const char *rpl_source_line(const char *text, uint32_t line, size_t *len)
 {
-    const char *text = rpl_trace_source_text(trace);
-
     *len = 0;
     if (!text || !line)
         return "";
@@ -396,6 +394,11 @@ const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, 
     text += strspn(text, " \t");
     *len = strcspn(text, "\r\n");
     return text;
+}
+
+const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, size_t *len)
+{
+    return rpl_source_line(rpl_trace_source_text(trace), line, len);
 }
 
 size_t rpl_trace_step_count(const struct rpl_trace *trace)

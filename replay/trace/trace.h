@@ -159,6 +159,8 @@ VS_MUST_USE enum vs_status rpl_trace_open_device(const struct rpl_trace *trace, 
  * Line `line` (from 1) of the net file without indentation and line end; *len is 0 if there is no such line.
  */
 const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, size_t *len);
+/* The same of any text; NULL has no lines. */
+const char *rpl_source_line(const char *text, uint32_t line, size_t *len);
 size_t rpl_trace_step_count(const struct rpl_trace *trace);
 struct rpl_step rpl_trace_step(const struct rpl_trace *trace, size_t i);
 

@@ -54,6 +54,55 @@ static void a_net_is_no_program_that_runs_again_to_an_event(void **state)
     tui_app_release(&app);
 }
 
+/* Give a trace the file `name` of a program of its own: line 7 is marked; the other lines say their numbers. */
+static void script_give(const char *path, const char *file)
+{
+    struct vs_text sql = {NULL, 0, 0};
+
+    vs_text_addf(&sql,
+                 "insert into meta values ('rerun_scripts', '%s' || char(10)), "
+                 "('rerun_script %s', 'first' || char(10) || 'line 2' || char(10) || 'line 3' || "
+                 "char(10) || 'line 4' || char(10) || 'line 5' || char(10) || '  six = 6' || "
+                 "char(10) || '  e = x.exp()  # seven' || char(10))",
+                 file, file);
+    sql_run(path, vs_text_get(&sql));
+    vs_text_release(&sql);
+}
+
+/* A program's own file is shown as it was recorded, with the bytes of its lines; the call stack stands beside it. */
+static void a_program_has_its_own_source_as_recorded(void **state)
+{
+    const char *path = program_path("program.db");
+    const char *file = program_path("trace_peak_memory.py");
+    struct program p =
+        program_run("import", "tests/golden/snapshots/attention_3g.pickle.gz", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    script_give(path, file);
+    session_open(&app, path, 160, 50);
+    session_type(&app, "!gcM");
+    session_expect(
+        &app, "trace_peak_memory.py as recorded, changed since: bytes by line, most in line 7");
+    session_expect(&app, "by other files");
+    session_expect(&app, "512M    7  ");
+    session_expect(&app, "e = x.exp()  # seven");
+    session_expect(&app, "256K    6  ");
+    session_expect_not(&app, "none recorded");
+    tui_app_release(&app);
+    p = program_run("report", path, NULL);
+    if (!strstr(p.out, "line 7 of trace_peak_memory.py:custom_softmax\n"
+                       "          7 | e = x.exp()  # seven\n"))
+        fail_msg("the report has no text of line 7: %s", p.out);
+    program_release(&p);
+    p = program_run("report", path, "--json", NULL);
+    if (!strstr(p.out, "\"source_line\": \"six = 6\""))
+        fail_msg("the report has no text of line 6: %s", p.out);
+    program_release(&p);
+}
+
 /* Without a source, lines are listed by function, and together have all allocated bytes. */
 static void an_imported_trace_has_its_lines_by_function(void **state)
 {
@@ -367,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_net_is_no_program_that_runs_again_to_an_event),
         cmocka_unit_test(at_the_end_of_a_trace_no_later_use_is_shown),
         cmocka_unit_test(an_imported_trace_has_its_lines_by_function),
+        cmocka_unit_test(a_program_has_its_own_source_as_recorded),
         cmocka_unit_test(why_shows_the_whole_call_stack_of_an_imported_block),
         cmocka_unit_test(the_call_stack_of_an_imported_event_is_walked),
         cmocka_unit_test(what_is_derived_says_so),

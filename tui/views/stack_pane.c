@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "replay/trace/callstack.h"
+#include "replay/trace/scripts.h"
 
 /* Rows of source above the line of the frame, and rows of source in all. */
 #define SOURCE_ABOVE 3
@@ -68,9 +69,10 @@ static char *file_text(const char *path)
     return vs_text_take(&text);
 }
 
-/* The text of a file of the stack, from the folder of the trace or the current one. */
+/* The text of a file of the stack as it was recorded; else from the folder of the trace or the current one. */
 static void source_read(struct tui_stack_pane *pane, const struct tui_app *app, const char *name)
 {
+    struct rpl_script script = {.path = NULL};
     const char *slash = app->path ? strrchr(app->path, '/') : NULL;
     struct vs_text path = {NULL, 0, 0};
 
@@ -82,7 +84,14 @@ static void source_read(struct tui_stack_pane *pane, const struct tui_app *app, 
     pane->text_of = vs_strdup(name);
     if (!*name || *name == '<')
         return;
-    if (slash) {
+    vs_text_addf(&path, "%s:", name);
+    if (rpl_script_of(tui_app_run(app)->trace, vs_text_get(&path), &script)) {
+        pane->text = script.text;
+        script.text = NULL;
+    }
+    rpl_script_release(&script);
+    vs_text_clear(&path);
+    if (slash && !pane->text) {
         vs_text_add_n(&path, app->path, (size_t)(slash + 1 - app->path));
         vs_text_add(&path, name);
         pane->text = file_text(vs_text_get(&path));

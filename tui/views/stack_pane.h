@@ -36,7 +36,8 @@ struct tui_stack_pane {
 
 /*
  * Show the stack of event `seq` of the shown run in `h` rows. Of another event than the one before, the innermost frame
- * is chosen. A source is read from the current folder or that of the trace; of frames of PyTorch none is.
+ * is chosen. A source is the recorded one, or read from the current folder or that of the trace; of frames of PyTorch
+ * none is.
  */
 void tui_stack_pane_fill(struct tui_stack_pane *pane, const struct tui_app *app, uint64_t seq,
                          int h);

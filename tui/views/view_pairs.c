@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/inspect/block_text.h"
+#include "replay/trace/scripts.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/parts/format.h"
@@ -324,7 +325,7 @@ static void why_text(const struct rpl_pairs *pairs, const struct rpl_pair_row *r
     const struct vs_location *location = rpl_pair_location(pairs, row);
     const char *op = rpl_trace_string(side->trace, location->op);
     size_t len;
-    const char *code = rpl_trace_source_line(side->trace, location->line, &len);
+    const char *code = rpl_location_source(side->trace, location, &len);
 
     add_fate(pairs, row, alloc, is_b, out);
     if (alloc->tensor) {

@@ -18,6 +18,7 @@
 #include "replay/report/by_value.h"
 #include "replay/report/report.h"
 #include "replay/report/warnings.h"
+#include "replay/trace/scripts.h"
 #include "tui/app.h"
 #include "tui/gains.h"
 #include "tui/names.h"
@@ -87,7 +88,7 @@ static void add_event_and_bytes(struct pass *pass)
     struct vs_text by_values = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
     size_t len;
-    const char *line = rpl_trace_source_line(pass->run->trace, here.line, &len);
+    const char *line = rpl_function_source(pass->run->trace, here.func, here.line, &len);
 
     if (pass->oom)
         add_oom(pass, &here.event);

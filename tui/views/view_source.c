@@ -1,11 +1,10 @@
 /*
- * tui/views/view_source.c - the source of the net with the current line, the live bytes of each line, and the
- * variables.
+ * tui/views/view_source.c - the source of the net, or of a recorded program, with the current line, the live bytes of
+ * each line, and the variables, or of a program the call stack.
  *
  * Must not know:  terminals.
  * Invariant:      the figure before a line is the number of bytes live at the cursor that this line allocated.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,14 +13,18 @@
 #include "replay/inspect/block_text.h"
 #include "replay/inspect/frame.h"
 #include "replay/inspect/step.h"
+#include "replay/trace/scripts.h"
 #include "tui/act.h"
 #include "tui/app.h"
 #include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
 #include "tui/views.h"
+#include "tui/views/code_line.h"
 #include "tui/views/sites.h"
 #include "tui/views/stack_pane.h"
+#include "tui/views/variables.h"
+#include "whatif/recipe.h"
 
 /* Smallest width with the variables beside the code; in narrower views they are below it. */
 #define BESIDE_W 76
@@ -42,7 +45,10 @@ struct call {
 };
 
 /*
- * lines     list.count lines of source_of, the text of the net in the trace
+ * lines     list.count lines of source_of, the text of the net in the trace, or of `script`
+ * script    of a program: the file of its own that is shown; has_changed: it is another one by now
+ * script_of the trace that it is of
+ * elsewhere bytes that are alive at the cursor, which other files allocated
  * current   index of the line that runs; SIZE_MAX: none
  * near      index of the line that runs, or ran last; 0: none
  * heaviest  index of the first line with most `bytes`; SIZE_MAX: none holds any
@@ -58,6 +64,10 @@ struct source {
     size_t count;
     size_t cap;
     const char *source_of;
+    struct rpl_script script;
+    const struct rpl_trace *script_of;
+    bool has_changed;
+    uint64_t elsewhere;
     struct rpl_frames frames;
     struct tui_page vars;
     struct tui_page sites;
@@ -86,20 +96,33 @@ static void lines_split(struct source *s, const char *text)
     }
 }
 
+/* Its line in the file that is shown; 0: none. */
+static uint32_t line_in(const struct source *s, const struct rpl_trace *trace,
+                        const struct vs_location *location)
+{
+    const bool is_there =
+        !s->script.path || rpl_script_has(&s->script, rpl_trace_string(trace, location->func));
+
+    return is_there && location->line <= s->count ? location->line : 0;
+}
+
 static void lines_weigh(struct source *s, const struct tui_run *run)
 {
     const struct rpl_live *live = rpl_cursor_live(run->cursor);
 
     s->heaviest = SIZE_MAX;
+    s->elsewhere = 0;
     for (size_t i = 0; i < s->count; i++)
         s->lines[i].bytes = s->lines[i].largest = s->lines[i].largest_bytes = 0;
     for (size_t i = 0; i < live->block_count; i++) {
         const struct rpl_block *block = &live->blocks[i];
-        uint32_t at = rpl_trace_location(run->trace, block->alloc_location)->line;
+        uint32_t at = line_in(s, run->trace, rpl_trace_location(run->trace, block->alloc_location));
         struct line *line;
 
-        if (!at || at > s->count)
+        if (!at) {
+            s->elsewhere += block->bytes;
             continue;
+        }
         line = &s->lines[at - 1];
         line->bytes += block->bytes;
         if (block->bytes > line->largest_bytes ||
@@ -114,71 +137,35 @@ static void lines_weigh(struct source *s, const struct tui_run *run)
             s->heaviest = i;
 }
 
-/* ---- variables ---- */
+/* ---- files of a program ---- */
 
-static void add_variable(struct source *s, const struct tui_run *run,
-                         const struct rpl_variable *variable)
+/* Show `script`, which becomes the view's. */
+static void script_show(struct source *s, struct rpl_script *script)
 {
-    const struct rpl_block *block =
-        variable->block ? rpl_live_block(rpl_cursor_live(run->cursor), variable->block) : NULL;
-    struct vs_text shape = {NULL, 0, 0};
-    char buf[TUI_SHORT_MAX];
+    rpl_script_release(&s->script);
+    s->script = *script;
+    s->has_changed = wif_script_has_changed(script->path, script->text);
+    lines_split(s, s->script.text);
+}
 
-    rpl_shape_text(run->trace, variable->tensor, &shape);
-    if (block) {
-        tui_page_add(&s->vars, tui_category_role(block->category), "%c",
-                     tui_category_letter(block->category));
-        tui_page_more(&s->vars, 0, TUI_PLAIN, " %6s ", tui_short_bytes(variable->bytes, buf));
-    } else {
-        tui_page_add(&s->vars, TUI_DIM, "    host ");
+/*
+ * Show the file of `func`, if it is one of the program's own. Of another trace than before, otherwise the one that the
+ * program was started with; the view has none if the trace has none.
+ */
+static void script_choose(struct source *s, const struct rpl_trace *trace, const char *func)
+{
+    struct rpl_script script = {.path = NULL};
+    const bool is_other = s->script_of != trace;
+
+    s->script_of = trace;
+    if (!is_other && s->script.path && rpl_script_has(&s->script, func))
+        return;
+    if (rpl_script_of(trace, func, &script) || (is_other && rpl_script_main(trace, &script))) {
+        script_show(s, &script);
+    } else if (is_other) {
+        rpl_script_release(&s->script);
+        lines_split(s, NULL);
     }
-    tui_page_more(&s->vars, 0, TUI_STRONG, "%s", rpl_trace_string(run->trace, variable->name));
-    if (variable->sharers > 1)
-        tui_page_more(&s->vars, 0, TUI_DIM, " and %" PRIu32 " more", variable->sharers - 1);
-    tui_page_more(&s->vars, 20, TUI_DIM, " %s", vs_text_get(&shape));
-    vs_text_release(&shape);
-}
-
-static void add_frame(struct source *s, const struct tui_run *run, const struct rpl_frame *frame,
-                      size_t most)
-{
-    const char *scope = rpl_trace_string(run->trace, frame->scope);
-    bool is_chosen =
-        s->up ? frame->is_function && frame->scope == s->call.scope : frame->is_current;
-    char buf[VS_BYTES_TEXT_MAX];
-
-    tui_page_add(&s->vars, is_chosen ? TUI_KEY_NAME : TUI_TITLE, "%s",
-                 *scope ? scope : "(no name)");
-    tui_page_more(&s->vars, 0, TUI_DIM, "  %s", vs_bytes_text(frame->bytes, buf));
-    for (size_t k = 0; k < frame->count && s->vars.count < most; k++)
-        add_variable(s, run, &frame->variables[k]);
-}
-
-/* The frame of a function that has variables; NULL: it has none. */
-static const struct rpl_frame *function_frame(const struct source *s, uint32_t scope)
-{
-    for (size_t i = 0; i < s->frames.count; i++)
-        if (s->frames.frames[i].is_function && s->frames.frames[i].scope == scope)
-            return &s->frames.frames[i];
-    return NULL;
-}
-
-/* As many lines as fit: an optimizer holds thousands of tensors, and their texts are most of what a key would cost. */
-static void vars_make(struct source *s, const struct tui_run *run, int h)
-{
-    size_t most = h > 0 ? (size_t)h : 0;
-    const struct rpl_frame *first;
-
-    rpl_frames_fill(&s->frames, run->cursor);
-    tui_page_clear(&s->vars);
-    first = s->up ? function_frame(s, s->call.scope) : NULL;
-    if (first && most)
-        add_frame(s, run, first, most);
-    for (size_t i = 0; i < s->frames.count && s->vars.count < most; i++)
-        if (&s->frames.frames[i] != first)
-            add_frame(s, run, &s->frames.frames[i], most);
-    if (!s->vars.count)
-        tui_page_add(&s->vars, TUI_DIM, "no variables hold tensors here");
 }
 
 /* ---- calls ---- */
@@ -194,7 +181,8 @@ static size_t locations_of_callers(const struct source *s, const struct rpl_trac
     for (size_t i = 1; i < count; i++) {
         const struct vs_location *location = rpl_trace_location(trace, (uint32_t)i);
 
-        wanted[i] = location->func && location->line && function_frame(s, location->func);
+        wanted[i] =
+            location->func && location->line && tui_variables_of(&s->frames, location->func);
         left += wanted[i];
     }
     return left;
@@ -286,12 +274,18 @@ struct areas {
     struct tui_rect vars;
 };
 
-/* A trace without a source has no names of variables; it may have call stacks. */
+/* The variables of a net stand beside its source. */
+static bool has_variables(const struct source *s)
+{
+    return s->source_of && !s->script.path;
+}
+
+/* A trace without a net has no names of variables; it may have call stacks. */
 static struct areas areas_of(const struct source *s, int w, int h)
 {
     struct areas areas = {{0, 0, w, h}, {0, 0, 0, 0}};
 
-    if (!s->source_of && !s->stack.count)
+    if (!has_variables(s) && !s->stack.count)
         return areas;
     if (w >= BESIDE_W) {
         areas.code.w = w * 3 / 5;
@@ -316,26 +310,47 @@ static void list_show(struct source *s, size_t row)
         s->list.top = s->heaviest - h + 1;
 }
 
+/* The call stack of the event; its height follows from whether there is one. */
+static void stack_fill(struct source *s, const struct tui_app *app, int w, int h)
+{
+    tui_stack_pane_fill(&s->stack, app, app->at, h);
+    if (s->stack.count && areas_of(s, w, h).vars.h != h)
+        tui_stack_pane_fill(&s->stack, app, app->at, areas_of(s, w, h).vars.h);
+}
+
+/* Choose what is shown: the net, a file of the program, or, source_of NULL, the lines by function. True: another one. */
+static bool source_choose(struct source *s, const struct tui_app *app)
+{
+    const struct tui_run *run = tui_app_run(app);
+    const char *net = rpl_trace_source_text(run->trace);
+    const char *before = s->source_of;
+
+    if (net && before != net) {
+        rpl_script_release(&s->script);
+        s->script_of = NULL;
+        lines_split(s, net);
+    } else if (!net && (s->moves != app->moves || s->script_of != run->trace)) {
+        if (before && !s->script.path) /* of a net */
+            lines_split(s, NULL);
+        script_choose(s, run->trace, rpl_cursor_here(run->cursor).func);
+    }
+    return s->source_of != before;
+}
+
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct source *s = state;
     const struct tui_run *run = tui_app_run(app);
-    const char *text = rpl_trace_source_text(run->trace);
-    bool is_other = s->source_of != text;
+    const bool is_other = source_choose(s, app);
     bool is_resized;
     struct areas areas;
 
-    if (is_other)
-        lines_split(s, text);
+    if (!has_variables(s) && s->moves != app->moves)
+        stack_fill(s, app, w, h);
     areas = areas_of(s, w, h);
-    if (!text) {
-        if (s->moves != app->moves) {
+    if (!s->source_of) {
+        if (s->moves != app->moves)
             tui_sites_fill(&s->sites, run);
-            tui_stack_pane_fill(&s->stack, app, app->at, h);
-            areas = areas_of(s, w, h);
-            if (s->stack.count && areas.vars.h != h)
-                tui_stack_pane_fill(&s->stack, app, app->at, areas.vars.h);
-        }
         s->moves = app->moves;
         tui_list_fit(&s->list, s->sites.count, areas.code.h);
         s->sites.list = s->list;
@@ -344,16 +359,19 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     is_resized = s->list.height != (size_t)areas.code.h && areas.code.h > 0;
     s->list.height = areas.code.h > 0 ? (size_t)areas.code.h : 1;
     if (s->moves != app->moves) {
-        uint32_t line = rpl_cursor_here(run->cursor).line;
+        const struct rpl_here here = rpl_cursor_here(run->cursor);
+        uint32_t line = line_in(s, run->trace, rpl_trace_location(run->trace, here.event.location));
         bool has_moved = s->at != app->at || is_other;
 
         if (has_moved)
             s->up = 0;
         lines_weigh(s, run);
-        vars_make(s, run, areas.vars.h);
-        s->current = line && line <= s->count ? line - 1 : SIZE_MAX;
-        line = line_near(run, app->at, line);
-        s->near = line && line <= s->count ? line - 1 : 0;
+        if (has_variables(s))
+            tui_variables_fill(&s->vars, &s->frames, run, s->up ? s->call.scope : 0, areas.vars.h);
+        s->current = line ? line - 1 : SIZE_MAX;
+        if (has_variables(s))
+            line = line_near(run, app->at, line);
+        s->near = line && line <= s->count ? line - 1 : has_variables(s) || is_other ? 0 : s->near;
         if (has_moved)
             list_show(s, s->near);
         s->moves = app->moves;
@@ -363,50 +381,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         list_show(s, s->near);
     tui_list_fit(&s->list, s->count, areas.code.h);
     tui_list_fit(&s->vars.list, s->vars.count, areas.vars.h);
-}
-
-static bool is_keyword(const char *word, size_t len)
-{
-    static const char *const WORDS[] = {
-        "and",    "as",    "assert", "break", "class", "continue", "def",
-        "del",    "elif",  "else",   "for",   "from",  "if",       "in",
-        "import", "is",    "lambda", "not",   "or",    "pass",     "raise",
-        "return", "while", "with",   "self",  "None",  "True",     "False",
-    };
-
-    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++)
-        if (strlen(WORDS[i]) == len && strncmp(WORDS[i], word, len) == 0)
-            return true;
-    return false;
-}
-
-/* Draw a line of source, with comments and keywords in their own colours. */
-static void draw_code(struct tui_canvas *c, int x, int y, const char *text, int len)
-{
-    int i = 0;
-
-    while (i < len) {
-        int from = i;
-        enum tui_role role = TUI_PLAIN;
-        char *piece;
-
-        if (text[i] == '#') {
-            i = len;
-            role = TUI_COMMENT;
-        } else if (isalpha((unsigned char)text[i]) || text[i] == '_') {
-            while (i < len && (isalnum((unsigned char)text[i]) || text[i] == '_'))
-                i++;
-            if (is_keyword(text + from, (size_t)(i - from)))
-                role = TUI_KEYWORD;
-        } else {
-            i++;
-            while (i < len && (text[i] & 0x80))
-                i++;
-        }
-        piece = vs_strndup(text + from, (size_t)(i - from));
-        x = tui_text(c, x, y, tui_style(role), piece);
-        vs_free(piece);
-    }
 }
 
 static bool has_break(const struct tui_run *run, size_t line)
@@ -438,7 +412,7 @@ static void draw_line(const struct source *s, const struct tui_run *run, size_t 
         tui_put_glyph(c, TUI_SHORT_W + 5, y, TUI_G_RIGHT, tui_style(TUI_CURSOR));
     else if (s->up && i + 1 == s->call.line)
         tui_put_glyph(c, TUI_SHORT_W + 5, y, TUI_G_RIGHT, tui_style(TUI_KEY_NAME));
-    draw_code(c, TUI_SHORT_W + 7, y, line->text, line->len);
+    tui_code_draw(c, TUI_SHORT_W + 7, y, line->text, line->len);
     if (i == s->current)
         tui_mark(c, (struct tui_rect){TUI_SHORT_W + 1, y, c->at.w, 1},
                  TUI_BOLD | TUI_SELECTED_QUIET);
@@ -467,7 +441,22 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         tui_column(c, areas.vars.x - 1, 0, c->at.h, TUI_G_VLINE, tui_style(TUI_LINE));
     else
         tui_row(c, 0, areas.vars.y - 1, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
-    tui_page_draw(s->source_of ? &s->vars : &s->stack.page, &vars, false);
+    tui_page_draw(has_variables(s) ? &s->vars : &s->stack.page, &vars, false);
+}
+
+/* The line of the chosen frame of the call stack, in the program's own file. */
+static void frame_show(struct source *s, const struct rpl_trace *trace)
+{
+    const struct tui_frame *frame = s->stack.count ? &s->stack.frames[s->stack.up] : NULL;
+    struct vs_text func = {NULL, 0, 0};
+
+    if (!frame || !s->script.path)
+        return;
+    vs_text_addf(&func, "%s:%s", frame->file, frame->func);
+    script_choose(s, trace, vs_text_get(&func));
+    if (rpl_script_has(&s->script, vs_text_get(&func)) && frame->line && frame->line <= s->count)
+        tui_list_go(&s->list, frame->line - 1);
+    vs_text_release(&func);
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
@@ -476,8 +465,9 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     const struct line *line = s->count && s->source_of ? &s->lines[s->list.at] : NULL;
     struct vs_text text = {NULL, 0, 0};
 
-    if (!s->source_of && (action == TUI_FRAME_UP || action == TUI_FRAME_DOWN)) {
+    if (!has_variables(s) && (action == TUI_FRAME_UP || action == TUI_FRAME_DOWN)) {
         tui_stack_pane_step(&s->stack, app, action == TUI_FRAME_UP ? count : -count);
+        frame_show(s, tui_app_run(app)->trace);
         return true;
     }
     if (line && action == TUI_FRAME_UP) {
@@ -537,14 +527,25 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     const char *name = rpl_trace_source_name(tui_app_run(app)->trace);
     const char *folder = name ? strrchr(name, '/') : NULL;
     const struct source *s = state;
+    char buf[VS_BYTES_TEXT_MAX];
 
     if (!s->source_of) {
         vs_text_add(out, "none recorded: bytes by function and line");
         return;
     }
-    vs_text_addf(out, "%s: bytes by line", folder ? folder + 1 : name ? name : "");
+    if (s->script.path) {
+        name = s->script.path;
+        folder = strrchr(name, '/');
+    }
+    vs_text_addf(out, "%s%s: bytes by line",
+                 folder ? folder + 1
+                 : name ? name
+                        : "",
+                 s->script.path && s->has_changed ? " as recorded, changed since" : "");
     if (s->heaviest != SIZE_MAX)
         vs_text_addf(out, ", most in line %zu", s->heaviest + 1);
+    if (s->script.path && s->elsewhere)
+        vs_text_addf(out, ", %s by other files", vs_bytes_text(s->elsewhere, buf));
 }
 
 static void release(void *state)
@@ -552,6 +553,7 @@ static void release(void *state)
     struct source *s = state;
 
     vs_free(s->lines);
+    rpl_script_release(&s->script);
     rpl_frames_release(&s->frames);
     tui_page_release(&s->vars);
     tui_page_release(&s->sites);
@@ -574,8 +576,8 @@ const struct tui_view tui_view_source = {
     .help = "The figure before a line: bytes that it allocated and that are alive at the cursor. "
             "Enter: why the largest of its blocks is alive. Space: breakpoint on this line. u: the "
             "calling function. Beside the code: variables and the tensors they hold; `x and 2 "
-            "more`: two other holders. Without the source, the call stack of "
-            "the event; u and d walk it, and show the file if it is in this folder or the trace's.",
+            "more`: two other holders. Of a program: its own file as it was recorded, beside the "
+            "call stack of the event, which u and d walk. Without either, bytes by function.",
     .hints = HINTS,
     .beside = "why",
     .state_size = sizeof(struct source),

@@ -13,6 +13,7 @@
 #include "replay/inspect/alive.h"
 #include "replay/inspect/block_text.h"
 #include "replay/trace/callstack.h"
+#include "replay/trace/scripts.h"
 #include "tui/app.h"
 #include "tui/gains.h"
 #include "tui/names.h"
@@ -71,7 +72,7 @@ static void add_location(struct tui_page *page, const struct tui_run *run, const
     const struct vs_location *location = rpl_trace_location(run->trace, location_id);
     const char *op = rpl_trace_string(run->trace, location->op);
     size_t len;
-    const char *line = rpl_trace_source_line(run->trace, location->line, &len);
+    const char *line = rpl_location_source(run->trace, location, &len);
     struct tui_page_line *row = tui_page_add(page, TUI_DIM, "%-10s", word);
 
     row->seq = seq;
@@ -79,6 +80,7 @@ static void add_location(struct tui_page *page, const struct tui_run *run, const
     if (location->line && !rpl_trace_source_text(run->trace)) {
         tui_page_more(page, 0, TUI_PLAIN, "  %s", rpl_trace_string(run->trace, location->func));
         tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, location->line);
+        tui_page_more(page, 0, TUI_PLAIN, "  %.*s", (int)len, line);
     } else if (location->line) {
         tui_page_more(page, 0, TUI_LINE_NUMBER, "  line %" PRIu32 "  ", location->line);
         tui_page_more(page, 0, TUI_PLAIN, "%.*s", (int)len, line);
