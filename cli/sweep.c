@@ -56,6 +56,11 @@ static void add_figures(const struct cli_sweep *table, const struct wif_sweep_ro
     int64_t delta = (int64_t)(run->peak - table->base);
     char buf[VS_BYTES_TEXT_MAX];
 
+    if (row->is_cut) {
+        vs_text_addf(out, "  ended out of memory, with %s allocated until then\n",
+                     vs_bytes_text(run->peak, buf));
+        return;
+    }
     vs_text_addf(out, "%11s", vs_bytes_text(run->peak, buf));
     vs_text_addf(out, "%12s", vs_bytes_delta_text(delta, buf));
     vs_text_addf(out, "%+7.1f %%", table->base ? 100.0 * (double)delta / (double)table->base : 0.0);
@@ -148,6 +153,7 @@ void cli_sweep_text(const struct cli_sweep *table, struct vs_text *out)
             (!i || part != part_of(rows[i - 1])))
             vs_text_addf(out,
                          part == PART_FITS ? "fits %s:\n"
+                         : rows[i]->is_cut ? "too large for %s:\n"
                                            : "too large for %s, so run without a limit:\n",
                          vs_bytes_text(table->capacity, buf));
         add_row(table, rows[i], out);

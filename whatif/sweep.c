@@ -191,7 +191,8 @@ static enum vs_status row_run(struct session *s, struct wif_sweep_row *row)
 
     row->failed = whole(s, &row->set, &row->run, &failure) != VS_OK;
     row->fits = !row->failed && !row->run.oom;
-    if (!row->failed && !row->fits && !wif_rerun_is_needed(s->base, &row->set))
+    row->is_cut = !row->failed && !row->fits && wif_rerun_is_needed(s->base, &row->set);
+    if (!row->failed && !row->fits && !row->is_cut)
         row->failed = figures(s, &row->set, WIF_NO_LIMIT, &row->run, &failure) != VS_OK;
     row->reason = row->failed ? vs_strdup(failure.text) : NULL;
     refused = row->failed ? NULL : rpl_trace_meta(s->last, "refused");
@@ -249,7 +250,7 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
         s->base, with, out->count && row->run.recompute_flops > out->items[0].run.recompute_flops);
     if (toggle != VS_TOGGLE_COUNT)
         row->no_effect = no_effect_text(s, row, toggle);
-    if (below != UINT64_MAX && (row->failed || row->run.peak >= below)) {
+    if (below != UINT64_MAX && (row->failed || row->is_cut || row->run.peak >= below)) {
         row_release(row);
         return VS_OK;
     }
@@ -404,7 +405,7 @@ static void best_rows(const struct session *s, size_t *best, size_t *count)
         const struct wif_sweep_row *row = &out->items[i];
         size_t at = 0;
 
-        if (row->failed || !row->is_same || row->run.peak >= out->items[0].run.peak)
+        if (row->failed || row->is_cut || !row->is_same || row->run.peak >= out->items[0].run.peak)
             continue;
         while (at < *count && toggle_of(s, best[at]) != toggle_of(s, i))
             at++;

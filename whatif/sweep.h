@@ -31,6 +31,7 @@
  * fits          it runs to its end on the device in question
  * run           its figures there; if it does not fit, those on a device without a limit, and of a program until memory
  *               ran out
+ * is_cut        the run is of a program and ended out of memory: its figures are those until then
  * refused       parts of the toggle that were not applied, a line each; "" for none
  * no_effect     of a toggle alone: why it changes nothing in this net; NULL: it changes something, or the reason is
  *               unknown
@@ -45,6 +46,7 @@ struct wif_sweep_row {
     bool failed;
     char *reason;
     bool fits;
+    bool is_cut;
     struct rpl_run run;
     char *refused;
     char *no_effect;

@@ -47,15 +47,18 @@ void cli_whatif_answer_json(const struct rpl_summary *baseline, const struct rpl
     rpl_warnings_json(run, json);
 }
 
-static void add_row(struct vs_text *out, const char *name, uint64_t before, uint64_t after)
+/* is_cut: one of the runs ended early, so the figures are no change. */
+static void add_row(struct vs_text *out, const char *name, uint64_t before, uint64_t after,
+                    bool is_cut)
 {
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
     char d[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "  %-14s%14s%14s%14s", name, vs_bytes_text(before, a),
-                 vs_bytes_text(after, b), vs_bytes_delta_text((int64_t)(after - before), d));
-    if (before && after / before < TIMES_MAX)
+    vs_text_addf(out, "  %-14s%14s%14s", name, vs_bytes_text(before, a), vs_bytes_text(after, b));
+    if (!is_cut)
+        vs_text_addf(out, "%14s", vs_bytes_delta_text((int64_t)(after - before), d));
+    if (!is_cut && before && after / before < TIMES_MAX)
         vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)after - (double)before) / (double)before);
     vs_text_add_char(out, '\n');
 }
@@ -78,6 +81,21 @@ static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak
     if (location->line)
         vs_text_addf(out, ", line %" PRIu32, location->line);
     vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
+}
+
+/* Where memory ran out, in a line that begins with `word`, and how much there was. */
+static void add_oom(const struct rpl_trace *run, const struct rpl_oom *oom, const char *word,
+                    struct vs_text *out)
+{
+    const struct rpl_peak there = {
+        .step = oom->step, .phase = oom->phase, .location = oom->location};
+    char requested[VS_BYTES_TEXT_MAX];
+    char allocated[VS_BYTES_TEXT_MAX];
+
+    add_where(run, &there, word, out);
+    vs_text_addf(out, "    %s were refused with %s allocated\n",
+                 vs_bytes_text(oom->requested, requested),
+                 vs_bytes_text(oom->allocated, allocated));
 }
 
 static void add_arithmetic(const struct cli_whatif_answer *answer, struct vs_text *out)
@@ -139,23 +157,28 @@ void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summ
 {
     const struct rpl_peak *before = &baseline->peak;
     const struct rpl_peak *after = &answer->sum.peak;
+    const bool is_cut = baseline->oom.event || answer->sum.oom.event;
     char events[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%s\n\n  %-14s%14s%14s%14s\n", label, "peak", "as recorded", "what if",
-                 "change");
-    add_row(out, "allocated", before->allocated, after->allocated);
-    add_row(out, "requested", before->requested, after->requested);
-    add_row(out, "reserved", before->reserved, after->reserved);
+    vs_text_addf(out, "%s\n\n  %-14s%14s%14s%s\n", label, "peak",
+                 baseline->oom.event ? "until it ended" : "as recorded",
+                 answer->sum.oom.event ? "until it ends" : "what if",
+                 is_cut ? "" : "        change");
+    add_row(out, "allocated", before->allocated, after->allocated, is_cut);
+    add_row(out, "requested", before->requested, after->requested, is_cut);
+    add_row(out, "reserved", before->reserved, after->reserved, is_cut);
     vs_text_add(out, "\n");
     for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
         if (before->by_category[i] || after->by_category[i])
             add_row(out, vs_category_name((enum vs_category)i), before->by_category[i],
-                    after->by_category[i]);
+                    after->by_category[i], is_cut);
     vs_text_add(out, "\n");
     add_where(trace, before, "peak before", out);
     add_where(run, after, "peak after", out);
+    if (baseline->oom.event)
+        add_oom(trace, &baseline->oom, "the recorded run ended out of memory", out);
     if (answer->sum.oom.event)
-        vs_text_add(out, "  the device runs out of memory there\n");
+        add_oom(run, &answer->sum.oom, "this run ends out of memory", out);
     if (answer->why.len) {
         vs_text_add(out, "  why: ");
         vs_text_add_words(out, vs_text_get(&answer->why), answer->why.len, 7, 7, CLI_SWEEP_WIDTH);

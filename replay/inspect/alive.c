@@ -246,32 +246,40 @@ static bool is_later_step(const struct rpl_trace *trace, uint64_t before, uint64
     return false;
 }
 
+size_t rpl_leak_blocks(const struct rpl_leak *leak, const struct rpl_trace *trace,
+                       const struct rpl_live *live, struct rpl_block *out)
+{
+    const uint64_t first_step = rpl_trace_step(trace, 1).first_seq;
+    size_t count = 0;
+    size_t kept = 0;
+    size_t end;
+
+    for (size_t i = 0; i < live->block_count; i++)
+        if (live->blocks[i].alloc_seq >= first_step && live->blocks[i].alloc_seq <= leak->last_seq)
+            out[count++] = live->blocks[i];
+    qsort(out, count, sizeof(*out), by_location);
+    for (size_t start = 0; start < count; start = end) {
+        for (end = start + 1; end < count; end++)
+            if (out[end].alloc_location != out[start].alloc_location)
+                break;
+        if (!is_later_step(trace, out[start].alloc_seq, out[end - 1].alloc_seq))
+            continue;
+        for (size_t i = start; i < end; i++)
+            if (out[i].alloc_seq >= leak->first_seq)
+                out[kept++] = out[i];
+    }
+    return kept;
+}
+
 /* Fill in the leaked blocks; `live` is the state right after out->at. */
 static void leak_take(struct rpl_leak *out, const struct rpl_trace *trace,
                       const struct rpl_live *live)
 {
     struct rpl_block *leaked = vs_alloc((live->block_count + 1) * sizeof(*leaked));
-    const uint64_t first_step = rpl_trace_step(trace, 1).first_seq;
-    size_t count = 0;
-    size_t end;
 
-    for (size_t i = 0; i < live->block_count; i++)
-        if (live->blocks[i].alloc_seq >= first_step && live->blocks[i].alloc_seq <= out->last_seq)
-            leaked[count++] = live->blocks[i];
-    qsort(leaked, count, sizeof(*leaked), by_location);
-    for (size_t start = 0; start < count; start = end) {
-        for (end = start + 1; end < count; end++)
-            if (leaked[end].alloc_location != leaked[start].alloc_location)
-                break;
-        if (!is_later_step(trace, leaked[start].alloc_seq, leaked[end - 1].alloc_seq))
-            continue;
-        for (size_t i = start; i < end; i++) {
-            if (leaked[i].alloc_seq < out->first_seq)
-                continue;
-            out->bytes += leaked[i].bytes;
-            leaked[out->count++] = leaked[i];
-        }
-    }
+    out->count = rpl_leak_blocks(out, trace, live, leaked);
+    for (size_t i = 0; i < out->count; i++)
+        out->bytes += leaked[i].bytes;
     qsort(leaked, out->count, sizeof(*leaked), rpl_block_by_bytes);
     out->block_count = out->count < RPL_LEAK_MAX ? (size_t)out->count : RPL_LEAK_MAX;
     memcpy(out->blocks, leaked, out->block_count * sizeof(*leaked));

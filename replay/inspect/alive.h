@@ -125,5 +125,11 @@ struct rpl_leak {
  */
 VS_MUST_USE enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out,
                                           struct vs_error *err);
+/*
+ * Copy the leaked blocks of `live`, the state right after leak->at, to `out`, which has capacity for all of them.
+ * Returns how many they are.
+ */
+size_t rpl_leak_blocks(const struct rpl_leak *leak, const struct rpl_trace *trace,
+                       const struct rpl_live *live, struct rpl_block *out);
 
 #endif

@@ -288,19 +288,17 @@ static enum vs_status history_read(struct history *h, struct rpl_trace *trace, u
 
 /* ---- what leaks, and who saves it ---- */
 
-static void leaked_take(struct history *h, const struct rpl_cursor *cursor, uint64_t first_seq,
-                        uint64_t last_seq)
+static void leaked_take(struct history *h, const struct rpl_cursor *cursor,
+                        const struct rpl_block *blocks, size_t block_count)
 {
-    const struct rpl_live *live = rpl_cursor_live(cursor);
     size_t count;
     const struct rpl_held *held = rpl_cursor_held(cursor, &count);
 
-    h->leaked = vs_alloc((live->block_count + 1) * sizeof(*h->leaked));
-    for (size_t i = 0; i < live->block_count; i++) {
-        const struct rpl_block *block = &live->blocks[i];
+    h->leaked = vs_alloc((block_count + 1) * sizeof(*h->leaked));
+    for (size_t i = 0; i < block_count; i++) {
+        const struct rpl_block *block = &blocks[i];
 
-        if (block->alloc_seq < first_seq || block->alloc_seq > last_seq ||
-            rpl_block_is_permanent(block))
+        if (rpl_block_is_permanent(block))
             continue;
         vs_table_add(&h->by_leaked, vs_hash_mix(0, block->id), h->leaked_count);
         h->leaked[h->leaked_count++] = (struct leaked){block->id, block->bytes, 0, block->category};
@@ -455,9 +453,22 @@ static void owner_find(struct history *h, const struct rpl_trace *trace,
     vs_free(all);
 }
 
-enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first_seq,
-                            uint64_t last_seq, struct rpl_leak_owner *out, uint64_t *by_category,
-                            struct vs_error *err)
+/* The blocks allocated from first_seq to last_seq. */
+static size_t blocks_between(const struct rpl_live *live, uint64_t first_seq, uint64_t last_seq,
+                             struct rpl_block *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < live->block_count; i++)
+        if (live->blocks[i].alloc_seq >= first_seq && live->blocks[i].alloc_seq <= last_seq)
+            out[count++] = live->blocks[i];
+    return count;
+}
+
+/* leak: its blocks; NULL: those from first_seq to last_seq. */
+static enum vs_status owner_of(struct rpl_index *index, uint64_t at, const struct rpl_leak *leak,
+                               uint64_t first_seq, uint64_t last_seq, struct rpl_leak_owner *out,
+                               uint64_t *by_category, struct vs_error *err)
 {
     struct rpl_trace *trace = rpl_index_trace(index);
     struct history h = {.nodes = NULL};
@@ -469,7 +480,13 @@ enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first
     if (!st)
         st = history_read(&h, trace, at, err);
     if (!st) {
-        leaked_take(&h, cursor, first_seq, last_seq);
+        const struct rpl_live *live = rpl_cursor_live(cursor);
+        struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));
+
+        leaked_take(&h, cursor, blocks,
+                    leak ? rpl_leak_blocks(leak, trace, live, blocks)
+                         : blocks_between(live, first_seq, last_seq, blocks));
+        vs_free(blocks);
         for (size_t i = 0; i < h.leaked_count; i++)
             by_category[h.leaked[i].category] += h.leaked[i].bytes;
         owner_find(&h, trace, cursor, out);
@@ -477,6 +494,13 @@ enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first
     history_release(&h);
     rpl_cursor_free(cursor);
     return st;
+}
+
+enum vs_status rpl_owner_of(struct rpl_index *index, uint64_t at, uint64_t first_seq,
+                            uint64_t last_seq, struct rpl_leak_owner *out, uint64_t *by_category,
+                            struct vs_error *err)
+{
+    return owner_of(index, at, NULL, first_seq, last_seq, out, by_category, err);
 }
 
 enum vs_status rpl_leak_owner(struct rpl_index *index, const struct rpl_leak *leak,
@@ -487,5 +511,5 @@ enum vs_status rpl_leak_owner(struct rpl_index *index, const struct rpl_leak *le
     memset(out, 0, sizeof(*out));
     if (!leak->count)
         return VS_OK;
-    return rpl_owner_of(index, leak->at, leak->first_seq, leak->last_seq, out, by_category, err);
+    return owner_of(index, leak->at, leak, 0, 0, out, by_category, err);
 }

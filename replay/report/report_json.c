@@ -548,6 +548,7 @@ static void leak_json(const struct rpl_report *report, struct vs_json *json)
         return;
     }
     vs_json_object(json);
+    vs_json_put_uint(json, "event", leak->at);
     vs_json_put_uint(json, "blocks", leak->count);
     vs_json_put_uint(json, "bytes", leak->bytes);
     vs_json_put_uint(json, "steps", leak->steps);

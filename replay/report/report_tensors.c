@@ -170,6 +170,12 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
                  leak->count, leak->count == 1 ? "" : "s", leak->steps, leak->steps == 1 ? "" : "s",
                  leak->count == 1 ? "is" : "are");
     rpl_leak_owner_text(report->trace, &report->leak_owner, leak->bytes, out);
+    if (!report->leak_owner.is_known && rpl_trace_meta(report->trace, "rerun_command") &&
+        rpl_trace_meta(report->trace, "gpu_played"))
+        vs_text_addf(out,
+                     "  `vramscope why TRACE --at %" PRIu64
+                     "` runs the program again and finds which name or list holds them\n",
+                     leak->at);
     for (size_t i = 0; i < leak->block_count; i++)
         rpl_report_tensor_text(report, &report->leak_why[i], out);
 }

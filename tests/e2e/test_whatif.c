@@ -421,6 +421,29 @@ static void the_tables_of_toggles_and_ops_are_printed_completely(void **state)
     program_release(&p);
 }
 
+/* Its figures are those until then: no change is shown, and no improvement. */
+static void a_run_that_ends_out_of_memory_is_no_improvement(void **state)
+{
+    const char *trace = program_path("attention.db");
+    struct program p =
+        program_run("import", "tests/golden/snapshots/attention_3g.pickle.gz", "-o", trace, NULL);
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    p = program_run("whatif", trace, "--capacity", "1G", NULL);
+    assert_int_equal(p.status, 0);
+    if (!strstr(p.out, "until it ends\n") || strchr(p.out, '%') ||
+        !strstr(p.out, "  this run ends out of memory: step 0, forward, ") ||
+        !strstr(p.out, "    512.0 MiB were refused with "))
+        fail_msg("%s", p.out);
+    program_release(&p);
+    p = program_run("whatif", trace, "--capacity", "4G", NULL);
+    if (!strstr(p.out, "change\n") || strstr(p.out, "out of memory"))
+        fail_msg("%s", p.out);
+    program_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +459,7 @@ int main(void)
         cmocka_unit_test(sql_queries_are_answered_and_cannot_write),
         cmocka_unit_test(every_command_has_help),
         cmocka_unit_test(the_tables_of_toggles_and_ops_are_printed_completely),
+        cmocka_unit_test(a_run_that_ends_out_of_memory_is_no_improvement),
     };
 
     return cmocka_run_group_tests_name("e2e/whatif", tests, NULL, cleanup);

@@ -67,6 +67,7 @@ class Frames:
 
     def __init__(self, objects, names, own):
         self.by_id = {}  # by id of the value: (kind, name, scope, file, line)
+        self.modules = set()  # ids of the variables of modules whose code is running
         self.names = names
         seen = set()
         for frame in sys._current_frames().values():
@@ -88,6 +89,8 @@ class Frames:
         code = frame.f_code
         scope, line = scope_of(code), frame.f_lineno or 0
         values = dict(frame.f_locals)
+        if frame.f_locals is frame.f_globals:
+            self.modules.add(id(frame.f_globals))
         is_call = (code.co_name in ("_wrapped_call_impl", "_call_impl")
                    and code.co_filename.endswith("module.py") and "self" in values)
         for name, value in values.items():
@@ -119,7 +122,10 @@ class Search:
         self.objects = gc.get_objects()  # vars() may have made dictionaries that hold what objects held before
         self.frames = Frames(self.objects, self.names, own)
         self.tensors = [o for o in self.objects if issubclass(type(o), torch.Tensor)]
-        self.spaces = {id(vars(m)): name for name, m in list(sys.modules.items()) if type(m) is types.ModuleType}
+        self.spaces = {}  # name of the module, by id of its variables; __mp_main__ is another name of __main__
+        for name, module in list(sys.modules.items()):
+            if type(module) is types.ModuleType:
+                self.spaces.setdefault(id(vars(module)), name)
         self.back = {}  # by id: what refers to it
         self.storages = {}  # by address, of all tensors that were met
         self.held = {}  # by address: holders in the order in which they were found; a dictionary of None
@@ -189,6 +195,8 @@ class Search:
             for key, value in other.items():
                 if value is held:
                     yield "attr", str(key), self.names.owner(self.names.dicts[id(other)])
+        elif id(other) in self.frames.modules:
+            return  # its frame has said so, with the line
         elif id(other) in self.spaces:
             space = self.spaces[id(other)]
             for key, value in other.items():

@@ -62,11 +62,13 @@ static bool is_better(const struct wif_sweep *sweep, const struct wif_sweep_row 
                       const struct wif_sweep_row *b)
 {
     const uint64_t recorded = sweep->items[0].run.peak;
-    const bool a_helps = !a->failed && a->run.peak < recorded;
-    const bool b_helps = !b->failed && b->run.peak < recorded;
+    const bool a_helps = !a->failed && !a->is_cut && a->run.peak < recorded;
+    const bool b_helps = !b->failed && !b->is_cut && b->run.peak < recorded;
 
     if (a->failed != b->failed)
         return b->failed;
+    if (a->is_cut != b->is_cut)
+        return b->is_cut;
     if (a_helps != b_helps)
         return a_helps;
     if (a_helps && a->price != b->price)
@@ -310,6 +312,10 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
         return;
     }
     tui_text_right(c, x, y, 7, tui_style(TUI_PLAIN), tui_short_bytes(t->run.peak, buf));
+    if (t->is_cut) {
+        tui_text_cut(c, x + 8, y, c->at.w - x - 8, tui_style(TUI_BAD), "until out of memory");
+        return;
+    }
     tui_text_right(c, x + 7, y, 8, tui_style(role), tui_short_delta(delta, buf));
     if (recorded)
         vs_text_addf(&text, "%+.1f %%", 100.0 * (double)delta / (double)recorded);

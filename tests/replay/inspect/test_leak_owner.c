@@ -127,6 +127,34 @@ static void the_name_behind_the_graph_owns_the_leak(void **state)
     }
 }
 
+/* A batch that only the last of the counted steps has bound leaks nothing, however large it is. */
+static void what_was_bound_once_is_no_leak_of_its_name(void **state)
+{
+    struct loop l = {.keeps = APPENDED};
+    struct rpl_leak_owner owner;
+    struct rpl_leak leak;
+
+    (void)state;
+    make_init(&l.m);
+    make_step(&l.m, -1);
+    make_alloc(&l.m, 4096, VS_CAT_PARAMETER);
+    for (int64_t k = 0; k < 5; k++) {
+        step(&l, k, 1);
+        l.m.line = 50;
+        if (k == 3) {
+            make_alloc(&l.m, 1 << 20, VS_CAT_INPUT);
+            make_hold(&l.m, VS_EV_HOLD, l.m.blocks, VS_HOLD_LOCAL, "batch", "step");
+        }
+        l.m.line = 0;
+    }
+    owner = owner_of(l.m.trace, &leak);
+    assert_int_equal(leak.bytes, 3 * (1024 + 512));
+    assert_true(owner.is_known);
+    assert_string_equal(rpl_trace_string(l.m.trace, owner.holder.name), "losses[1]");
+    assert_int_equal(owner.bytes, leak.bytes);
+    rpl_trace_free(l.m.trace);
+}
+
 static void a_trace_without_a_leak_has_no_owner(void **state)
 {
     struct loop l = {.keeps = NOTHING};
@@ -176,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_name_behind_the_graph_owns_the_leak),
+        cmocka_unit_test(what_was_bound_once_is_no_leak_of_its_name),
         cmocka_unit_test(a_trace_without_a_leak_has_no_owner),
         cmocka_unit_test(the_sum_of_the_losses_owns_the_graphs_of_all_steps),
     };
