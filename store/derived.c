@@ -114,8 +114,8 @@ static void writer_free(struct sto_derived_writer *w)
     vs_free(w);
 }
 
-enum vs_status sto_derived_begin(const char *path, struct sto_derived_writer **out,
-                                 struct vs_error *err)
+static enum vs_status writer_open(const char *path, struct sto_derived_writer **out,
+                                  struct vs_error *err)
 {
     struct sto_derived_writer *w = vs_calloc(1, sizeof(*w));
     enum vs_status st;
@@ -133,9 +133,7 @@ enum vs_status sto_derived_begin(const char *path, struct sto_derived_writer **o
         goto out;
     }
     sqlite3_busy_timeout(w->db.handle, COMMIT_TIMEOUT_MS);
-    st = sto_db_exec(&w->db, "DELETE FROM derived", err);
-    if (!st)
-        st = sto_db_prepare(&w->db, "INSERT INTO derived VALUES (?, ?)", &w->put, err);
+    st = sto_db_prepare(&w->db, "INSERT OR REPLACE INTO derived VALUES (?, ?)", &w->put, err);
 out:
     if (st) {
         writer_free(w);
@@ -143,6 +141,22 @@ out:
     }
     *out = w;
     return VS_OK;
+}
+
+enum vs_status sto_derived_begin(const char *path, struct sto_derived_writer **out,
+                                 struct vs_error *err)
+{
+    struct sto_derived_writer *w = NULL;
+    enum vs_status st = writer_open(path, &w, err);
+
+    *out = NULL;
+    if (!st)
+        st = sto_db_exec(&w->db, "DELETE FROM derived", err);
+    if (st && w)
+        writer_free(w);
+    if (!st)
+        *out = w;
+    return st;
 }
 
 enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id, const uint8_t *bytes,
@@ -171,5 +185,22 @@ enum vs_status sto_derived_end(struct sto_derived_writer *w, bool is_kept, struc
     if (is_kept)
         st = sto_db_exec(&w->db, "COMMIT", err);
     writer_free(w); /* rolls back what was not committed */
+    return st;
+}
+
+enum vs_status sto_derived_add(const char *path, uint64_t id, const uint8_t *bytes, size_t len,
+                               struct vs_error *err)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct sto_derived_writer *w = NULL;
+    enum vs_status st = writer_open(path, &w, err);
+
+    if (st)
+        return st;
+    st = sto_derived_put(w, id, bytes, len, err);
+    if (st)
+        (void)!sto_derived_end(w, false, &ignored); /* report the first failure */
+    else
+        st = sto_derived_end(w, true, err);
     return st;
 }

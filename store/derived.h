@@ -3,7 +3,8 @@
  *
  * For:            replay/, which computes these data.
  * Must not know:  the meaning of these data.
- * Invariant:      a file that has part 0 has all parts: it is removed before the others, and written after them.
+ * Invariant:      a file that has part 0 has all parts that begin with it: it is removed before the others, and written
+ *                 after them.
  */
 #ifndef STO_DERIVED_H
 #define STO_DERIVED_H
@@ -41,5 +42,12 @@ VS_MUST_USE enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_
 /* Commit the parts written (is_kept) or roll back. Frees `w`, also on failure; NULL is accepted. */
 VS_MUST_USE enum vs_status sto_derived_end(struct sto_derived_writer *w, bool is_kept,
                                            struct vs_error *err);
+
+/*
+ * Write one part, whose contents say by themselves which events they belong to, in a transaction of its own. Errors: as
+ * sto_derived_begin().
+ */
+VS_MUST_USE enum vs_status sto_derived_add(const char *path, uint64_t id, const uint8_t *bytes,
+                                           size_t len, struct vs_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/mem.h"
 #include "replay/state/live.h"
+#include "replay/trace/trace_internal.h"
 
 /* Rows of each list of the text. */
 #define ROWS_SHOWN 6
@@ -48,17 +49,18 @@ static void blocks_add(struct rpl_parameters *out, const struct rpl_trace *trace
 {
     bool *is_counted = vs_calloc(live->block_count, sizeof(*is_counted));
     struct vs_tensor_desc desc;
+    uint64_t number;
+    uint32_t id = 0;
+    uint32_t name;
 
-    for (uint32_t id = 1; id <= rpl_trace_tensor_count(trace); id++) {
-        const struct rpl_block *block;
+    while (rpl_trace_tensor_named(trace, &id, &name, &number)) {
+        const struct rpl_block *block = number ? rpl_live_block(live, number) : NULL;
 
-        if (!rpl_trace_tensor(trace, id, &desc) || !desc.block || !desc.name)
-            continue;
-        block = rpl_live_block(live, desc.block);
-        if (!block || block->category != VS_CAT_PARAMETER || is_counted[block - live->blocks])
+        if (!block || block->category != VS_CAT_PARAMETER || is_counted[block - live->blocks] ||
+            !rpl_trace_tensor(trace, id, &desc))
             continue;
         is_counted[block - live->blocks] = true;
-        block_add(out, block, desc.dtype, rpl_trace_string(trace, desc.name));
+        block_add(out, block, desc.dtype, rpl_trace_string(trace, name));
     }
     for (size_t i = 0; i < live->block_count; i++)
         if (live->blocks[i].category == VS_CAT_PARAMETER && !is_counted[i] &&

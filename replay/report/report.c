@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "replay/index/cursor.h"
 #include "replay/index/index.h"
+#include "replay/report/figures.h"
 #include "replay/state/live.h"
 
 /*
@@ -125,10 +126,13 @@ out:
 enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
                                struct vs_error *err)
 {
-    enum vs_status st;
+    const bool is_stored =
+        rpl_figures_load(trace, &out->sum, &out->traffic, &(struct vs_error)VS_ERROR_INIT) == VS_OK;
+    enum vs_status st = VS_OK;
 
     out->trace = trace;
-    st = rpl_summary_fill(&out->sum, trace, err);
+    if (!is_stored)
+        st = rpl_summary_fill(&out->sum, trace, err);
     if (st)
         return st;
     st = rpl_work_fill(&out->work, trace, err);
@@ -140,8 +144,10 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
     st = blocks_fill(out, top, err);
     if (!st)
         st = rpl_parameters_fill(&out->parameters, trace, err);
-    if (!st)
+    if (!st && !is_stored)
         st = rpl_traffic_fill(&out->traffic, trace, err);
+    if (!st && !is_stored)
+        rpl_figures_save(trace, &out->sum, &out->traffic);
     if (!st)
         st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
     return st;

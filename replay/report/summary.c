@@ -285,6 +285,7 @@ static void losses_fill(struct rpl_summary *out, const struct rpl_trace *trace)
 static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
 {
     const char *ops = rpl_trace_meta(trace, "recomputed_ops");
+    int64_t at = 0;
     uint64_t n;
 
     if (rpl_trace_meta_uint(trace, "parameters", &n))
@@ -306,10 +307,20 @@ static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
     for (size_t i = 0; ops && i < out->step_count; i++) {
         if (out->steps[i].step < 0)
             continue;
-        out->steps[i].recomputed_ops = strtoull(ops, NULL, 10);
-        ops = strchr(ops, ',');
-        ops = ops ? ops + 1 : NULL;
+        for (; ops && at < out->steps[i].step; at++) { /* the first steps may have been dropped */
+            ops = strchr(ops, ',');
+            ops = ops ? ops + 1 : NULL;
+        }
+        if (ops)
+            out->steps[i].recomputed_ops = strtoull(ops, NULL, 10);
     }
+}
+
+void rpl_summary_complete(struct rpl_summary *out, const struct rpl_trace *trace)
+{
+    losses_fill(out, trace);
+    notes_take(out, trace);
+    rpl_uncertainty_explain(&out->uncertainty, trace);
 }
 
 enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
@@ -349,8 +360,7 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
     out->end_reserved = pass.live.reserved;
     out->end_segments = pass.space.segment_count;
     out->end_blocks = pass.live.block_count;
-    losses_fill(out, trace);
-    notes_take(out, trace);
+    rpl_summary_complete(out, trace);
 out:
     rpl_uncertainty_ops_release(&pass.uncertainty_ops);
     rpl_live_release(&pass.live);

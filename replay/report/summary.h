@@ -137,6 +137,11 @@ struct rpl_summary {
  */
 VS_MUST_USE enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                             struct vs_error *err);
+/*
+ * Fill what does not come from events, of a summary whose other figures are known: losses, what the run itself noted,
+ * and the text of the uncertainty.
+ */
+void rpl_summary_complete(struct rpl_summary *out, const struct rpl_trace *trace);
 /* Whether a block that autograd saves counts in `tensors` and `bytes` of struct rpl_saved. */
 bool rpl_counts_as_saved(const struct rpl_block *block);
 void rpl_summary_release(struct rpl_summary *summary);

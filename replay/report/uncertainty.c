@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "base/toggle.h"
 
+#define UNMEASURED "cuDNN's workspace, not measured for these shapes,"
+
 struct unmodelled {
     const char *op;
     int capability;
@@ -122,7 +124,7 @@ void rpl_uncertainty_note(struct rpl_uncertainty *uncertainty, struct rpl_uncert
     if (!ops->is_measured)
         what = op ? what_of(ops, trace, op) : NULL;
     else if (location < ops->locations && ops->is_unmeasured[location])
-        what = "cuDNN's workspace, not measured for these shapes,";
+        what = UNMEASURED;
     if (!what)
         return;
     uncertainty->allocs++;
@@ -132,6 +134,15 @@ void rpl_uncertainty_note(struct rpl_uncertainty *uncertainty, struct rpl_uncert
     uncertainty->event = seq;
     uncertainty->location = location;
     uncertainty->what = what;
+}
+
+void rpl_uncertainty_explain(struct rpl_uncertainty *uncertainty, const struct rpl_trace *trace)
+{
+    const uint32_t op = rpl_trace_location(trace, uncertainty->location)->op;
+
+    uncertainty->what = !uncertainty->allocs     ? NULL
+                        : rpl_is_measured(trace) ? UNMEASURED
+                                                 : row_text(trace, op);
 }
 
 void rpl_uncertainty_ops_release(struct rpl_uncertainty_ops *ops)

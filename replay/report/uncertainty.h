@@ -68,6 +68,8 @@ struct rpl_uncertainty_ops {
     bool *is_unmeasured;
     size_t locations;
 };
+/* Fill `what` of an uncertainty whose other fields are known: the text about the op of `location`. */
+void rpl_uncertainty_explain(struct rpl_uncertainty *uncertainty, const struct rpl_trace *trace);
 /*
  * Take note of an allocation: where its op is in base/unmodelled.def it is counted in `uncertainty`, and replaces
  * `highest` if it is higher. For readers that pass over all events anyway; zero-initialise `uncertainty` before the

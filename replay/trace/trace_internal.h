@@ -1,7 +1,7 @@
 /*
  * replay/trace/trace_internal.h - where the events of a trace are stored.
  *
- * For:            replay/index, replay/trace/found.c, replay/trace/marks.c, whatif/whatif.c.
+ * For:            replay/index, replay/report, replay/trace/found.c, replay/trace/marks.c, whatif/whatif.c.
  * Must not know:  what events mean.
  * Invariant:      a trace has either a reader of a file or its events in memory, never both.
  */
