@@ -10,6 +10,7 @@
 
 #include <zlib.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "store/db_internal.h"
 #include "store/reader_internal.h"
@@ -71,6 +72,8 @@ static size_t part_deflate(struct sto_derived_writer *w, const uint8_t *bytes, s
     for (size_t i = 0; i < LENGTH_BYTES; i++)
         w->packed[i] = (uint8_t)(len >> 8 * i);
     rc = compress2(w->packed + LENGTH_BYTES, &used, bytes, (uLong)len, LEVEL);
+    if (rc == Z_MEM_ERROR)
+        vs_die("out of memory");
     VS_ASSERT(rc == Z_OK);
     return LENGTH_BYTES + used;
 }

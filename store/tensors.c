@@ -171,12 +171,15 @@ static const char OLD_LIST[] =
     "CASE WHEN c.width = 0 AND (b.count = 1 OR c.step = 1) THEN c.base END, "
     "EXISTS (SELECT 1 FROM event_column n WHERE n.id = b.id * 16 + 5) "
     "FROM event_block b LEFT JOIN event_column c ON c.id = b.id * 16 + 7 "
-    "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id";
+    "WHERE b.id = ?";
 static const char LIST[] = "SELECT b.id, b.count, c.first_id, c.has_names "
                            "FROM event_block b LEFT JOIN event_chunk c ON c.id = b.id "
-                           "WHERE b.id >= ? AND b.id % 64 = 63 ORDER BY b.id";
+                           "WHERE b.id = ?";
 
-/* List the blocks with ids from `from` on. */
+/*
+ * List the blocks from number `from` on, which are numbered without gaps. One by one: there are few of them among the
+ * many blocks of events.
+ */
 static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs_error *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -186,13 +189,12 @@ static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs
 
     if (!st)
         st = sto_db_prepare(t->db, is_old ? OLD_LIST : LIST, &stmt, err);
-    if (!st)
-        sqlite3_bind_int64(stmt, 1, from);
-    while (!st) {
+    for (int64_t number = from; !st && has_row; number++) {
+        sqlite3_bind_int64(stmt, 1, number * STO_BLOCK_IDS + STO_KIND_TENSOR);
         st = sto_db_row(t->db, stmt, &has_row, err);
-        if (st || !has_row)
-            break;
-        st = block_take(t, stmt, err);
+        if (!st && has_row)
+            st = block_take(t, stmt, err);
+        sqlite3_reset(stmt);
     }
     sqlite3_finalize(stmt);
     return st;
@@ -253,7 +255,7 @@ enum vs_status sto_tensors_refresh(struct sto_tensors *t, struct vs_error *err)
     /* the last block may have grown */
     rows_forget(t);
     if (t->block_count)
-        from = t->blocks[--t->block_count].id;
+        from = t->blocks[--t->block_count].id / STO_BLOCK_IDS;
     st = blocks_list(t, from, err);
     return st ? st : blocks_settle(t, err);
 }

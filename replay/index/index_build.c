@@ -131,6 +131,11 @@ void rpl_index_build_begin(struct rpl_index *index, struct rpl_scratch *scratch)
     index->event_count = 0;
     index->chunk_count = index->peak_count = index->name_count = 0;
     index->has_peaks = true;
+    if (!index->has_scratch_chunks)
+        vs_free(index->chunks);
+    index->chunks = NULL;
+    index->chunk_cap = 0;
+    index->has_scratch_chunks = scratch != NULL;
     rpl_unused_free(index->unused);
     index->unused = NULL;
     rpl_event_classes_free(index->event_classes);
@@ -158,7 +163,9 @@ static void chunk_begin(struct rpl_index *index)
     size_t cap = index->chunk_cap;
     struct rpl_chunk *chunk;
 
-    index->chunks = vs_grow(index->chunks, index->chunk_count, &cap, sizeof(*index->chunks));
+    if (index->chunk_count == cap)
+        index->chunks = rpl_scratch_reserve(index->scratch, index->chunks, 2 * cap + 16, &cap,
+                                            sizeof(*index->chunks));
     if (cap != index->chunk_cap || !index->keyframes) {
         index->keyframes = vs_realloc(index->keyframes, cap, sizeof(*index->keyframes));
         index->touched = vs_realloc(index->touched, cap, sizeof(*index->touched));

@@ -213,6 +213,7 @@ struct rpl_window_slot {
  *                              events refer to. changes: of each alloc and free, the number of events since the one
  *                              before, and the change of the allocated bytes
  * builder         the state of building; NULL if is_paged
+ * has_scratch_chunks  `chunks` are in `scratch`; otherwise in ordinary memory
  * scratch         where everything large is while the index of a file is computed, and the arrays of a paged one; NULL:
  *                 in ordinary memory
  * bytes           the part of the file that was read last
@@ -229,6 +230,7 @@ struct rpl_index {
     struct rpl_chunk *chunks;
     size_t chunk_count;
     size_t chunk_cap;
+    bool has_scratch_chunks;
     struct rpl_pages levels[RPL_LEVEL_COUNT];
     struct rpl_pages rows;
     struct rpl_pages nodes;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -329,6 +330,8 @@ bool sto_decode(struct sto_decoder *d, const struct sto_chunk_in *in, struct vs_
 
     VS_ASSERT(count >= 1 && count <= STO_CHUNK_EVENTS_MAX);
     rest.len = ZSTD_decompressDCtx(d->zstd, d->plain, STO_PLAIN_BYTES_MAX, in->bytes, in->len);
+    if (ZSTD_getErrorCode(rest.len) == ZSTD_error_memory_allocation)
+        vs_die("out of memory");
     if (ZSTD_isError(rest.len))
         return false;
     if (!columns_take(d, &rest, count, head, &match_count, &literal_count) ||

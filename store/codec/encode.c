@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -455,6 +456,8 @@ void sto_encoder_chunk(struct sto_encoder *e, const struct vs_event *events, siz
     out->bytes = e->bytes;
     out->len =
         ZSTD_compressCCtx(e->zstd, e->bytes, e->bytes_max, e->plain, e->plain_len, ZSTD_LEVEL);
+    if (ZSTD_getErrorCode(out->len) == ZSTD_error_memory_allocation)
+        vs_die("out of memory");
     VS_ASSERT(!ZSTD_isError(out->len));
     if (!is_complete)
         return;
