@@ -40,7 +40,9 @@ static const char *const statement_sql[ST_COUNT] = {
     [ST_LOCATION] = "INSERT OR REPLACE INTO place VALUES (?, ?, ?, ?, ?, ?)",
     [ST_SHAPE] = "INSERT INTO shape VALUES (?, ?, ?, ?)",
     [ST_STEP] = "INSERT OR REPLACE INTO step VALUES (?, ?, ?, ?)",
-    [ST_LOSS] = "UPDATE step SET loss = ? WHERE step = ?",
+    /* from the end: it is the loss of a recent step */
+    [ST_LOSS] = ("UPDATE step SET loss = ? WHERE first_seq = "
+                 "(SELECT first_seq FROM step WHERE step = ? ORDER BY first_seq DESC LIMIT 1)"),
     [ST_PHASE] = "INSERT OR REPLACE INTO phase_stat VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ST_DEVICE] = "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?)",
     [ST_FRAME] = "INSERT INTO frame VALUES (?, ?, ?)",

@@ -399,12 +399,14 @@ static void recorder_begin(struct trc_recorder *rec, const struct plan *plan,
     trc_recorder_source_add(rec, net->name, net->text);
 }
 
-/* Entries that are known after the run: losses, and the run's own notes. */
-static void recorder_end(struct trc_recorder *rec, const struct lang_result *result,
+/* Entries that are known after the run: the losses that on_progress has not written, and the run's own notes. */
+static void recorder_end(const struct recording *recording, const struct lang_result *result,
                          enum vs_status st)
 {
+    struct trc_recorder *rec = recording->rec;
+
     for (size_t i = 0; i < result->step_count; i++)
-        if (result->steps[i].loss_known)
+        if (result->steps[i].loss_known && result->steps[i].step >= recording->state.step)
             trc_recorder_step(rec, result->steps[i].step, result->steps[i].loss);
     wif_run_notes(result, on_note, rec);
     trc_recorder_meta_set(rec, "outcome",
@@ -479,7 +481,7 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
                 plan->why_cpu);
     cli_watch_stop(&plan->watch, recording.rec);
     cli_account_write(&plan->account, recording.rec);
-    recorder_end(recording.rec, &result, st);
+    recorder_end(&recording, &result, st);
     if (st == VS_E_IO)
         trc_recorder_meta_set(recording.rec, "failure", err->text);
     trc_recorder_stats(recording.rec, &stats);

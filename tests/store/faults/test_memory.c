@@ -77,7 +77,7 @@ void *realloc(void *old, size_t size)
     return fails() ? NULL : __libc_realloc(old, size);
 }
 
-/* Write a trace, commit it twice, and read it; how it went. `out` is told of each commit. */
+/* Write a trace, commit it twice, and read it; how it went. `out` gets a byte at each commit. */
 static enum vs_status record_and_read(const char *path, int out, struct vs_error *err)
 {
     static struct vs_event got[EVENTS];
