@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units reshard mp-policy grad-sync empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units reshard mp-policy offload-policy grad-sync empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -43,6 +43,7 @@ _vramscope_values()
     shard-units) echo "blocks" ;;
     reshard) echo "on off" ;;
     mp-policy) echo "off bf16 bf16-reduce" ;;
+    offload-policy) echo "off cpu" ;;
     grad-sync) echo "always last" ;;
     empty-cache) echo "never step phase" ;;
     alloc-conf) echo "default" ;;

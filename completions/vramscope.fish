@@ -31,6 +31,7 @@ function __vramscope_pairs
     printf '%s\n' shard-units=blocks
     printf '%s\n' reshard=on reshard=off
     printf '%s\n' mp-policy=off mp-policy=bf16 mp-policy=bf16-reduce
+    printf '%s\n' offload-policy=off offload-policy=cpu
     printf '%s\n' grad-sync=always grad-sync=last
     printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
     printf '%s\n' alloc-conf=default
@@ -105,6 +106,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l mp-policy -x -a 'off bf16 bf16-reduce' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l offload-policy -x -a 'off cpu' -d 'offload_policy of fully_shard: cpu: CPUOffloadPolicy(): shards, their gradients and the optimizer\'s state stay on the host'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad-sync -x -a 'always last' -d 'with `shard` and accumulate: when processes exchange gradients: after each part, or after the last: set_requires_gradient_sync(False) of fully_shard, no_sync() of DistributedDataParallel'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
@@ -205,6 +207,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l mp-policy -x -a 'off bf16 bf16-reduce' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l offload-policy -x -a 'off cpu' -d 'offload_policy of fully_shard: cpu: CPUOffloadPolicy(): shards, their gradients and the optimizer\'s state stay on the host'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad-sync -x -a 'always last' -d 'with `shard` and accumulate: when processes exchange gradients: after each part, or after the last: set_requires_gradient_sync(False) of fully_shard, no_sync() of DistributedDataParallel'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'

@@ -37,6 +37,13 @@ void eng_detach_(struct eng *e, struct eng_tensor *t);
 void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
 
 /*
+ * leaf.grad_dtype = dtype: gradients that reach the leaf are converted to `dtype` before they are accumulated;
+ * ENG_GRAD_DTYPE_ANY (None in PyTorch): they stay as they are, and are added in place to one that is there.
+ */
+#define ENG_GRAD_DTYPE_ANY (-1)
+void eng_set_grad_dtype(struct eng_tensor *leaf, int dtype);
+
+/*
  * Adds a custom function's node. inputs: the tensor arguments in order (NULL for other arguments). If grad mode is on
  * and an input requires grad, `outputs` get the new node as grad_fn (an output that is an input is replaced by an
  * alias; one in custom->is_dirty stays the same tensor, and its history so far is the input's) and the node is

@@ -129,6 +129,12 @@ void eng_set_requires_grad(struct eng *e, struct eng_tensor *t, bool on)
     t->requires_grad = on;
 }
 
+void eng_set_grad_dtype(struct eng_tensor *leaf, int dtype)
+{
+    VS_ASSERT(!leaf->grad_fn && dtype >= ENG_GRAD_DTYPE_ANY && dtype < VS_DTYPE_COUNT);
+    leaf->grad_dtype = dtype == ENG_GRAD_DTYPE_ANY ? UINT8_MAX : (uint8_t)(dtype + 1);
+}
+
 void eng_detach_(struct eng *e, struct eng_tensor *t)
 {
     if (!t)

@@ -44,6 +44,17 @@ static bool shape_legal(const struct eng_node *n, int i, const struct eng_tensor
     return false;
 }
 
+/* The dtype that a gradient gets on its way along the edge: that of the tensor, or what its leaf asks for. */
+static enum vs_dtype dtype_along(const struct eng_edge *edge, const struct eng_tensor *grad)
+{
+    const struct eng_tensor *leaf = edge->node ? edge->node->variable : NULL;
+
+    if (!leaf || !leaf->grad_dtype)
+        return (enum vs_dtype)edge->dtype;
+    return leaf->grad_dtype == UINT8_MAX ? (enum vs_dtype)grad->dtype
+                                         : (enum vs_dtype)(leaf->grad_dtype - 1);
+}
+
 /* PyTorch's validation of each result: broadcast gradients are summed, dtypes converted. */
 static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor **out)
 {
@@ -57,8 +68,8 @@ static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor 
         if (out[i]->ndim != edge->ndim ||
             memcmp(out[i]->sizes, edge->sizes, sizeof(*edge->sizes) * edge->ndim) != 0)
             eng_slot_set(&out[i], eng_sum_to(e, out[i], edge->sizes, edge->ndim));
-        if (out[i] && out[i]->dtype != edge->dtype)
-            eng_slot_set(&out[i], eng_to_dtype(e, out[i], (enum vs_dtype)edge->dtype));
+        if (out[i] && out[i]->dtype != dtype_along(edge, out[i]))
+            eng_slot_set(&out[i], eng_to_dtype(e, out[i], dtype_along(edge, out[i])));
         /* the gradient of a number on the host; others were refused in forward */
         if (out[i] && out[i]->ndim == 0 && out[i]->storage->on_host != edge->on_host)
             eng_slot_set(&out[i], eng_to_side(e, out[i], edge->on_host));

@@ -98,6 +98,8 @@ struct eng_tensor {
     /* a Python number during an op: in type promotion it counts less than tensors */
     bool is_wrapped_number;
     uint8_t view_kind; /* enum eng_view_kind */
+    /* of a leaf, what eng_set_grad_dtype asked for: enum vs_dtype + 1; 0: the tensor's own */
+    uint8_t grad_dtype;
     int64_t sizes[VS_MAX_DIMS];
     int64_t strides[VS_MAX_DIMS];
 };

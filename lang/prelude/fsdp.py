@@ -36,11 +36,11 @@ def check(net, settings):
     if settings["checkpoint"] == "auto" or settings["checkpoint"].startswith("auto:"):
         raise ValueError(f"checkpoint={settings['checkpoint']}: placements are not planned for shard=fsdp yet; use "
                          "checkpoint=blocks")
+    if settings["amp"] == "fp16" and settings["offload-policy"] == "cpu":
+        raise ValueError("amp=fp16: with offload-policy=cpu gradients are on the host, where NCCL sends nothing of what "
+                         "the GradScaler found in them; use amp=bf16, or mp-policy=bf16")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
-    if settings["grad-sync"] == "last" and settings["accumulate"] > 1 and settings["mp-policy"] == "bf16":
-        raise ValueError("grad-sync=last: together with mp-policy=bf16 gradients would be kept in another dtype than "
-                         "their parameters, which is not supported; use mp-policy=bf16-reduce")
     if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1:
         torch._warn("shard=fsdp: the shards of the other processes are not there, and this one's is used in their "
                     "place; so the losses are not those of a training")
@@ -51,7 +51,7 @@ def check(net, settings):
 
 class _Param:
     # One parameter: its shard, which the optimizer trains, and its whole, whose memory comes and goes.
-    def __init__(self, data, slots, name, world, rank):
+    def __init__(self, data, slots, name, world, rank, is_on_host):
         self.slots = slots
         self.name = name
         self.size = tuple(data.shape)
@@ -67,6 +67,8 @@ class _Param:
         torch._set_category(padded, "parameter")
         if mine > 0:
             padded.narrow(0, 0, mine).copy_(data.narrow(0, rank * self.rows, mine))
+        if is_on_host:
+            padded = padded.to("cpu")  # and pinned
         self.shard = padded.view(-1)
         self.sharded = nn.Parameter(padded.narrow(0, 0, mine), requires_grad=data.requires_grad)
         torch._set_name(self.sharded, name)
@@ -84,12 +86,14 @@ class _Param:
             torch._set_category(self.output, "parameter")
             torch._set_name(self.output, self.name)
 
-    def init_unsharded(self):
+    def init_unsharded(self, grad_dtype):
         # with a version of its own: a copy into the output does not count as a change of the parameter
         if self.unsharded is None:
             self.unsharded = nn.Parameter(torch._apart(self.output).as_strided(self.size, self.stride, 0),
                                           requires_grad=self.sharded.requires_grad)
             torch._set_name(self.unsharded, self.name)
+            if self.unsharded.requires_grad:
+                torch._set_grad_dtype(self.unsharded, grad_dtype)
 
     def to_sharded(self):
         self.set_on_modules(self.sharded)
@@ -137,8 +141,10 @@ def _replaced(value, replacements):
 
 
 class _Policy:
-    # MixedPrecisionPolicy(param_dtype, reduce_dtype); its other fields are the defaults
-    def __init__(self, value):
+    # MixedPrecisionPolicy(param_dtype, reduce_dtype), and whether there is a CPUOffloadPolicy(); other fields are the
+    # defaults
+    def __init__(self, value, offload):
+        self.is_on_host = offload == "cpu"  # the shards, their gradients and the optimizer's state
         self.param_dtype = None if value == "off" else torch.bfloat16
         self.reduce_dtype = {"off": None, "bf16": torch.float32, "bf16-reduce": torch.bfloat16}[value]
 
@@ -196,6 +202,9 @@ class _Unit:
         self.dtype = params[0].shard.dtype if len(params) > 0 else None  # of shards, and of their gradients
         self.casts = policy.param_dtype is not None and len(params) > 0 and policy.param_dtype != self.dtype
         self.param_dtype = policy.param_dtype if self.casts else self.dtype  # of what is gathered
+        # of whole gradients that wait for a later reduction; PyTorch: unsharded_grad_dtype
+        self.grad_dtype = policy.reduce_dtype or self.dtype
+        self.grads_widen = self.grad_dtype == torch.float32 and self.param_dtype != torch.float32
         self.is_unsharded = False
         self.state = _NO_PASS
         self.group_state = _NO_PASS
@@ -233,6 +242,8 @@ class _Unit:
         return output
 
     def all_gather_inputs(self):
+        if self.policy.is_on_host:
+            return [self.to_device(p.shard) for p in self.params]
         inputs = [p.shard for p in self.params]
         if not self.casts:
             return inputs
@@ -243,6 +254,11 @@ class _Unit:
         torch._foreach_copy_(splits, inputs)
         return splits
 
+    def to_device(self, shard):
+        on_device = shard.to("cuda")
+        torch._set_category(on_device, "parameter")
+        return on_device.to(self.param_dtype)
+
     def wait_for_unshard(self):
         if self.gathered is None:
             return
@@ -251,7 +267,7 @@ class _Unit:
             shared.gathered_before = None
         self.copy_out()
         for p in self.params:
-            p.init_unsharded()
+            p.init_unsharded(self.grad_dtype)
         for p in self.params:
             p.set_on_modules(p.unsharded)
         self.is_unsharded = True
@@ -264,7 +280,7 @@ class _Unit:
         world = self.shared.world
         if world == 1:
             for p in self.params:
-                given = p.shard.to(self.param_dtype)
+                given = self.to_device(p.shard) if self.policy.is_on_host else p.shard.to(self.param_dtype)
                 p.init_output(1, self.param_dtype)
                 torch._alloc_storage(p.output)
                 p.output.copy_(given)
@@ -349,6 +365,7 @@ class _Unit:
         self.group_state = _PRE_BACKWARD
         self.unshard()
         self.wait_for_unshard()
+        self.set_grad_dtypes(True)
         if len(self.post_forward_indices) > 0:
             at = self.post_forward_indices.pop()
             if at > 0:
@@ -360,9 +377,23 @@ class _Unit:
         self.unshard()
         self.group_state = before
 
+    def set_grad_dtypes(self, defers):
+        # Gradients stay as backward makes them: what fills the reduce-scatter casts them, and they are added in place
+        # to wider ones. Only where they are kept without a reduction, the first ones are cast.
+        if not self.grads_widen:
+            return
+        for p in self.params:
+            if p.unsharded is None or not p.unsharded.requires_grad:
+                continue
+            if not defers:
+                torch._set_grad_dtype(p.unsharded, self.grad_dtype)
+            elif p.unsharded.grad is not None or self.shared.reduces:
+                torch._set_grad_dtype(p.unsharded, None)
+
     def post_backward(self):
         self.group_state = _POST_BACKWARD
         if not self.shared.reduces:
+            self.set_grad_dtypes(False)
             self.reshard()
             return
         params = []
@@ -372,6 +403,7 @@ class _Unit:
                 params.append(p)
                 grads.append(p.unsharded.grad)
                 p.unsharded.grad = None
+        self.set_grad_dtypes(False)
         self.reshard()
         while len(self.shared.reduced_before) > 0:
             self.shared.reduced_before.pop(0)
@@ -405,6 +437,8 @@ class _Unit:
             views.append(flat.as_strided(p.sharded.shape, p.sharded.stride(), offset))
             offset += size
         for p, view in zip(params, views):
+            if self.policy.is_on_host:
+                view = view.to("cpu")
             if p.sharded.grad is None:
                 p.sharded.grad = view
             else:
@@ -504,7 +538,7 @@ def _shard_unit(module, path, names, units, shared, reshards, policy):
     _check_dtypes(params)
     for p in params:
         moved[p].requires_grad_(p.requires_grad)
-        made.append(_Param(moved[p], slots[p], names[p], shared.world, shared.rank))
+        made.append(_Param(moved[p], slots[p], names[p], shared.world, shared.rank, policy.is_on_host))
     unit = _Unit(path, shared, made, reshards, policy)
     # PyTorch compares the names of parameters before and after: so these hold them until the end
     for p in in_order:
@@ -529,7 +563,7 @@ def fully_shard(model, blocks, settings):
     names.update({b: name for name, b in model.named_buffers()})
     paths = {m: name for name, m in model.named_modules()}
     reshards = settings["reshard"] == "on"
-    policy = _Policy(settings["mp-policy"])
+    policy = _Policy(settings["mp-policy"], settings["offload-policy"])
     units = []
     made = {}
     for m in blocks:

@@ -66,6 +66,8 @@ def note_without_effect(model, settings):
         torch._note_refused("reshard", settings["reshard"], "no parameters are gathered; say so: shard=fsdp")
     if settings["shard"] != "fsdp" and settings["mp-policy"] != "off":
         torch._note_refused("mp-policy", settings["mp-policy"], "it is fully_shard's: set shard=fsdp, or use amp=bf16")
+    if settings["shard"] != "fsdp" and settings["offload-policy"] != "off":
+        torch._note_refused("offload-policy", settings["offload-policy"], "it is fully_shard's: set shard=fsdp")
     if settings["grad-sync"] != "always" and settings["shard"] == "off":
         torch._note_refused("grad-sync", settings["grad-sync"], "nothing is sharded; say how: shard=ddp")
     elif settings["grad-sync"] != "always" and settings["accumulate"] == 1:

@@ -44,6 +44,20 @@ bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct 
     return true;
 }
 
+bool lang_native_set_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_set_grad_dtype", 2) || call->args[0].kind != LANG_TENSOR ||
+        call->args[0].as.tensor->grad_fn != NULL ||
+        (call->args[1].kind != LANG_DTYPE && call->args[1].kind != LANG_NONE))
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_grad_dtype() takes a leaf, a dtype");
+    eng_set_grad_dtype(call->args[0].as.tensor, call->args[1].kind == LANG_NONE
+                                                    ? ENG_GRAD_DTYPE_ANY
+                                                    : (int)call->args[1].as.dtype);
+    return true;
+}
+
 /* ---- calls from backward ---- */
 
 struct called {

@@ -36,12 +36,14 @@ def wrap(model, toggles):
 def fully_shard(model, toggles):
     """The model, on the host, sharded block by block and then as a whole; it ends up on the device, because fully_shard
     moves what it shards."""
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard as shard
+    from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard as shard
     enter(toggles["world"], toggles["rank"])
     words = {"reshard_after_forward": False} if toggles["reshard"] == "off" else {}
     if toggles["mp-policy"] != "off":
         reduce_dtype = torch.float32 if toggles["mp-policy"] == "bf16" else torch.bfloat16
         words["mp_policy"] = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=reduce_dtype)
+    if toggles["offload-policy"] == "cpu":
+        words["offload_policy"] = CPUOffloadPolicy()
     with nogpu.Values():
         for block in tg.units_of(model, toggles["shard-units"]):
             shard(block, **words)

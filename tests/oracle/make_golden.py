@@ -12,6 +12,7 @@ apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind i
 shard         the same of one process of several
 fsdp          the same with fully_shard
 fsdp_grid     phase figures and peaks with fully_shard
+traffic       how often a process of several calls each of NCCL's collectives, and with how many bytes
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 own_step      every event of the nets of tests/nets/own_step, what autograd saves and what checkpoints run again
@@ -353,6 +354,8 @@ def make_fsdp(case, only):
     for value, of_nets in (("bf16", sharded_cases.FSDP_BF16), ("bf16-reduce", sharded_cases.FSDP_BF16_REDUCE)):
         cases += [(net, dict(given, **{"mp-policy": value})) for net, several in of_nets for given in several]
     cases += [(net, {"shard-units": units}) for net, several in sharded_cases.FSDP_UNITS for units in several]
+    cases += [(net, dict(given, **{"offload-policy": "cpu"})) for net, several in sharded_cases.FSDP_OFFLOAD
+              for given in several]
     cases += [(net, dict(given, accumulate="2", **{"grad-sync": "last"})) for net, several in sharded_cases.FSDP_SYNC
               for given in several]
     for net, given in sharded_cases.FSDP_NETS:
@@ -384,6 +387,20 @@ def make_fsdp_grid(case, only):
     lines = [fsdp_grid_line(case, net, dict(given, shard="fsdp")) for net, several in sharded_cases.FSDP_GRID
              for given in several if only(net)]
     write(os.path.join("grid", "fsdp.jsonl"), lines, only)
+
+
+def traffic_line(case, net, given):
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": given}
+    if "error" in report:
+        progress("%s %s: %s" % (net, given, report["error"]))
+        return dict(line, **failed(report))
+    return dict(line, torch=report["torch"], collectives=report["collectives"])
+
+
+def make_traffic(case, only):
+    write("traffic.jsonl", [traffic_line(case, net, dict(given, shard=shard)) for net, shard, several
+                            in sharded_cases.TRAFFIC for given in several if only(net)], only)
 
 
 # ---- nets made at random ----

@@ -4,6 +4,7 @@
 docs/internals/standin.md says what is simulated: kernels do not run, values read back are zero, and everything on the
 host is the real PyTorch. The GPU is an A100 with 8 TiB, so that memory never ends.
 """
+import ctypes
 import importlib.util
 import os
 import sys
@@ -74,6 +75,16 @@ def store(world):
     """A store that answers for the other processes of `world`."""
     import torch.distributed as dist
     return dist.TCPStore("127.0.0.1", _stand_in.library.sti_store_port(), world, False, wait_for_workers=False)
+
+
+def collectives():
+    """The collectives of this process so far, as NCCL was called: [[name, calls, bytes of this process]]."""
+    if not active():
+        return []
+    text = ctypes.create_string_buffer(4096)
+    _stand_in.library.sti_collectives(text, ctypes.c_size_t(len(text)))
+    rows = [row.split(" ") for row in text.value.decode().split(" | ") if row]
+    return [[name, int(count), int(size)] for count, size, name in rows]
 
 
 class Values:

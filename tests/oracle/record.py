@@ -200,6 +200,7 @@ def run(net, toggles, decided=None, keep_scratch=False):
                           for step, phase, end, counters in marks.rows]
     report["parameters"] = sum(p.numel() for p in model.parameters())
     report["applied"] = notes
+    report["collectives"] = nogpu.collectives()
     if toggles["shard"] != "fsdp":  # whose parameters are other storages at every use
         report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
     return report

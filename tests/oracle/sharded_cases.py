@@ -62,6 +62,16 @@ FSDP_BF16_REDUCE = (
     ("tests/nets/mlp.py", ({"accumulate": "2"},)),
     ("tests/nets/resnet_small.py", ({"world": "1024", "rank": "512", "reshard": "off"},)),
 )
+FSDP_OFFLOAD = (
+    ("tests/nets/gpt_tiny.py", ({}, {"world": "1"}, {"world": "1024", "rank": "1023", "optimizer": "adamw"},
+                                {"reshard": "off"}, {"checkpoint": "blocks"}, {"accumulate": "2"},
+                                {"accumulate": "2", "grad-sync": "last"}, {"amp": "bf16"}, {"half": "on"},
+                                {"mp-policy": "bf16"}, {"mp-policy": "bf16", "world": "1"},
+                                {"mp-policy": "bf16-reduce"}, {"zero-grad": "zeros", "optimizer": "momentum"},
+                                {"freeze": "half"}, {"grad": "no_grad"}, {"offload": "activations"})),
+    ("tests/nets/resnet_small.py", ({}, {"world": "1024", "rank": "512"})), ("tests/nets/mlp.py", ({"rank": "7"},)),
+    ("tests/nets/vit_small.py", ({},)), ("sample_nets/gpt2_small.py", ({"batch": "1", "steps": "2"},)),
+)
 FSDP_UNITS = (
     ("tests/nets/gpt_tiny.py", ("Attention", "Block,Attention", "blocks.*,wpe", "Linear,LayerNorm", "blocks.1")),
     ("tests/nets/resnet_small.py", ("Conv2d", "blocks.*.conv*")), ("tests/nets/mlp.py", ("Linear",)),
@@ -69,8 +79,28 @@ FSDP_UNITS = (
 )
 FSDP_SYNC = (
     ("tests/nets/gpt_tiny.py", ({}, {"reshard": "off"}, {"checkpoint": "blocks", "optimizer": "adam"}, {"world": "1"},
-                                {"amp": "bf16", "rank": "3"}, {"mp-policy": "bf16-reduce"})),
+                                {"amp": "bf16", "rank": "3"}, {"mp-policy": "bf16-reduce"}, {"mp-policy": "bf16"},
+                                {"mp-policy": "bf16", "reshard": "off", "checkpoint": "blocks", "optimizer": "adam"},
+                                {"mp-policy": "bf16", "world": "1"})),
     ("tests/nets/resnet_small.py", ({}, {"world": "1024", "rank": "1023"})), ("tests/nets/mlp.py", ({},)),
+)
+TRAFFIC = (  # net, shard, toggles
+    ("tests/nets/gpt_tiny.py", "ddp", ({}, {"world": "2"}, {"world": "1024"}, {"world": "1"}, {"accumulate": "2"},
+                                       {"accumulate": "2", "grad-sync": "last"}, {"amp": "fp16"}, {"half": "on"},
+                                       {"checkpoint": "blocks"}, {"freeze": "half"}, {"grad": "no_grad"})),
+    ("tests/nets/resnet_small.py", "ddp", ({}, {"accumulate": "2", "grad-sync": "last"}, {"grad": "eval"})),
+    ("tests/nets/shard/mixed_dtypes.py", "ddp", ({},)), ("sample_nets/resnet18.py", "ddp", ({"batch": "2"},)),
+    ("tests/nets/gpt_tiny.py", "zero1", ({}, {"world": "2", "optimizer": "adam"}, {"world": "1024"}, {"world": "1"},
+                                         {"accumulate": "2"})),
+    ("tests/nets/resnet_small.py", "zero1", ({},)),
+    ("tests/nets/gpt_tiny.py", "fsdp", ({}, {"world": "2", "rank": "1"}, {"world": "1024", "rank": "1023"},
+                                        {"world": "1"}, {"reshard": "off"}, {"mp-policy": "bf16"},
+                                        {"mp-policy": "bf16-reduce"}, {"accumulate": "2"},
+                                        {"accumulate": "2", "grad-sync": "last"}, {"checkpoint": "blocks"},
+                                        {"amp": "fp16"}, {"half": "on"}, {"freeze": "half"}, {"grad": "no_grad"},
+                                        {"shard-units": "Linear,LayerNorm"})),
+    ("tests/nets/resnet_small.py", "fsdp", ({}, {"world": "1024", "rank": "512", "reshard": "off"})),
+    ("tests/nets/mlp.py", "fsdp", ({"optimizer": "adam"},)), ("sample_nets/lenet.py", "fsdp", ({},)),
 )
 FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
 FSDP_GRID = (

@@ -19,6 +19,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1", "fsdp"), "world": None, "rank": None,
     "shard-units": None, "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce"),
+    "offload-policy": ("off", "cpu"),
     "grad-sync": ("always", "last"),
     "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }

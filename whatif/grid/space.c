@@ -164,7 +164,8 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
     if (toggle == VS_TOGGLE_WORLD || toggle == VS_TOGGLE_GRAD_SYNC)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off");
     if (toggle == VS_TOGGLE_RANK || toggle == VS_TOGGLE_SHARD_UNITS ||
-        toggle == VS_TOGGLE_RESHARD || toggle == VS_TOGGLE_MP_POLICY)
+        toggle == VS_TOGGLE_RESHARD || toggle == VS_TOGGLE_MP_POLICY ||
+        toggle == VS_TOGGLE_OFFLOAD_POLICY)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp");
     return true;
 }

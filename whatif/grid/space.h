@@ -61,8 +61,8 @@ VS_MUST_USE enum vs_status wif_grid_space_vary(struct wif_grid_space *space, con
 
 /*
  * All combinations, the values of the last toggle changing first. Where `shard` is off there are no processes: `world`
- * and `grad-sync` are left out, and `rank`, `shard-units`, `reshard` and `mp-policy` where it is not fsdp; what is then
- * the same is there once. `out` is zeroed or released before.
+ * and `grad-sync` are left out, and `rank`, `shard-units`, `reshard`, `mp-policy` and `offload-policy` where it is
+ * not fsdp; what is then the same is there once. `out` is zeroed or released before.
  *
  * VS_E_VALUE: more than WIF_GRID_MAX; or a toggle is fixed and varies.
  */

@@ -70,6 +70,36 @@ static void a_gradient_that_others_hold_is_copied(void **state)
     rig_release(&rig);
 }
 
+/* PyTorch: Tensor.grad_dtype. The leaf is float64, and its gradient a float32. */
+static void a_gradient_has_the_grad_dtype_of_its_leaf(void **state)
+{
+    static const int64_t SIZES[] = {2};
+    struct rig rig;
+    T *x, *y;
+
+    (void)state;
+    rig_init(&rig, false);
+    x = rig_leaf(&rig, 1, SIZES, 1);
+    eng_set_grad_dtype(x, VS_F32);
+    y = sum_of(rig.e, eng_mul_scalar(rig.e, x, 3));
+    rig_backward(&rig, y);
+    assert_int_equal(x->grad->dtype, VS_F32);
+    check_values(x->grad, (double[]){3, 3});
+    /* as it is now, it is added in place to what is there */
+    eng_set_grad_dtype(x, ENG_GRAD_DTYPE_ANY);
+    eng_slot_set(&y, sum_of(rig.e, eng_mul_scalar(rig.e, x, 4)));
+    rig_backward(&rig, y);
+    assert_int_equal(x->grad->dtype, VS_F32);
+    check_values(x->grad, (double[]){7, 7});
+    eng_set_grad(rig.e, x, NULL);
+    eng_slot_set(&y, sum_of(rig.e, eng_mul_scalar(rig.e, x, 4)));
+    rig_backward(&rig, y);
+    assert_int_equal(x->grad->dtype, VS_F64);
+    eng_unref(y);
+    eng_unref(x);
+    rig_release(&rig);
+}
+
 static void a_gradient_of_other_strides_is_copied_to_the_leafs(void **state)
 {
     static const int64_t SIZES[] = {2, 3};
@@ -437,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_gradient_of_the_leafs_layout_is_taken_over),
         cmocka_unit_test(a_gradient_that_others_hold_is_copied),
         cmocka_unit_test(a_gradient_of_other_strides_is_copied_to_the_leafs),
+        cmocka_unit_test(a_gradient_has_the_grad_dtype_of_its_leaf),
         cmocka_unit_test(a_second_gradient_is_added_in_place),
         cmocka_unit_test(backward_runs_the_newest_node_first_and_leaves_as_soon_as_ready),
         cmocka_unit_test(saved_tensors_are_released_when_their_node_has_run),

@@ -195,8 +195,8 @@ static void what_fully_shard_cannot_do_is_refused(void **state)
 {
     static const char *const CASES[][2] = {
         {"shard=fsdp shard-units=Blok", "no module is of a class `Blok` or at such a path"},
-        {"shard=fsdp grad-sync=last batch=4 accumulate=2 mp-policy=bf16",
-         "use mp-policy=bf16-reduce"},
+        {"shard=fsdp checkpoint=auto", "placements are not planned for shard=fsdp yet"},
+        {"shard=fsdp offload-policy=cpu amp=fp16", "where NCCL sends nothing"},
     };
     struct rpl_trace *base = net_trace("tests/nets/gpt_tiny.py", NULL);
 
