@@ -7,7 +7,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-FOLDERS := base engine lang planner recording store tracer import replay whatif export tui standin
+FOLDERS := base engine lang planner ranks recording store tracer import replay whatif export tui standin
 WARN := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion \
         -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef -Wvla -Wformat=2 \
         -Wpointer-arith -Wdouble-promotion -Wcast-qual -fno-common -Werror
@@ -37,7 +37,7 @@ STANDIN_SO := $(if $(filter x86_64,$(shell uname -m)),$(B)/vramscope_standin.so)
 # What knows NVIDIA's headers is in the injection library alone.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
 LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' \
-              ! -path 'standin/runtime/*' 2>/dev/null)))
+              ! -path 'standin/runtime/*' ! -path 'ranks/mpi/*' 2>/dev/null)))
 LIB_SRC  := $(filter-out $(INJECT_ONLY) store/extension/%,$(LIB_SRC))
 CLI_SRC  := $(sort $(shell find cli -name '*.c'))
 BASE_SRC := $(sort $(shell find base -name '*.c'))
@@ -47,7 +47,10 @@ HELP_SRC := $(sort $(shell find tests -name '*.c' ! -name 'test_*.c' ! -path 'te
               ! -path '*/twin/*' ! -path '*/device/cuda/*' ! -path '*/fake/*'))
 BENCH_SRC:= $(sort $(wildcard bench/bench_*.c))
 BENCH_OBJ:= $(patsubst %.c,$(B)/%.o,$(filter-out $(BENCH_SRC),$(wildcard bench/*.c)))
-LOADED_SO := $(B)/vramscope_sqlite.so $(INJECT_SO) $(STANDIN_SO)
+# What trains in several processes needs an MPI, where there is one.
+MPICC  := $(firstword $(wildcard $(addsuffix /mpicc,$(subst :, ,$(PATH)))))
+MPI_SO := $(if $(MPICC),$(B)/vramscope_mpi.so)
+LOADED_SO := $(B)/vramscope_sqlite.so $(INJECT_SO) $(STANDIN_SO) $(MPI_SO)
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
@@ -213,6 +216,7 @@ $(B)/vramscope_sqlite.so: $(B)/sqlite/store/extension/extension.o $(B)/sqlite/li
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(ZSTD_STATIC) -lm -ldl
 -include $(EXTENSION_SRC:%.c=$(B)/sqlite/%.d) $(B)/sqlite/store/extension/extension.d
 $(B)/tests/e2e/test_sql_extension: $(B)/vramscope_sqlite.so
+$(B)/tests/e2e/test_record_ranks: $(MPI_SO)
 # The stand-in for CUDA's libraries goes into programs of others, too. Its functions have CUDA's parameters, whatever
 # they use of them.
 STANDIN_SRC := $(sort $(wildcard standin/*.c standin/runtime/*.c standin/runtime/ranks/*.c)) $(BASE_SRC)
@@ -283,6 +287,13 @@ $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plug
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -o $@ $<
 $(B)/tests/engine/device/test_plugin $(B)/tests/e2e/test_device: $(B)/fake/vramscope_old.so
+# The connection of processes that mpirun has started.
+MPI_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(wildcard ranks/mpi/*.c) base/error.c)
+$(B)/pic/ranks/mpi/%.o: CPPFLAGS += $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) --showme:compile)))
+$(B)/vramscope_mpi.so: $(MPI_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -o $@ $^ $(shell $(MPICC) --showme:link)
+-include $(MPI_OBJ:.o=.d)
 SQLITE_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a)),-l:libsqlite3.a,-lsqlite3)
 ZSTD_STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-l:libzstd.a,-lzstd)
 
@@ -495,7 +506,7 @@ files-check: ## first comments of sources, their lines
 globals-check: $(LIB_OBJ) $(CLI_OBJ) $(B)/vramscope_sqlite.so ## no writable globals but the known ones
 	@sh tools/globals-check.sh $(B) $(filter %.o,$^) $(INJECT_SRC:%.c=$(B)/pic/%.o) $(CUDA_OBJ) \
 	  $(CUDA_SRC:%.cu=$(B)/twin/%.o) \
-	  $(B)/sqlite/store/extension/extension.o
+	  $(B)/sqlite/store/extension/extension.o $(MPI_OBJ)
 
 format: ## lay the C files out
 	clang-format-14 -i $(if $(FILES),$(FILES),$(FORMATTED))

@@ -55,6 +55,7 @@ awk -v rows="$tmp/rows" -v edges="$tmp/edges" '
         if (header ~ /^pthread\.h/) return "<pthread>"
         if (header ~ /^stdatomic\.h/) return "<stdatomic>"
         if (header ~ /^cblas\.h/) return "<cblas>"
+        if (header == "mpi.h") return "<mpi>"
         if (header ~ /^(cuda|cublas|cudnn|curand|cupti|nv)[a-zA-Z_]*\.h/) return "<cuda>"
         if (header ~ /^(cmocka|setjmp)\.h/) return "<cmocka>"
         return ""

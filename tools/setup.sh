@@ -49,6 +49,9 @@ need sqlite3 command -v sqlite3
 
 # packed snapshots are read faster with it
 want libdeflate-dev library libdeflate
+# several processes train a net for real with it
+want libopenmpi-dev command -v mpicc
+want openmpi-bin command -v mpirun
 
 if [ -z "$missing" ]; then
     exit 0

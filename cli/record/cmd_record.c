@@ -22,6 +22,7 @@
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "cli/record/record_program.h"
+#include "cli/record/record_ranks.h"
 #include "cli/record/recorded.h"
 #include "cli/watch.h"
 #include "engine/device/kernels.h"
@@ -84,6 +85,11 @@ static void on_interrupt(int signal)
     interrupted = 1;
 }
 
+static bool goes_on(void)
+{
+    return !interrupted;
+}
+
 /*
  * ^C, SIGTERM and SIGHUP end the recording early; the same signal a second time kills the program. A result that cannot
  * be written (a pipe without a reader, a file over its size limit) is an error of the write, and must not end a
@@ -104,10 +110,12 @@ static void signals_set(void)
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-/* The values of the options. */
+/* The values of the options. out: heap memory; toggles: those given, and what mpirun says. */
 struct plan {
     const struct cli_args *args;
-    const char *out;
+    char *out;
+    struct vs_toggles toggles;
+    struct cli_ranks ranks;
     bool force;
     bool has_data;
     bool has_gpu;  /* gpu is open */
@@ -210,7 +218,8 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
         if (cli_args_has(args, OF_PROGRAMS[i]))
             return vs_fail(err, VS_E_USAGE, "record: --%s is for programs; a net's GPU is --target",
                            OF_PROGRAMS[i]);
-    plan->out = cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT;
+    plan->out = vs_strdup(cli_args_has(args, "out") ? cli_args_value(args, "out") : OUT_DEFAULT);
+    vs_toggles_copy(&plan->toggles, &args->toggles);
     if (!*plan->out)
         return vs_fail(err, VS_E_USAGE, "record: --out needs the name of a file");
     plan->force = cli_args_has(args, "force");
@@ -235,6 +244,19 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                        "record: with --keep the GPU's times of ops are not recorded; leave out "
                        "--cupti on");
     return device_choose(device, plan, err);
+}
+
+/* What mpirun says, where it has started this process. */
+static enum vs_status ranks_fill(struct plan *plan, struct vs_error *err)
+{
+    enum vs_status st = cli_ranks_fill(&plan->ranks, &plan->toggles, &plan->out, err);
+
+    if (!st && plan->ranks.count && plan->has_gpu)
+        st = vs_fail(err, VS_E_UNSUPPORTED,
+                     "mpirun has started %d processes, and several train on the CPU alone: add "
+                     "--device cpu",
+                     plan->ranks.count);
+    return st;
 }
 
 static void settings_fill(struct lang_settings *settings, const struct plan *plan,
@@ -280,7 +302,7 @@ static enum vs_status rehearse(const struct plan *plan, const struct cli_netfile
 
     memset(&result, 0, sizeof(result));
     settings_fill(&settings, plan, net);
-    vs_toggles_copy(&toggles, &plan->args->toggles);
+    vs_toggles_copy(&toggles, &plan->toggles);
     st = vs_toggles_set(&toggles, VS_TOGGLE_STEPS, "1", err);
     if (st)
         goto out;
@@ -418,11 +440,12 @@ static void recorder_end(const struct recording *recording, const struct lang_re
 
 /*
  * Whether a run that ended with `st` leaves a trace. VS_E_IO of a run is an error of its GPU: it was lost, or refused a
- * call.
+ * call; or the other processes of the training were lost.
  */
 static bool leaves_trace(const struct plan *plan, enum vs_status st)
 {
-    return st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED || (st == VS_E_IO && plan->has_gpu);
+    return st == VS_OK || st == VS_E_OOM || st == VS_E_STOPPED ||
+           (st == VS_E_IO && (plan->has_gpu || plan->ranks.is_open));
 }
 
 /* Print the parts of a toggle that could not be applied, the first few; all are in the trace. */
@@ -460,7 +483,8 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     recorder_begin(recording.rec, plan, net);
     cli_progress_init(&recording.progress, stderr);
     settings_fill(&settings, plan, net);
-    settings.toggles = &plan->args->toggles;
+    settings.toggles = &plan->toggles;
+    settings.ranks = plan->ranks.is_open ? &plan->ranks.ranks : NULL;
     settings.kernels = plan->has_data ? eng_kernels_cpu() : NULL;
     settings.device = plan->has_gpu ? &plan->gpu : NULL;
     settings.observer = cli_watch_observer(&plan->watch, recording.rec);
@@ -513,6 +537,8 @@ static int net_run(const struct cli_args *args)
     int status = 0;
 
     st = plan_fill(args, &plan, &err);
+    if (!st)
+        st = ranks_fill(&plan, &err);
     if (!st && !plan.force && access(plan.out, F_OK) == 0)
         st = vs_fail(&err, VS_E_EXISTS,
                      "%s: it exists already; --force replaces it, -o names another file", plan.out);
@@ -528,22 +554,30 @@ static int net_run(const struct cli_args *args)
                             plan.has_gpu ? &plan.gpu : NULL, &err);
     if (!st) {
         signals_set();
-        st = record(&plan, &net, &err);
+        if (plan.has_data)
+            st = cli_ranks_open(&plan.ranks, goes_on, &err);
+        if (!st)
+            st = record(&plan, &net, &err);
     }
     if (st == VS_E_STOPPED)
         vs_fail(&err, VS_E_STOPPED, "stopped; %s holds what happened so far", plan.out);
     if (st == VS_E_OOM)
         cli_recorded_show(plan.out, true, cli_args_has(args, "json"));
-    if (st)
+    if (st) {
+        cli_ranks_name(&plan.ranks, &err);
         status = cli_fail(&err);
-    else
+    } else if (!plan.ranks.rank) {
         status = cli_recorded_show(plan.out, false, cli_args_has(args, "json"));
+    }
     cli_watch_close(&plan.watch);
     cli_account_release(&plan.account);
     if (plan.has_gpu)
         plan.gpu.close();
     vs_free(plan.why_cpu);
+    vs_free(plan.out);
+    vs_toggles_release(&plan.toggles);
     cli_netfile_release(&net);
+    cli_ranks_leave(&plan.ranks, st != VS_OK);
     return status;
 }
 
@@ -572,6 +606,10 @@ const struct cli_cmd cli_cmd_record = {
         "fills the device is printed.\n\n"
         "  vramscope record sample_nets/resnet18.py --batch 32 --checkpoint blocks -o "
         "resnet18.db\n\n"
+        "Open MPI's mpirun starts several processes, which train a net on the CPU together, with a "
+        "trace of each:\n"
+        "docs/internals/distributed.md says more.\n\n"
+        "  mpirun -n 4 vramscope record net.py --shard fsdp --device cpu -o run.db\n\n"
         "After --, any program with its arguments: it is run unchanged, and its exit status is "
         "kept. In a Python program that\n"
         "uses PyTorch on CUDA, PyTorch's memory history is switched on and becomes the trace. An "

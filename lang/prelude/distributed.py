@@ -100,6 +100,9 @@ def _broadcast_coalesced(tensors, world):
         _note_broadcast(sum([_bytes(t) for t in parts]), world)
     while len(in_flight) > 0:
         in_flight.pop(0)
+    if torch._rank_count() > 0:
+        for t in tensors:
+            torch._broadcast(t)
 
 
 def _integers(count, dtype=torch.int64):
@@ -180,6 +183,9 @@ class DistributedDataParallel(nn.Module):
             self.expects_gradients = False
             for flat in self.flat_gradients:
                 note_all_reduce(_bytes(flat), self.world)
+            if torch._rank_count() > 0:
+                for p in self.reduced:
+                    torch._all_reduce(p.grad)
 
     def forward(self, *inputs, **kwargs):
         grad = torch.is_grad_enabled()

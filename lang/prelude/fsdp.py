@@ -41,7 +41,7 @@ def check(net, settings):
                          "the GradScaler found in them; use amp=bf16, or mp-policy=bf16")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
-    if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1:
+    if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1 and torch._rank_count() == 0:
         torch._warn("shard=fsdp: the shards of the other processes are not there, and this one's is used in their "
                     "place; so the losses are not those of a training")
 
@@ -237,6 +237,7 @@ class _Unit:
             rows.narrow(0, 0, rank).copy_(own)
         if rank + 1 < world:
             rows.narrow(0, rank + 1, world - rank - 1).copy_(own)
+        torch._gather(output)
         torch._stream(before)
         distributed.note_all_gather(numel * output.element_size(), world)
         return output
@@ -427,6 +428,7 @@ class _Unit:
         output = torch.empty(numel, dtype=given.dtype, device="cuda")
         torch._set_category(output, "gradient")
         output.copy_(given.view(world, -1)[self.shared.rank])
+        torch._reduce_scatter(output, given)
         if world > 1:
             distributed.note_reduce_scatter(numel * world * given.element_size(), world)
         flat = output.to(self.dtype)

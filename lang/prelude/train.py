@@ -66,10 +66,27 @@ def to_half(value):
 def host_batch(net, count, settings):
     if settings["formula"]:
         settings["random"] = 1000001
-    pair = net.batch(count)
+    ranks = torch._rank_count()
+    pair = net.batch(count * ranks if ranks > 0 else count)
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ValueError("batch(n) must return a pair: inputs and targets")
+    if ranks > 1:
+        pair = _part_of(pair, torch._rank(), ranks)
     return to_half(pair) if settings["half"] == "on" else pair
+
+
+def _part_of(value, rank, ranks):
+    # what the process `rank` gets of a batch that all of them make alike
+    if isinstance(value, torch.Tensor):
+        rows = value.shape[0] // ranks
+        return value[rank * rows:(rank + 1) * rows]
+    if isinstance(value, tuple):
+        return tuple([_part_of(v, rank, ranks) for v in value])
+    if isinstance(value, list):
+        return [_part_of(v, rank, ranks) for v in value]
+    if isinstance(value, dict):
+        return {k: _part_of(v, rank, ranks) for k, v in value.items()}
+    return value
 
 
 class Prefetcher:
@@ -173,6 +190,8 @@ def set_up(net, settings):
 
 def run(net, settings):
     own_step = hasattr(net, "train_step") and settings["grad"] == "train"
+    if own_step and torch._rank_count() > 0:
+        raise ValueError("a net with its own train_step cannot be trained by several processes; leave out train_step")
     if own_step:
         report_parts(settings)
         refuse_accumulate(settings)

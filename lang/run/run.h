@@ -30,6 +30,7 @@
 struct eng_kernels;
 struct eng_tensor;
 struct lang_library;
+struct vs_ranks;
 struct lang_inplace_checks;
 struct lang_plans;
 
@@ -70,6 +71,8 @@ struct lang_skip {
  *              (lang/run/inplace_checks.h); NULL: this run makes all checks itself
  * plans        placements of checkpoints that are known of this net with this seed, which are reused and added to
  *              (lang/run/plan.h); NULL: checkpoint=auto searches anew
+ * ranks        only with data: the other processes that train this net with this one (ranks/ranks.h), which run it
+ *              with the same settings; NULL: their values are assumed to be this one's
  * skips        only on meta: the optimizer steps that a GradScaler skipped in a run of this net with data; skip_count
  *              entries
  * segment_addresses  addresses at which the driver places the first segments; segment_count entries, see struct
@@ -104,6 +107,7 @@ struct lang_settings {
     const struct lang_library *library;
     struct lang_inplace_checks *inplace_checks;
     struct lang_plans *plans;
+    const struct vs_ranks *ranks;
     const struct lang_skip *skips;
     size_t skip_count;
     const uint64_t *segment_addresses;

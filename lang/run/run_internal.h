@@ -130,6 +130,26 @@ VS_MUST_USE bool lang_run_collective(struct lang_vm *vm, const struct lang_call 
 void lang_run_collectives_step(struct lang_result *result);
 
 /*
+ * ---- run_ranks.c: functions of the module torch whose closure is the run ----
+ *
+ * _rank_count(): how many processes train for real, 0: this one alone; _rank(): which of them this one is.
+ * _gather(all): all parts of `all`, of which this process has filled its own; _reduce_scatter(own, all): own becomes
+ * the mean of what all have for it; _all_reduce(t): the mean; _broadcast(t): what rank 0 has. Tensors are dense.
+ */
+VS_MUST_USE bool lang_run_rank_count(struct lang_vm *vm, const struct lang_call *call,
+                                     struct lang_value *out);
+VS_MUST_USE bool lang_run_rank(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out);
+VS_MUST_USE bool lang_run_gather(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out);
+VS_MUST_USE bool lang_run_reduce_scatter(struct lang_vm *vm, const struct lang_call *call,
+                                         struct lang_value *out);
+VS_MUST_USE bool lang_run_all_reduce(struct lang_vm *vm, const struct lang_call *call,
+                                     struct lang_value *out);
+VS_MUST_USE bool lang_run_broadcast(struct lang_vm *vm, const struct lang_call *call,
+                                    struct lang_value *out);
+
+/*
  * ---- inplace_checks.c: functions of the module torch whose closure is the run; used by lang/prelude/toggles.py ----
  */
 VS_MUST_USE bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_call *call,

@@ -528,6 +528,12 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_ready_expect", lang_run_ready_expect},
         {"_ready_order", lang_run_ready_order},
         {"_collective", lang_run_collective},
+        {"_rank_count", lang_run_rank_count},
+        {"_rank", lang_run_rank},
+        {"_gather", lang_run_gather},
+        {"_reduce_scatter", lang_run_reduce_scatter},
+        {"_all_reduce", lang_run_all_reduce},
+        {"_broadcast", lang_run_broadcast},
     };
     struct lang_opaque *held = lang_opaque_new(run->vm, "run", run, NULL);
 

@@ -201,6 +201,14 @@ struct program program_run_in(const struct program_world *world, const char *arg
     return run(world, argv);
 }
 
+struct program program_shell(const char *script)
+{
+    static const struct program_world ordinary;
+    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+
+    return run(&ordinary, argv);
+}
+
 struct program program_run(const char *argument, ...)
 {
     static const struct program_world ordinary;

@@ -46,6 +46,8 @@ struct program_world {
  */
 struct program program_run(const char *argument, ...);
 struct program program_run_in(const struct program_world *world, const char *argument, ...);
+/* Run a script with /bin/sh instead. */
+struct program program_shell(const char *script);
 void program_release(struct program *p);
 /*
  * Record `net` without data as the trace `name`, with a toggle ("--batch", "4") or NULL; returns its path. Fails the

@@ -2,7 +2,7 @@
 # tools/wheel/build.sh MAKE FOLDER - builds the wheel into FOLDER: the program, its libraries, man page and sample nets,
 # linked with glibc 2.28 and nothing else (tools/wheel/root.sh, old_math.c), for every Python. What needs CUDA's toolkit
 # (calls of the driver, nets on a GPU) is in it where the toolkit is; WHEEL_CUDA=no leaves the CUDA device out, which
-# takes minutes to compile.
+# takes minutes to compile. Without MPI, whose libraries differ from machine to machine.
 set -eu
 make=$1
 folder=$2
@@ -24,7 +24,7 @@ done
 "$folder/gcc" -O2 -fPIC -Wall -Wextra -Werror -c -o "$folder/old_math.o" tools/wheel/old_math.c
 wrap=$(nm "$folder/old_math.o" | sed -n 's/.* T __wrap_/-Wl,--wrap=/p' | tr '\n' ' ')
 set -- B="$objects" CC="$folder/gcc" LDFLAGS="-pthread $wrap $folder/old_math.o" LDLIBS="-l:libdeflate.a \
- -l:libsqlite3.a -l:libz.a -l:liblz4.a -l:libzstd.a -l:libncursesw.a -l:libtinfo.a -lm -ldl" HAS_DEFLATE=yes
+ -l:libsqlite3.a -l:libz.a -l:liblz4.a -l:libzstd.a -l:libncursesw.a -l:libtinfo.a -lm -ldl" HAS_DEFLATE=yes MPICC=
 "$make" "$@" all
 if [ "${WHEEL_CUDA:-yes}" != no ]; then
     "$make" "$@" NVCC_FLAGS="-ccbin $folder/g++ -Xcompiler -static-libstdc++,-static-libgcc" cuda
