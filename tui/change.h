@@ -37,7 +37,16 @@ void tui_change_release(struct tui_app *app);
 
 /* The toggle in row `row` of the panel: what matters first. VS_TOGGLE_COUNT past the end. */
 enum vs_toggle tui_change_row(size_t row);
-/* The value that the recording had, and the one in force. Borrowed until the next change. */
+/*
+ * What stands for the value of a toggle of a program where the recording does not know what the script itself says. As
+ * a value it takes the toggle out of the set.
+ */
+#define TUI_CHANGE_OWN "own"
+/* The same as it is shown. */
+#define TUI_CHANGE_OWN_TEXT "script's own"
+/* Is no value in force that is known? */
+bool tui_change_is_own(const struct tui_app *app, enum vs_toggle toggle);
+/* The value that the recording had, and the one in force; or TUI_CHANGE_OWN. Borrowed until the next change. */
 const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle);
 const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle);
 /* Set `toggle` to `value`; the recorded value removes it from the set. Nothing is run. VS_E_VALUE: not legal. */

@@ -393,7 +393,8 @@ void tui_value_hint(struct tui_app *app)
     if (!app->prompt.kind || source_at(line, stem) != add_toggles ||
         !is_value(line + stem, &toggle, &value))
         return;
-    vs_text_addf(&text, "now %s; ", tui_change_value(app, toggle));
+    vs_text_addf(&text, "now %s%s; ", tui_change_value(app, toggle),
+                 tui_change_is_own(app, toggle) ? ", what the script says" : "");
     add_legal(app, toggle, &text);
     tui_app_say(app, "%s", vs_text_get(&text));
     vs_text_release(&text);

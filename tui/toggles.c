@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "tui/change.h"
+#include "whatif/price.h"
 #include "whatif/remedy.h"
 
 /* The toggles that change most, and cost least, first; the others follow as base/toggle.def has them. */
@@ -37,14 +38,16 @@ enum vs_toggle tui_change_row(size_t row)
     return VS_TOGGLE_COUNT;
 }
 
+bool tui_change_is_own(const struct tui_app *app, enum vs_toggle toggle)
+{
+    return !vs_toggles_is_set(&app->change.set, toggle) && !wif_known(app->base.trace, toggle);
+}
+
 const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle)
 {
-    const char *name = vs_toggle_info(toggle)->name;
+    const char *value = wif_known(app->base.trace, toggle);
 
-    for (size_t i = 0; i < rpl_trace_toggle_count(app->base.trace); i++)
-        if (strcmp(rpl_trace_toggle(app->base.trace, i).name, name) == 0)
-            return rpl_trace_toggle(app->base.trace, i).value;
-    return vs_toggle_info(toggle)->initial;
+    return value ? value : TUI_CHANGE_OWN;
 }
 
 const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle)
@@ -63,8 +66,13 @@ static void unset(struct vs_toggles *set, enum vs_toggle toggle)
 enum vs_status tui_change_put(const struct tui_app *app, struct vs_toggles *set,
                               enum vs_toggle toggle, const char *value, struct vs_error *err)
 {
-    enum vs_status st = vs_toggles_set(set, toggle, value, err);
+    enum vs_status st = VS_OK;
 
+    if (strcmp(value, TUI_CHANGE_OWN) == 0 && !wif_known(app->base.trace, toggle)) {
+        unset(set, toggle);
+        return VS_OK;
+    }
+    st = vs_toggles_set(set, toggle, value, err);
     if (!st && strcmp(vs_toggles_get(set, toggle), tui_change_recorded(app, toggle)) == 0)
         unset(set, toggle);
     return st;
@@ -115,7 +123,9 @@ static bool choice(enum vs_toggle toggle, size_t i, char *out)
 
 bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, char *out)
 {
-    const char *now = tui_change_value(app, toggle);
+    const bool has_own = !wif_known(app->base.trace, toggle);
+    const char *initial = vs_toggle_info(toggle)->initial;
+    const char *now = tui_change_is_own(app, toggle) ? initial : tui_change_value(app, toggle);
     size_t count = 0;
     size_t at = SIZE_MAX;
 
@@ -129,10 +139,12 @@ bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, c
     if (!count) {
         uint64_t n = strtoull(now, NULL, 10);
 
-        if (!n)
+        if (!n || (n > 1 && tui_change_is_own(app, toggle)))
             return false;
         n = by > 0 ? n * 2 : n > 1 ? n / 2 : 1;
         snprintf(out, VS_TOGGLE_VALUE_MAX, "%" PRIu64, n);
+        if (has_own && strcmp(out, initial) == 0)
+            snprintf(out, VS_TOGGLE_VALUE_MAX, "%s", TUI_CHANGE_OWN);
         return true;
     }
     /* a value that is not among the choices, such as a list of paths, is followed by the first choice */
@@ -140,5 +152,10 @@ bool tui_change_next(const struct tui_app *app, enum vs_toggle toggle, int by, c
         at = 0;
     else
         at = by > 0 ? (at + 1) % count : (at + count - 1) % count;
-    return choice(toggle, at, out);
+    if (!choice(toggle, at, out))
+        return false;
+    /* where it is not known what the script says, its own value stands in the place of the default */
+    if (has_own && strcmp(out, initial) == 0)
+        snprintf(out, VS_TOGGLE_VALUE_MAX, "%s", TUI_CHANGE_OWN);
+    return true;
 }

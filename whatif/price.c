@@ -3,16 +3,39 @@
  */
 #include "whatif/price.h"
 
+#include <stdio.h>
 #include <string.h>
 
-const char *wif_recorded(const struct rpl_trace *base, enum vs_toggle toggle)
+#include "whatif/recipe.h"
+
+/* What a script says where a toggle could say something else; NULL: not known. */
+static const char *script_value(const struct rpl_trace *base, enum vs_toggle toggle)
+{
+    char key[64];
+
+    if (toggle == VS_TOGGLE_WORLD)
+        return rpl_trace_meta(base, "world");
+    if (toggle == VS_TOGGLE_ALLOC_CONF || toggle == VS_TOGGLE_TARGET) /* not the script's */
+        return vs_toggle_info(toggle)->initial;
+    snprintf(key, sizeof(key), WIF_SCRIPT_VALUE "%s", vs_toggle_info(toggle)->name);
+    return rpl_trace_meta(base, key);
+}
+
+const char *wif_known(const struct rpl_trace *base, enum vs_toggle toggle)
 {
     const char *name = vs_toggle_info(toggle)->name;
 
     for (size_t i = 0; i < rpl_trace_toggle_count(base); i++)
         if (strcmp(rpl_trace_toggle(base, i).name, name) == 0)
             return rpl_trace_toggle(base, i).value;
-    return vs_toggle_info(toggle)->initial;
+    return wif_recipe_is_in(base) ? script_value(base, toggle) : vs_toggle_info(toggle)->initial;
+}
+
+const char *wif_recorded(const struct rpl_trace *base, enum vs_toggle toggle)
+{
+    const char *value = wif_known(base, toggle);
+
+    return value ? value : vs_toggle_info(toggle)->initial;
 }
 
 bool wif_scales_loss(const char *amp)

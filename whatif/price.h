@@ -36,7 +36,13 @@ enum wif_price wif_price(const struct rpl_trace *base, const struct vs_toggles *
 /* Whether the class of this toggle alone is above NONE, whatever a run with it shows. */
 bool wif_price_is_known(const struct rpl_trace *base, enum vs_toggle toggle);
 
-/* The value of a toggle in the recording; its default where the recording has none. */
+/*
+ * The value of a toggle in the recording: that of its toggles, or of a program that can be run again what the script
+ * itself says (`script_NAME` in `meta`), which may be a value that is not legal: "RMSprop". NULL: not known, because
+ * nothing says what the script does. Borrowed.
+ */
+const char *wif_known(const struct rpl_trace *base, enum vs_toggle toggle);
+/* The same; the toggle's default where it is not known. */
 const char *wif_recorded(const struct rpl_trace *base, enum vs_toggle toggle);
 
 /* Whether a run with this value of the toggle `amp` scales the loss dynamically, and so skips steps that overflow. */

@@ -52,6 +52,8 @@ void wif_recipe_release(struct wif_recipe *recipe);
 
 /* Option number `i` (from 0) of `record` that is kept, without its dashes; NULL past the end. */
 const char *wif_recipe_option(size_t i);
+/* Before the name of a toggle: the key of `meta` with what the script itself says there. */
+#define WIF_SCRIPT_VALUE "script_"
 /* Append the names of the environment variables that are kept. */
 void wif_recipe_variables(struct wif_words *out);
 /* Fill folder, environment and recorded_by with those of this process; the others are the caller's. */

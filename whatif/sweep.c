@@ -74,6 +74,12 @@ static enum vs_status figures(struct session *s, const struct vs_toggles *set, u
     return st;
 }
 
+/* A net runs within milliseconds: it is not interrupted. */
+static rpl_progress_fn *progress_of(const struct session *s, const struct vs_toggles *set)
+{
+    return wif_rerun_is_needed(s->base, set) ? s->options->progress : NULL;
+}
+
 /* Set s->last to the run on the device in question: a cached one, or a new one. */
 static enum vs_status whole(struct session *s, const struct vs_toggles *set, struct rpl_run *out,
                             struct vs_error *err)
@@ -83,10 +89,16 @@ static enum vs_status whole(struct session *s, const struct vs_toggles *set, str
 
     s->last = s->memory;
     if (s->options->cache) {
-        st = wif_cache_make(s->options->cache, set, s->options->capacity, NULL, NULL, err);
+        st = wif_cache_make(s->options->cache, set, s->options->capacity, progress_of(s, set),
+                            s->options->user, err);
         if (st && st != VS_E_OVERFLOW)
             return st;
         result = wif_cache_find(s->options->cache, set, s->options->capacity, NULL);
+    }
+    if (result && !result->trace && wif_rerun_is_needed(s->base, set)) {
+        rpl_trace_clear(s->memory); /* its run was too large to be kept, and takes long */
+        *out = result->run;
+        return VS_OK;
     }
     if (!result || !result->trace)
         return run(s, set, s->options->capacity, s->memory, out, err);
@@ -323,17 +335,14 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
 
 static bool is_known(const struct session *s, enum vs_toggle toggle)
 {
-    const char *name = vs_toggle_info(toggle)->name;
-
-    if (s->options->set && vs_toggles_is_set(s->options->set, toggle))
-        return true;
-    for (size_t i = 0; i < rpl_trace_toggle_count(s->base); i++)
-        if (strcmp(rpl_trace_toggle(s->base, i).name, name) == 0)
-            return true;
-    return false;
+    return (s->options->set && vs_toggles_is_set(s->options->set, toggle)) ||
+           wif_known(s->base, toggle);
 }
 
-/* Value number `n` that is tried of a program. What the script itself says is not known. False: there are no more. */
+/*
+ * Value number `n` that is tried of a program: of what the script itself says nothing is tried again, where that is
+ * known. False: there are no more.
+ */
 static bool program_try(const struct session *s, enum vs_toggle toggle, size_t n, char *value)
 {
     const char *now =

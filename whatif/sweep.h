@@ -81,7 +81,7 @@ enum wif_sweep_batches {
  * cache       of the same trace: its results are used, and new ones are added; NULL: no cache
  * progress    called about twenty times a second while a program runs; false stops it. Needs may_rerun; NULL: none
  * next, done  may be NULL
- * user        passed to them
+ * user        passed to all of them
  */
 struct wif_sweep_options {
     const struct vs_toggles *set;

@@ -37,6 +37,19 @@ static void line_add(char **out, const char *line)
     *out = vs_text_take(&text);
 }
 
+/* A line that begins as one that is there already takes its place: a process may report more than once. */
+static void own_set(struct wif_words *own, const char *line)
+{
+    const size_t len = strcspn(line, " ") + 1;
+
+    for (size_t i = 0; i < own->count; i++)
+        if (strncmp(own->items[i], line, len) == 0) {
+            text_set(&own->items[i], line);
+            return;
+        }
+    wif_words_add(own, line);
+}
+
 static void fact_set(struct cli_process *p, const char *fact, const char *text)
 {
     const struct {
@@ -59,6 +72,8 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
         p->error = vs_strdup(text);
     else if (strcmp(fact, "script") == 0)
         wif_words_add(&p->scripts, text);
+    else if (strcmp(fact, "own") == 0)
+        own_set(&p->own, text);
     else if (strcmp(fact, "refused") == 0)
         line_add(&p->refused, text);
 }
@@ -182,6 +197,7 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->trace);
         vs_free(p->refused);
         wif_words_release(&p->scripts);
+        wif_words_release(&p->own);
     }
     vs_free(processes->items);
     memset(processes, 0, sizeof(*processes));
@@ -322,6 +338,14 @@ static void facts_fill(const struct cli_process *process, const struct cli_impor
         fact_add(out, "world", process->world);
     }
     fact_add(out, "refused", process->refused);
+    for (size_t i = 0; i < process->own.count; i++) {
+        const char *line = process->own.items[i];
+        struct vs_text key = {NULL, 0, 0};
+
+        vs_text_addf(&key, WIF_SCRIPT_VALUE "%.*s", (int)strcspn(line, " "), line);
+        fact_add(out, vs_text_get(&key), line + strcspn(line, " ") + (strchr(line, ' ') != NULL));
+        vs_text_release(&key);
+    }
     if (import->recipe) {
         struct wif_recipe recipe = *import->recipe; /* a view of both */
 

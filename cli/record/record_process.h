@@ -38,6 +38,7 @@
  * collectives  how often NCCL's collectives were called, by name: "12 4096 ncclAllReduce | 2 512 ncclBroadcast", with
  *           the bytes that it gave; NULL: not known
  * scripts   the user's own files that it loaded
+ * own       what the script itself says where a toggle could say something else: "batch 32", a line each
  * refused   the parts of toggles that were not applied, a line each; NULL: all were
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
@@ -58,6 +59,7 @@ struct cli_process {
     char *collectives;
     char *dumped;
     struct wif_words scripts;
+    struct wif_words own;
     char *refused;
     char *error;
     char *trace;

@@ -245,16 +245,20 @@ static void each_runs_the_toggles_of_programs(void **state)
     has(p.out, "\"toggle\": \"alloc-conf=expandable_segments:True\"");
     assert_null(strstr(p.out, "amp=bf16"));
     program_release(&p);
+    sql_run(program_path("trace.db"),
+            "insert into meta values ('script_batch', '32'), ('script_amp', 'fp16')");
     p = program_run("whatif", program_path("trace.db"), "--each", "--rerun", "--json", NULL);
     if (p.status != 0)
         fail_msg("status %d: %s", p.status, p.err);
     has(p.out, "\"toggle\": \"amp=bf16\"");
+    assert_null(strstr(p.out, "\"toggle\": \"amp=fp16\"")); /* the script says it itself */
+    has(p.out, "\"toggle\": \"batch=16\"");
+    has(p.out, "\"toggle\": \"batch=64\"");
     has(p.out, "\"toggle\": \"offload=activations\"");
     has(p.out, "\"toggle\": \"compile=on\"");
     has(p.out, "\"toggle\": \"optimizer=sgd\""); /* the script's own is not known */
     has(p.out, "\"command\": ");
     assert_null(strstr(p.out, "\"toggle\": \"grad=")); /* refused for all programs */
-    assert_null(strstr(p.out, "\"toggle\": \"batch="));
     program_release(&p);
     p = program_run("whatif", program_path("trace.db"), "--each", "--set", "steps=5", "--rerun",
                     NULL);

@@ -19,6 +19,7 @@
 #include "tests/skip.h"
 #include "tests/tui/session.h"
 #include "tests/wait.h"
+#include "tui/change.h"
 #include "tui/program.h"
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
@@ -104,6 +105,26 @@ static void no_folder_is_left(void)
         fail_msg("%d temporary folders are left", program_count("vramscope-*"));
 }
 
+/* The toggle's next value (by: 1 or -1) is `expected`, and is set, though not run. */
+static void turn_check(struct tui_app *app, enum vs_toggle toggle, int by, const char *expected)
+{
+    char value[VS_TOGGLE_VALUE_MAX];
+    struct vs_error err = VS_ERROR_INIT;
+
+    assert_true(tui_change_next(app, toggle, by, value));
+    assert_string_equal(value, expected);
+    assert_int_equal(tui_change_set(app, toggle, value, &err), VS_OK);
+}
+
+/* Whether a value is one to run the program with. */
+static void set_check(struct tui_app *app, enum vs_toggle toggle, const char *value, bool is_set)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    assert_int_equal(tui_change_set(app, toggle, value, &err), VS_OK);
+    assert_int_equal(vs_toggles_is_set(&app->change.set, toggle), is_set);
+}
+
 static void the_session_goes_on_while_the_program_runs_and_keeps_its_result(void **state)
 {
     struct tui_app app;
@@ -127,7 +148,7 @@ static void the_session_goes_on_while_the_program_runs_and_keeps_its_result(void
     assert_true(app.change.is_shown);
     no_folder_is_left();
     /* back, and once more: it is kept */
-    session_type(&app, ":set zero-grad=none<enter>");
+    session_type(&app, ":set zero-grad=own<enter>");
     assert_false(app.change.is_run);
     session_type(&app, ZEROS);
     assert_null(app.rerun.job);
@@ -211,6 +232,75 @@ static void a_program_that_fails_says_why_and_leaves_the_toggles(void **state)
     tui_app_release(&app);
 }
 
+/* What the recording knows is shown, and what it does not know is the script's own, which comes back after the others. */
+static void toggles_show_what_the_script_says(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    begin(&app, NULL);
+    tui_app_release(&app);
+    sql_run(program_path("trace.db"),
+            "insert into meta values ('script_batch', '32'), ('script_amp', 'bf16'), "
+            "('script_optimizer', 'RMSprop')");
+    session_open(&app, program_path("trace.db"), 200, 50);
+    session_type(&app, "gw");
+    session_expect(&app, "batch            32 ");
+    session_expect(&app, "amp              bf16 ");
+    session_expect(&app, "optimizer        RMSprop ");
+    session_expect(&app, "inplace          script's own ");
+    session_expect(&app, "accumulate       script's own ");
+    assert_false(tui_change_is_own(&app, VS_TOGGLE_BATCH));
+    assert_true(tui_change_is_own(&app, VS_TOGGLE_INPLACE));
+    turn_check(&app, VS_TOGGLE_BATCH, 1, "64");
+    turn_check(&app, VS_TOGGLE_BATCH, 1, "128");
+    turn_check(&app, VS_TOGGLE_BATCH, -1, "64");
+    turn_check(&app, VS_TOGGLE_BATCH, -1, "32");
+    assert_false(vs_toggles_is_set(&app.change.set, VS_TOGGLE_BATCH));
+    turn_check(&app, VS_TOGGLE_INPLACE, 1, "on");
+    turn_check(&app, VS_TOGGLE_INPLACE, 1, "own");
+    assert_false(vs_toggles_is_set(&app.change.set, VS_TOGGLE_INPLACE));
+    turn_check(&app, VS_TOGGLE_ACCUMULATE, 1, "2");
+    turn_check(&app, VS_TOGGLE_ACCUMULATE, -1, "own");
+    /* off is not what this script says, nor known to be what it says */
+    set_check(&app, VS_TOGGLE_AMP, "off", true);
+    set_check(&app, VS_TOGGLE_AMP, "bf16", false);
+    set_check(&app, VS_TOGGLE_INPLACE, "off", true);
+    set_check(&app, VS_TOGGLE_INPLACE, "own", false);
+    tui_app_release(&app);
+}
+
+/* As the terminal: a key is typed when the script runs. */
+static bool typed_when_the_script_runs(struct tui_input *out)
+{
+    memset(out, 0, sizeof(*out));
+    return access(program_path("waiting"), F_OK) == 0;
+}
+
+static void the_table_of_what_helps_runs_the_program_once_the_user_has_agreed(void **state)
+{
+    struct tui_app app;
+    uint64_t runs;
+
+    (void)state;
+    begin(&app, "wait");
+    session_type(&app, "gW");
+    session_expect(&app, "alloc-conf=expandable_segme");
+    session_expect(&app, "space runs the recorded program with the other toggles");
+    runs = wif_cache_runs(app.change.cache);
+    session_type(&app, "<space>");
+    session_expect(&app, "do it once more to agree");
+    assert_int_equal(access(program_path("waiting"), F_OK), -1);
+    app.typed = typed_when_the_script_runs;
+    session_type(&app, "<space>");
+    assert_int_equal(access(program_path("waiting"), F_OK), 0);
+    session_expect(&app, "stopped; space tries again");
+    assert_int_equal(wif_cache_runs(app.change.cache), runs + 1); /* the others are kept */
+    no_folder_is_left();
+    app.typed = NULL;
+    tui_app_release(&app);
+}
+
 static void python_is_missing(void **state)
 {
     (void)state;
@@ -225,6 +315,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(ctrl_c_stops_it_and_nothing_changes),
         cmocka_unit_test(a_session_that_ends_ends_the_program),
         cmocka_unit_test(a_program_that_fails_says_why_and_leaves_the_toggles),
+        cmocka_unit_test(toggles_show_what_the_script_says),
+        cmocka_unit_test(the_table_of_what_helps_runs_the_program_once_the_user_has_agreed),
     };
     const struct CMUnitTest without[] = {cmocka_unit_test(python_is_missing)};
     const char *program = getenv("VRAMSCOPE");

@@ -175,6 +175,7 @@ class Events:
         self.restore = []
         self.hooks = []
         self.is_compilation_watched = False
+        self.is_compiled = False
         self.collecting = None  # the range of Python's collector, while it runs
         self.as_part_of = as_part_of
         self.nodes = module("vramscope_nodes").Nodes(self)
@@ -433,9 +434,14 @@ class Events:
 
             callback.on_compile_start(lambda *args: self.attempt("torch.compile", self.modules_unwatch))
 
+    def has_compiled(self):
+        """Whether torch.compile compiled something; None where nobody watched to the end."""
+        return True if self.is_compiled else None if self.ended else False
+
     def modules_unwatch(self):
         if not self.is_on or not self.hooks:
             return
+        self.is_compiled = True
         owners = [self.torch.nn.Module, self.torch.autograd, self.torch] + self.nodes.watched
         if self.toggles is not None:
             watched = self.toggles.call_plain

@@ -48,6 +48,7 @@ class History:
         self.torch = torch
         self.stand_in = stand_in
         self.events = None
+        self.own = None  # what the script itself says where toggles apply (vramscope_own.py), or None
         self.toggles = None
         self.toggles_failure = None
         self.stop = None  # stops the program at one event (vramscope_stop.py), or None
@@ -144,6 +145,9 @@ class History:
         profiler = getattr(self.torch._C, "_profiler", None)  # with all that is needed since PyTorch 2.1
         if hasattr(profiler, "_RecordFunctionFast") and settings_read(self.folder).get("observe", "on") == "on":
             self.events = module_of(self.folder, "vramscope_events").Events(self.torch, self.say, self.module)
+            own = self.module("vramscope_own").Own(self.torch, self.events.as_part_of)
+            own.watch()
+            self.own = own
 
     def watch_events(self):
         if self.events:
@@ -298,6 +302,8 @@ class History:
                 self.say("read_kinds", self.stand_in.read_kinds())
                 self.say("collectives", self.stand_in.collectives())
             self.say_lines("script", self.scripts())
+            if self.own:
+                self.say_lines("own", self.own.lines(self.events.has_compiled()))
             if self.toggles:
                 self.say_lines("refused", self.toggles.refusals())
             if self.toggles_failure:

@@ -16,6 +16,7 @@
 #include "tui/change.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
+#include "whatif/price.h"
 
 #define OWN_MIN_W 52
 #define BAR_MIN_W 70
@@ -313,7 +314,8 @@ static void path_turn(struct tui_app *app, enum vs_toggle toggle, const char *pa
     if (!was_in)
         vs_text_addf(&value, "%s%s", value.len ? "," : "", path);
     if (!value.len)
-        vs_text_add(&value, vs_toggle_info(toggle)->initial);
+        vs_text_add(&value, wif_known(app->base.trace, toggle) ? vs_toggle_info(toggle)->initial
+                                                               : TUI_CHANGE_OWN);
     if (tui_change_set(app, toggle, vs_text_get(&value), &err))
         tui_app_fail(app, "%s", err.text);
     else

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -14,7 +15,9 @@
 #include "tui/change.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
+#include "tui/program.h"
 #include "tui/views.h"
+#include "whatif/recipe.h"
 #include "whatif/sweep.h"
 #include "whatif/why.h"
 
@@ -48,11 +51,17 @@ struct sweep {
     bool is_done;
 };
 
-/* The runs and their session, for the callback. before: figures of the run as recorded. */
+/*
+ * The runs and their session, for the callbacks. before: figures of the run as recorded; trying: the row that runs, and
+ * since when it does; seconds: for so long, when the screen was drawn last.
+ */
 struct filling {
     struct sweep *state;
     struct tui_app *app;
     struct rpl_summary before;
+    struct vs_text trying;
+    struct timespec since;
+    int64_t seconds;
 };
 
 /* ---- filling ---- */
@@ -102,7 +111,31 @@ static bool on_next(void *user, const struct wif_sweep *known, const char *next)
 
     filling->state->shown = known;
     order_make(filling->state);
-    tui_app_say(filling->app, "trying %s; any key stops", *next ? next : "the run as recorded");
+    vs_text_clear(&filling->trying);
+    vs_text_add(&filling->trying, *next ? next : "the run as recorded");
+    clock_gettime(CLOCK_MONOTONIC, &filling->since);
+    filling->seconds = 0;
+    tui_app_say(filling->app, "trying %s; any key stops", vs_text_get(&filling->trying));
+    return tui_app_pump(filling->app);
+}
+
+/* While a program runs again: the screen is drawn once a second, a key stops it at once. */
+static bool on_progress(void *user, uint64_t done, uint64_t total)
+{
+    struct filling *filling = user;
+    struct tui_input input;
+    struct timespec now;
+    int64_t seconds;
+
+    (void)done;
+    (void)total;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    seconds = (int64_t)(now.tv_sec - filling->since.tv_sec);
+    if (seconds == filling->seconds)
+        return !filling->app->typed || !filling->app->typed(&input);
+    filling->seconds = seconds;
+    tui_app_say(filling->app, "trying %s, for %" PRId64 " s; any key stops",
+                vs_text_get(&filling->trying), seconds);
     return tui_app_pump(filling->app);
 }
 
@@ -115,7 +148,7 @@ static char *reason_find(const struct filling *f, const struct wif_sweep_row *ro
     struct vs_text text = {NULL, 0, 0};
 
     if (row->failed || row->no_effect || !row->fits || f->before.oom.event ||
-        row->run.peak < f->before.peak.allocated)
+        row->run.peak < f->before.peak.allocated || !rpl_trace_event_count(memory))
         return NULL;
     if (!rpl_summary_fill(&after, memory, &ignored))
         (void)!wif_why(&f->before, memory, &after, &row->set, &text, &ignored);
@@ -148,15 +181,21 @@ static void reasons_forget(struct sweep *s)
         vs_free(s->reasons[--s->reason_count]);
 }
 
+/*
+ * Fill the table. Where the program of the trace may run again all toggles that can be applied to one are tried, else
+ * the allocator's settings alone.
+ */
 static void fill(struct sweep *s, struct tui_app *app)
 {
     struct filling filling = {.state = s, .app = app};
     struct wif_sweep_options request = {.capacity = app->capacity,
                                         .batches = WIF_SWEEP_BATCHES_ALL,
                                         .must_train = true,
+                                        .may_rerun = app->may_rerun,
                                         .cache = tui_change_cache(app),
                                         .next = on_next,
                                         .done = on_done,
+                                        .progress = on_progress,
                                         .user = &filling};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
@@ -164,8 +203,11 @@ static void fill(struct sweep *s, struct tui_app *app)
     wif_sweep_release(&s->results);
     memset(&s->results, 0, sizeof(s->results));
     reasons_forget(s);
+    if (app->may_rerun)
+        wif_cache_allow_rerun(tui_change_cache(app));
     st = wif_sweep_fill(&s->results, app->base.trace, &request, &err);
     rpl_summary_release(&filling.before);
+    vs_text_release(&filling.trying);
     s->shown = &s->results;
     s->is_done = st == VS_OK;
     order_make(s);
@@ -177,13 +219,34 @@ static void fill(struct sweep *s, struct tui_app *app)
     app->moves++;
 }
 
-/* The table fills when the view is shown first; a recording that still grows would make it obsolete. */
+/*
+ * The table fills when the view is shown first; a recording that still grows would make it obsolete, and a program that
+ * may run again would run for each row.
+ */
 static void opened(void *state, struct tui_app *app)
 {
     struct sweep *s = state;
 
     if (!s->shown && !rpl_trace_is_program(app->base.trace) &&
-        (!app->is_following || rpl_trace_is_complete(app->base.trace)))
+        !(app->may_rerun && wif_recipe_is_in(app->base.trace)) &&
+        (!app->is_following || rpl_trace_is_complete(app->base.trace))) {
+        fill(s, app);
+        if (s->is_done && wif_recipe_is_in(app->base.trace))
+            tui_app_say(app, "these are the allocator's settings; space runs the recorded program "
+                             "with the other toggles");
+    }
+}
+
+/* Space: of a trace whose program can run again it may, once the user has agreed. */
+static void fill_all(struct sweep *s, struct tui_app *app)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    if (wif_recipe_is_in(app->base.trace) && tui_program_agree(app, &err))
+        tui_app_fail(app, "%s", err.text);
+    else if (app->rerun.job)
+        tui_app_fail(app, "the program runs in the background already; <C-c> stops it");
+    else
         fill(s, app);
 }
 
@@ -332,6 +395,13 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         c, (struct tui_rect){0, rows_h(c->at.h) + 1, c->at.w, c->at.h - rows_h(c->at.h) - 1});
     struct tui_canvas table = tui_table_canvas(c);
 
+    if (!count_of(s) && wif_recipe_is_in(app->base.trace)) {
+        tui_text(c, 1, 0, tui_style(TUI_DIM),
+                 "space runs the recorded program again with each toggle alone, and with the best "
+                 "ones combined;");
+        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        return;
+    }
     if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
                  "space runs the recorded requests with other settings of the allocator;");
@@ -385,8 +455,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 
     (void)count;
     if (action == TUI_ACT) {
-        fill(s, app);
-        if (s->is_done)
+        fill_all(s, app);
+        if (s->is_done && !app->is_bad)
             tui_app_say(app, "all toggles were tried; enter shows the run of a row");
     } else if (action == TUI_OPEN && count_of(s)) {
         show(s, app);
@@ -434,12 +504,14 @@ const struct tui_view tui_view_sweep = {
     .letter = 'W',
     .scope = TUI_IN_SWEEP,
     .go = TUI_GO_SWEEP,
-    .help = "The net runs with each toggle alone and with the best ones combined; any key stops "
-            "it, space goes on. What lowers the peak comes first, by what it costs: nothing, time, "
-            "other "
-            "rounding, other training. Enter shows the run of a row. = keeps losses and gradients "
-            "bit by bit; ! does "
-            "not fit the device; batch: the largest batch that fits.",
+    .help =
+        "The net runs with each toggle alone and with the best ones combined; any key stops "
+        "it, space goes on. A recorded program runs again for each row, once you have agreed. What "
+        "lowers the peak comes first, by what it costs: nothing, time, "
+        "other "
+        "rounding, other training. Enter shows the run of a row. = keeps losses and gradients "
+        "bit by bit; ! does "
+        "not fit the device; batch: the largest batch that fits.",
     .hints = HINTS,
     .beside = "timeline",
     .state_size = sizeof(struct sweep),

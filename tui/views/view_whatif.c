@@ -20,6 +20,7 @@
 #include "tui/parts/page.h"
 #include "tui/program.h"
 #include "tui/views.h"
+#include "whatif/price.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
 #include "whatif/whatif.h"
@@ -446,8 +447,9 @@ static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_
 {
     const struct vs_toggle_info *info = vs_toggle_info(toggle);
     bool is_set = vs_toggles_is_set(&app->change.set, toggle);
-    const char *value = tui_change_value(app, toggle);
-    bool is_default = strcmp(value, info->initial) == 0;
+    const char *value =
+        tui_change_is_own(app, toggle) ? TUI_CHANGE_OWN_TEXT : tui_change_value(app, toggle);
+    bool is_default = strcmp(value, info->initial) == 0 || tui_change_is_own(app, toggle);
     int x = 5;
 
     tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
@@ -461,7 +463,9 @@ static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_
                 c, x, y);
     x += EFFECT_W;
     if (is_set)
-        x = tui_textf(c, x, y, tui_style(TUI_DIM), "was %s  ", tui_change_recorded(app, toggle));
+        x = tui_textf(c, x, y, tui_style(TUI_DIM), "was %s  ",
+                      wif_known(app->base.trace, toggle) ? tui_change_recorded(app, toggle)
+                                                         : "the " TUI_CHANGE_OWN_TEXT);
     tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_DIM), info->help);
 }
 
@@ -539,7 +543,9 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
     enum vs_toggle toggle = toggle_at(app, row);
 
     (void)state;
-    vs_text_addf(out, "%s=%s  %s", vs_toggle_info(toggle)->name, tui_change_value(app, toggle),
+    vs_text_addf(out, "%s=%s  %s", vs_toggle_info(toggle)->name,
+                 tui_change_is_own(app, toggle) ? TUI_CHANGE_OWN_TEXT
+                                                : tui_change_value(app, toggle),
                  vs_toggle_info(toggle)->help);
 }
 

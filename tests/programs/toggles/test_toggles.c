@@ -66,14 +66,15 @@ static const struct script SCRIPTS[] = {
 
 /*
  * One toggle of each script, another one each time. VRAMSCOPE_ALL_TOGGLES=1: all of them (`make test-programs`);
- * another value is the one to compare, such as amp=bf16.
+ * another value is the one to compare, such as amp=bf16, or the script of which to compare all, such as unet.
  */
 static bool is_wanted(size_t script, size_t toggle)
 {
     const char *all = getenv("VRAMSCOPE_ALL_TOGGLES");
     const char *name = SCRIPTS[script].toggles[toggle];
 
-    return all ? !strcmp(all, "1") || !strcmp(all, name) : toggle == script % 8;
+    return all ? !strcmp(all, "1") || !strcmp(all, name) || !strcmp(all, SCRIPTS[script].name)
+               : toggle == script % 8;
 }
 
 /* What differs is added to `out`. */
@@ -98,7 +99,16 @@ static void toggle_check(const char *name, const char *toggle, struct vs_text *o
     difference = corpus_events_difference(program_path("whatif.db"), program_path("trace.db"));
     if (difference)
         vs_text_addf(out, "%s: %s\n", toggle, difference);
+    print_message("%s %s: %s\n", name, toggle, difference ? difference : "equal");
     vs_free(difference);
+}
+
+static bool is_any_wanted(size_t script)
+{
+    for (size_t k = 0; k < TOGGLES_MAX && SCRIPTS[script].toggles[k]; k++)
+        if (is_wanted(script, k))
+            return true;
+    return false;
 }
 
 /* state: the script. All its toggles are tried before it fails. */
@@ -110,6 +120,8 @@ static void a_what_if_of_a_program_is_the_script_with_the_toggle_written_in(void
     struct program p;
     size_t compared = 0;
 
+    if (!is_any_wanted((size_t)(script - SCRIPTS)))
+        return;
     snprintf(command, sizeof(command), "toggles/%s", script->name);
     p = corpus_record(command, 0, CORPUS_GPU);
     program_release(&p);
