@@ -87,8 +87,8 @@ class Names:
     def storage(self, tensor):
         """(device, address) of a tensor's memory on the GPU, or None."""
         tensor = getattr(tensor, "_local_tensor", tensor)
-        if not isinstance(tensor, self.torch.Tensor) or not tensor.is_cuda:
-            return None
+        if not isinstance(tensor, self.torch.Tensor) or not tensor.is_cuda or type(tensor).__name__ == "FakeTensor":
+            return None  # a fake one has no memory: torch.compile traces with them
         try:
             storage = tensor.untyped_storage()
             is_there = storage.device.type == "cuda" and storage.nbytes()  # not that of a compiler's fake tensor
@@ -182,6 +182,7 @@ class Events:
         self.read = self.reading.Reading(self.P, module("vramscope_flops"))
         self.is_to_the_end = True
         self.ended = None  # why something was not observed to the end
+        self.compiler_watch()
 
     # ---- the profiler ----
 
@@ -197,7 +198,6 @@ class Events:
         self.nodes.autocast_watch()
         self.optimizers_watch()
         self.profilers_watch()
-        self.compiler_watch()
         self.exchange_watch()
         gc.callbacks.append(self.on_collector)
 
@@ -415,11 +415,18 @@ class Events:
             self.list_begin()
 
     def compiler_watch(self):
-        """torch.compile inspects how modules are called: nothing of this file may be there."""
+        """torch.compile inspects how modules are called: nothing of this file may be there. From the import of torch on:
+        `torch.compile(Net().cuda())` takes the function before it initialises CUDA."""
         call = self.torch.compile
+        Module = self.torch.nn.Module
 
         def compile(*args, **kwargs):
-            compiled = call(*args, **kwargs)
+            now = Module.__call__
+            Module.__call__ = Module._wrapped_call_impl  # it keeps this bound method, and compiles it
+            try:
+                compiled = call(*args, **kwargs)
+            finally:
+                Module.__call__ = now
             self.attempt("torch.compile", self.compilation_watch)
             return compiled
 

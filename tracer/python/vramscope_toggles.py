@@ -101,8 +101,8 @@ class Toggles:
         self.replace(torch.nn.Module, "zero_grad", self.zero_grad)
         if "amp" in values:
             self.patch_amp()
+        self.replace(torch, "compile", self.compile_leave if values.get("compile") == "off" else self.compile_plain)
         if values.get("compile") == "off":
-            self.replace(torch, "compile", self.compile_leave)
             if hasattr(torch.nn.Module, "compile"):
                 self.replace(torch.nn.Module, "compile", self.module_compile_leave)
         if "batch" in values or self.parts > 1:
@@ -182,6 +182,16 @@ class Toggles:
         self.cache_empty("phase")
 
     # ---- torch.compile ----
+
+    def compile_plain(self, plain, *args, **named):
+        """It keeps the bound method `__call__` of a module, and compiles that: nothing of this file may be there."""
+        Module = self.torch.nn.Module
+        now = Module.__call__
+        Module.__call__ = Module._wrapped_call_impl
+        try:
+            return plain(*args, **named)
+        finally:
+            Module.__call__ = now
 
     def compile_leave(self, plain, model=None, **named):
         """compile=off: what the script compiles stays as it is."""

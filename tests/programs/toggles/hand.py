@@ -21,6 +21,11 @@ def autocast():
     return torch.autocast("cuda", {"bf16": torch.bfloat16, "fp16": torch.float16}[values["amp"]])
 
 
+def compiled(network):
+    """After it has moved to the GPU."""
+    return torch.compile(network) if values.get("compile") == "on" else network
+
+
 def forward(network, *args, **named):
     if values.get("offload") != "activations" or not torch.is_grad_enabled():
         return network(*args, **named)

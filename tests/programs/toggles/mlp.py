@@ -5,7 +5,7 @@ from torch import nn
 
 model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(inplace=hand.inplace), nn.Linear(512, 512),
                       nn.ReLU(inplace=hand.inplace), nn.Linear(512, 10))
-model = hand.model(model, model[0]).cuda()
+model = hand.compiled(hand.model(model, model[0]).cuda())
 optimizer = hand.optimizer(torch.optim.AdamW, model.parameters(), lr=1e-3)
 for _ in range(3):
     x = torch.randn(128, 256, device="cuda")

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "tests/e2e/program.h"
 #include "tests/programs/corpus.h"
+#include "tests/skip.h"
 
 #define TOGGLES_MAX 14
 
@@ -77,12 +78,34 @@ static bool is_wanted(size_t script, size_t toggle)
                : toggle == script % 8;
 }
 
+/* What whatif.db and trace.db differ in is added to `out`. */
+static void difference_add(const char *name, struct vs_text *out)
+{
+    char *difference =
+        corpus_events_difference(program_path("whatif.db"), program_path("trace.db"));
+
+    print_message("%s: %s\n", name, difference ? difference : "equal");
+    if (difference)
+        vs_text_addf(out, "%s: %s\n", name, difference);
+    vs_free(difference);
+}
+
+/* Each of these variables names a folder of its own for `whose` runs. */
+static void caches_set(const char *whose, const char *const *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[80];
+
+        snprintf(name, sizeof(name), "%s.%s", whose, variables[i]);
+        setenv(variables[i], program_path(name), 1);
+    }
+}
+
 /* What differs is added to `out`. */
 static void toggle_check(const char *name, const char *toggle, struct vs_text *out)
 {
     char command[160];
     struct program p;
-    char *difference;
 
     snprintf(command, sizeof(command), "toggles/%s %s", name, toggle);
     remove(program_path("whatif.db"));
@@ -96,11 +119,8 @@ static void toggle_check(const char *name, const char *toggle, struct vs_text *o
     program_release(&p);
     p = corpus_record(command, 0, CORPUS_GPU);
     program_release(&p);
-    difference = corpus_events_difference(program_path("whatif.db"), program_path("trace.db"));
-    if (difference)
-        vs_text_addf(out, "%s: %s\n", toggle, difference);
-    print_message("%s %s: %s\n", name, toggle, difference ? difference : "equal");
-    vs_free(difference);
+    snprintf(command, sizeof(command), "%s %s", name, toggle);
+    difference_add(command, out);
 }
 
 static bool is_any_wanted(size_t script)
@@ -138,6 +158,46 @@ static void a_what_if_of_a_program_is_the_script_with_the_toggle_written_in(void
     vs_text_release(&differences);
 }
 
+/*
+ * Inductor measures kernels the first time that it compiles them, and then takes them from its caches: the events of the
+ * two are others. So both runs begin with empty caches, and then both run with what is in them.
+ */
+static void a_compiled_what_if_is_the_compiled_script(void **state)
+{
+    static const char *const CACHES[] = {"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"};
+    struct vs_text differences = {NULL, 0, 0};
+    struct program p;
+
+    (void)state;
+    if (!getenv("VRAMSCOPE_ALL_TOGGLES"))
+        tests_skip("it compiles four times: VRAMSCOPE_ALL_TOGGLES is not set");
+    corpus_python("triton");
+    if (system("command -v gcc >/dev/null || command -v clang >/dev/null") != 0)
+        tests_skip("torch.compile needs a C compiler");
+    p = corpus_record("toggles/mlp", 0, CORPUS_GPU);
+    program_release(&p);
+    assert_int_equal(rename(program_path("trace.db"), program_path("plain.db")), 0);
+    for (int is_warm = 0; is_warm < 2; is_warm++) {
+        remove(program_path("whatif.db"));
+        caches_set("whatif", CACHES, sizeof(CACHES) / sizeof(CACHES[0]));
+        p = program_run("whatif", program_path("plain.db"), "--rerun", "--set", "compile=on", "-o",
+                        program_path("whatif.db"), NULL);
+        if (p.status != 0 || strstr(p.out, "not applied"))
+            fail_msg("status %d: %s%s", p.status, p.out, p.err);
+        program_release(&p);
+        caches_set("hand", CACHES, sizeof(CACHES) / sizeof(CACHES[0]));
+        p = corpus_record("toggles/mlp compile=on", 0, CORPUS_GPU);
+        program_release(&p);
+        difference_add(is_warm ? "mlp compile=on, from the caches" : "mlp compile=on",
+                       &differences);
+    }
+    for (size_t i = 0; i < sizeof(CACHES) / sizeof(CACHES[0]); i++)
+        unsetenv(CACHES[i]);
+    if (differences.len)
+        fail_msg("%s", vs_text_get(&differences));
+    vs_text_release(&differences);
+}
+
 /* What has no place in a script is named. */
 static void a_toggle_without_a_place_in_the_script_says_why(void **state)
 {
@@ -162,7 +222,7 @@ static void a_toggle_without_a_place_in_the_script_says_why(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[SCRIPT_COUNT + 1];
+    struct CMUnitTest tests[SCRIPT_COUNT + 2];
     char names[SCRIPT_COUNT][96];
 
     for (size_t i = 0; i < SCRIPT_COUNT; i++) {
@@ -174,5 +234,7 @@ int main(void)
     }
     tests[SCRIPT_COUNT] =
         (struct CMUnitTest)cmocka_unit_test(a_toggle_without_a_place_in_the_script_says_why);
+    tests[SCRIPT_COUNT + 1] =
+        (struct CMUnitTest)cmocka_unit_test(a_compiled_what_if_is_the_compiled_script);
     return cmocka_run_group_tests(tests, corpus_setup, corpus_cleanup);
 }
