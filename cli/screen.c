@@ -97,7 +97,7 @@ static int dump(const struct cli_screen *screen, struct tui_app *app, const char
     tui_app_resize(app, screen->w, screen->h);
     tui_app_sync(app);
     /* after a key that quits the last screen is printed */
-    (void)tui_type(app, keys);
+    (void)tui_type_patiently(app, keys);
     tui_dump(app, screen->has_styles, &text);
     status = cli_print(&text);
     vs_text_release(&text);

@@ -27,7 +27,7 @@
 /* Longer texts are not sent as OSC 52: terminals cut or refuse them. */
 #define CLIP_MAX 74000
 
-bool tui_type(struct tui_app *app, const char *keys)
+static bool type(struct tui_app *app, const char *keys, bool is_patient)
 {
     while (*keys) {
         struct tui_input input = {.key = tui_key_parse(&keys)};
@@ -35,10 +35,22 @@ bool tui_type(struct tui_app *app, const char *keys)
         tui_app_input(app, &input);
         /* views count their rows when they are drawn, and keys move in rows */
         tui_app_sync(app);
+        while (is_patient && tui_app_read_on(app))
+            continue;
         if (app->wish == TUI_WISH_QUIT)
             return false;
     }
     return true;
+}
+
+bool tui_type(struct tui_app *app, const char *keys)
+{
+    return type(app, keys, false);
+}
+
+bool tui_type_patiently(struct tui_app *app, const char *keys)
+{
+    return type(app, keys, true);
 }
 
 void tui_dump(struct tui_app *app, bool with_styles, struct vs_text *out)

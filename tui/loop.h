@@ -15,6 +15,8 @@
 
 /* Type `keys` ("<left>3s:goto 12<enter>"). Returns false if one of them quits. */
 bool tui_type(struct tui_app *app, const char *keys);
+/* The same, as somebody types who waits after each key until the views have read all that they read bit by bit. */
+bool tui_type_patiently(struct tui_app *app, const char *keys);
 /* Append the screen as text; with_styles: followed by the styles (tui/term/surface_text.h). */
 void tui_dump(struct tui_app *app, bool with_styles, struct vs_text *out);
 

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
+#include "tui/loop.h"
 #include "tui/screen.h"
 #include "tui/term/surface_text.h"
 
@@ -85,6 +86,38 @@ static void steps_that_are_not_read_yet_say_so(void **state)
     tui_app_release(&app);
 }
 
+/* With --dump nobody waits between the keys: each finds what is read bit by bit. */
+static void keys_of_a_dump_find_what_is_read_bit_by_bit(void **state)
+{
+    struct tui_app app;
+    uint64_t at;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "steps=120"), 120, 30);
+    at = app.at;
+    assert_true(tui_type_patiently(&app, "gSG<enter>"));
+    expect_now(&app, "still being read", false);
+    assert_int_not_equal(app.at, at);
+    tui_app_release(&app);
+}
+
+/* The table of steps has what each step of a leaking net keeps; space chooses the largest, gy shows its holder. */
+static void the_table_of_steps_leads_to_the_holder_of_a_leak(void **state)
+{
+    const char *path = program_record("tests/nets/leak_loss.py", "leak.db", NULL, NULL);
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, path, 110, 30);
+    assert_true(tui_type_patiently(&app, "gSM"));
+    expect_now(&app, "each keeps 4.5 KiB", true);
+    expect_now(&app, "2    44.5K        0      2.0M    33.5K     4.5K       3", true);
+    assert_true(tui_type_patiently(&app, "Gk<space>gy"));
+    expect_now(&app, "why alive the chosen block", true);
+    expect_now(&app, "held by   saved for the backward of `relu` of line 27", true);
+    tui_app_release(&app);
+}
+
 /* Marks and breakpoints are on the screen at once, and in the file when no key is typed, or at the end. */
 static void marks_are_written_while_no_key_is_typed(void **state)
 {
@@ -137,6 +170,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_read_one_by_one),
         cmocka_unit_test(steps_that_are_not_read_yet_say_so),
+        cmocka_unit_test(keys_of_a_dump_find_what_is_read_bit_by_bit),
+        cmocka_unit_test(the_table_of_steps_leads_to_the_holder_of_a_leak),
         cmocka_unit_test(marks_are_written_while_no_key_is_typed),
         cmocka_unit_test(marks_that_cannot_be_written_last_for_the_session),
     };
