@@ -6,7 +6,6 @@
  *                 recorded (cli/record/record_program.h).
  * Invariant:      errors in a net are found before any file is created: one step is run first, without data or a file.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include "cli/cmds.h"
 #include "cli/netfile.h"
 #include "cli/progress.h"
+#include "cli/record/record_numbers.h"
 #include "cli/record/record_program.h"
 #include "cli/record/record_ranks.h"
 #include "cli/record/recorded.h"
@@ -136,41 +136,6 @@ struct recording {
     struct cli_progress_state state;
 };
 
-static enum vs_status seed_get(const char *text, uint64_t *out, struct vs_error *err)
-{
-    char *end = NULL;
-
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno)
-        return vs_fail(err, VS_E_USAGE,
-                       "record: --seed cannot be `%s`; give a number from 0 to 2^64 - 1", text);
-    return VS_OK;
-}
-
-/* A number of events: 500000, 500k, 10m or 1g. */
-static enum vs_status keep_get(const char *text, uint64_t *out, struct vs_error *err)
-{
-    static const char SUFFIXES[] = "kmg";
-    char *end = NULL;
-    const char *suffix;
-    uint64_t factor = 1;
-
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    suffix = *end ? strchr(SUFFIXES, *end | 0x20) : NULL;
-    for (const char *s = SUFFIXES; suffix && s <= suffix; s++)
-        factor *= 1000;
-    if (*text < '0' || *text > '9' || errno || !*out || *out > UINT64_C(1000000000000) / factor ||
-        (*end && (!suffix || end[1])))
-        return vs_fail(err, VS_E_USAGE,
-                       "record: --keep cannot be `%s`; give a number of events such as 500000, "
-                       "500k or 10m",
-                       text);
-    *out *= factor;
-    return VS_OK;
-}
-
 /*
  * Opens the device. `auto` without a plug-in is the CPU, without a message, as on most machines; if a plug-in is there
  * and does not open, a message says why.
@@ -228,13 +193,13 @@ static enum vs_status plan_fill(const struct cli_args *args, struct plan *plan,
                        "record: --capacity cannot be `%s`; give a size such as 8G or 512M",
                        capacity);
     if (seed) {
-        enum vs_status st = seed_get(seed, &plan->seed, err);
+        enum vs_status st = cli_record_seed(seed, &plan->seed, err);
 
         if (st)
             return st;
     }
     if (keep) {
-        enum vs_status st = keep_get(keep, &plan->keep, err);
+        enum vs_status st = cli_record_keep(keep, &plan->keep, err);
 
         if (st)
             return st;

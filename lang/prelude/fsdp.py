@@ -37,8 +37,8 @@ def check(net, settings):
         raise ValueError(f"checkpoint={settings['checkpoint']}: placements are not planned for shard=fsdp yet; use "
                          "checkpoint=blocks")
     if settings["amp"] == "fp16" and settings["offload-policy"] == "cpu":
-        raise ValueError("amp=fp16: with offload-policy=cpu gradients are on the host, where NCCL sends nothing of what "
-                         "the GradScaler found in them; use amp=bf16, or mp-policy=bf16")
+        raise ValueError("amp=fp16: with offload-policy=cpu gradients are on the host, where NCCL sends nothing of "
+                         "what the GradScaler found in them; use amp=bf16, or mp-policy=bf16")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
     if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1 and torch._rank_count() == 0:

@@ -61,6 +61,7 @@ static const struct {
     {"apex.py", "_apex"},
     {"chunked_loss.py", "_chunked_loss"},
     {"toggles.py", "_toggles"},
+    {"formula.py", "_formula"},
     {"train.py", "_train"},
 };
 

@@ -16,7 +16,9 @@
 #include "base/json.h"
 #include "replay/state/live.h"
 
-/* From one dtype to another: how many copies, their requested bytes, and how many of them autocast put into its cache. */
+/*
+ * From one dtype to another: how many copies, their requested bytes, and how many of them autocast put into its cache.
+ */
 struct rpl_cast {
     uint64_t count;
     uint64_t bytes;

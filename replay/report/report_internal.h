@@ -1,9 +1,10 @@
 /*
- * replay/report/report_internal.h - parts of the text report, for replay/report/report_*.c alone.
+ * replay/report/report_internal.h - parts of the report, for replay/report/report_*.c alone.
  */
 #ifndef RPL_REPORT_INTERNAL_H
 #define RPL_REPORT_INTERNAL_H
 
+#include "base/json.h"
 #include "base/text.h"
 #include "replay/report/report.h"
 
@@ -16,5 +17,17 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
 void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out);
 /* What the training steps leak and which name keeps it alive, or why that is not known. */
 void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out);
+
+/* Members of the report as JSON, each with its key. */
+/* What the import derived rather than read; null of a trace that was not imported. */
+void rpl_report_derived_json(const struct rpl_trace *trace, struct vs_json *json);
+/* How a program was observed while it ran; null where it was not. */
+void rpl_report_observed_json(const struct rpl_trace *trace, struct vs_json *json);
+/* Of how many ops of a program the arithmetic is known; null of a net's trace, and where none is. */
+void rpl_report_arithmetic_json(const struct rpl_trace *trace, struct vs_json *json);
+/* Why a history is not whole, and what that makes unsure; null of a whole one. */
+void rpl_report_partial_json(const struct rpl_trace *trace, struct vs_json *json);
+/* What a recording with a bound left out; null of any other. */
+void rpl_report_dropped_json(const struct rpl_trace *trace, struct vs_json *json);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/by_value.h"
+#include "replay/report/report_internal.h"
 #include "replay/report/simulated.h"
 #include "replay/report/warnings.h"
 #include "replay/trace/scripts.h"
@@ -334,69 +335,6 @@ void rpl_why_json(const struct rpl_trace *trace, const struct rpl_why *why, stru
     tensor_json(trace, why, UINT64_MAX, json);
 }
 
-/* What the import derived rather than read; null of a trace that was not imported. */
-static void derived_json(const struct rpl_trace *trace, struct vs_json *json)
-{
-    const char *alike = rpl_trace_meta(trace, "steps_alike");
-
-    vs_json_key(json, "derived");
-    if (!rpl_trace_meta(trace, "derived")) {
-        vs_json_null(json);
-        return;
-    }
-    vs_json_object_flat(json);
-    vs_json_put_string(json, "what", rpl_trace_meta(trace, "derived"));
-    vs_json_put_string(json, "from", rpl_trace_meta(trace, "derived_from"));
-    vs_json_put_string(json, "steps_by", rpl_trace_meta(trace, "steps_by"));
-    vs_json_put_double(json, "steps_alike", alike ? strtod(alike, NULL) / 1000 : (double)NAN);
-    vs_json_end(json);
-}
-
-/* How a program was observed while it ran; null where it was not. */
-static void observed_json(const struct rpl_trace *trace, struct vs_json *json)
-{
-    static const struct {
-        const char *name;
-        const char *key;
-    } NUMBERS[] = {{"allocations", "observed"},
-                   {"of", "observed_of"},
-                   {"own", "observed_own"},
-                   {"collected", "observed_collected"}};
-
-    vs_json_key(json, "observed");
-    if (!rpl_trace_meta(trace, "observed")) {
-        vs_json_null(json);
-        return;
-    }
-    vs_json_object_flat(json);
-    for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(NUMBERS[0]); i++) {
-        const char *value = rpl_trace_meta(trace, NUMBERS[i].key);
-
-        vs_json_put_uint(json, NUMBERS[i].name, value ? strtoull(value, NULL, 10) : 0);
-    }
-    vs_json_put_string(json, "ended", rpl_trace_meta(trace, "observed_ended"));
-    vs_json_end(json);
-}
-
-/* Of how many ops of a program the arithmetic is known; null of a net's trace, and where none is. */
-static void arithmetic_json(const struct rpl_trace *trace, struct vs_json *json)
-{
-    uint64_t ops = 0;
-    uint64_t unknown = 0;
-
-    vs_json_key(json, "arithmetic");
-    if (!rpl_trace_has_arithmetic(trace) || !rpl_trace_meta_uint(trace, "arithmetic_ops", &ops) ||
-        !rpl_trace_meta_uint(trace, "arithmetic_unknown", &unknown)) {
-        vs_json_null(json);
-        return;
-    }
-    vs_json_object_flat(json);
-    vs_json_put_uint(json, "ops", ops);
-    vs_json_put_uint(json, "unknown", unknown);
-    vs_json_put_string(json, "unknown_ops", rpl_trace_meta(trace, "arithmetic_unknown_ops"));
-    vs_json_end(json);
-}
-
 static void alloc_sites_json(const struct rpl_report *report, struct vs_json *json)
 {
     vs_json_key(json, "by_line");
@@ -407,58 +345,6 @@ static void alloc_sites_json(const struct rpl_report *report, struct vs_json *js
     vs_json_key(json, "by_layers");
     rpl_alloc_sites_json(&report->layers, report->trace, RPL_ALLOC_SITES_BY_LAYERS, report->top,
                          json);
-}
-
-/* Of an imported history: the lines of a note. */
-static void lines_json(const char *lines, struct vs_json *json)
-{
-    vs_json_array(json);
-    while (lines && *lines) {
-        size_t len = strcspn(lines, "\n");
-        struct vs_text line = {NULL, 0, 0};
-
-        vs_text_add_n(&line, lines, len);
-        vs_json_string(json, vs_text_get(&line));
-        vs_text_release(&line);
-        lines += len + (lines[len] == '\n');
-    }
-    vs_json_end(json);
-}
-
-static void partial_json(const struct rpl_trace *trace, struct vs_json *json)
-{
-    const char *reason = rpl_trace_meta(trace, "partial");
-
-    vs_json_key(json, "partial");
-    if (!reason) {
-        vs_json_null(json);
-        return;
-    }
-    vs_json_object(json);
-    vs_json_put_string(json, "reason", reason);
-    vs_json_key(json, "dropped");
-    lines_json(rpl_trace_meta(trace, "dropped"), json);
-    vs_json_key(json, "unsure");
-    lines_json(rpl_trace_meta(trace, "unsure"), json);
-    vs_json_end(json);
-}
-
-/* What a recording with a bound left out. */
-static void dropped_json(const struct rpl_trace *trace, struct vs_json *json)
-{
-    uint64_t dropped = 0;
-    uint64_t start = 0;
-
-    vs_json_key(json, "dropped");
-    if (!rpl_trace_meta_uint(trace, "dropped_events", &dropped)) {
-        vs_json_null(json);
-        return;
-    }
-    (void)!rpl_trace_meta_uint(trace, "start_events", &start);
-    vs_json_object_flat(json);
-    vs_json_put_uint(json, "events", dropped);
-    vs_json_put_uint(json, "start_events", start);
-    vs_json_end(json);
 }
 
 static void head_json(const struct rpl_report *report, struct vs_json *json)
@@ -479,11 +365,11 @@ static void head_json(const struct rpl_report *report, struct vs_json *json)
     if (rpl_trace_meta(trace, "torch"))
         vs_json_put_string(json, "torch", rpl_trace_meta(trace, "torch"));
     rpl_simulated_json(trace, json);
-    derived_json(trace, json);
-    observed_json(trace, json);
+    rpl_report_derived_json(trace, json);
+    rpl_report_observed_json(trace, json);
     vs_json_put_bool(json, "complete", rpl_trace_is_complete(trace));
-    dropped_json(trace, json);
-    partial_json(trace, json);
+    rpl_report_dropped_json(trace, json);
+    rpl_report_partial_json(trace, json);
     vs_json_key(json, "toggles");
     vs_json_object(json);
     for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
@@ -581,7 +467,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     saved_json(report->trace, &sum->saved, json);
     known_json(has_arithmetic, "total_flops", sum->flops, json);
     known_json(has_arithmetic, "recompute_flops", sum->recompute_flops, json);
-    arithmetic_json(report->trace, json);
+    rpl_report_arithmetic_json(report->trace, json);
     rpl_casts_json(&sum->casts, rpl_trace_has_uses(report->trace), json);
     rpl_report_work_json(report, json);
     devices_json(report, json);

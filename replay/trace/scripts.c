@@ -10,7 +10,9 @@
 
 #define SCRIPT_KEY "rerun_script "
 
-/* The path in the line at *at, of which *at becomes the next; false: there is no further one. The caller frees *path. */
+/*
+ * The path in the line at *at, of which *at becomes the next; false: there is no further one. The caller frees *path.
+ */
 static bool path_next(const char **at, char **path)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -79,7 +81,9 @@ void rpl_scripts_each(const struct rpl_trace *trace, rpl_script_fn *fn, void *us
     }
 }
 
-/* The text and the path of the file of `func`, both borrowed but *path, which the caller frees. NULL: none, or several. */
+/*
+ * The text and the path of the file of `func`, both borrowed but *path, which the caller frees. NULL: none, or several.
+ */
 static const char *text_find(const struct rpl_trace *trace, const char *func, char **path)
 {
     const char *at = rpl_trace_meta(trace, "rerun_scripts");

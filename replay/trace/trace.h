@@ -135,7 +135,9 @@ bool rpl_trace_is_imported(const struct rpl_trace *trace);
  */
 bool rpl_trace_has_uses(const struct rpl_trace *trace);
 bool rpl_trace_has_saves(const struct rpl_trace *trace);
-/* Whether ops have their arithmetic. Of some ops of an imported trace it may not be known (key `arithmetic_unknown`). */
+/*
+ * Whether ops have their arithmetic. Of some ops of an imported trace it may not be known (key `arithmetic_unknown`).
+ */
 bool rpl_trace_has_arithmetic(const struct rpl_trace *trace);
 /*
  * True for an imported recording of what a program requested from the driver. Such a trace does not have the requests

@@ -1,5 +1,5 @@
-"""tests/programs/as_net.py NAME FILE [fp16|bf16|off [checkpoint [reentrant]]] - a model as the corpus has it, written as
-a net file by torch2net.
+"""tests/programs/as_net.py NAME FILE [fp16|bf16|off [checkpoint [reentrant]]] - a model as the corpus has it, written
+as a net file by torch2net.
 
 Then it is trained for three steps as `vramscope record FILE` trains it: batches of 8, AdamW, autocast and checkpoints
 of its blocks as given.

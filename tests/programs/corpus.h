@@ -68,8 +68,8 @@ void corpus_check(const char *command, int ranks);
  * traces          of how many processes there are traces; 0: of one, or of each of `ranks`
  * status          its exit status
  * is_partly       it does on purpose what is not observed
- * has_no_figures  it does not print its peaks, or they are not those of the trace: PyTorch counts the requested bytes of
- *                 blocks that another stream still uses, too
+ * has_no_figures  it does not print its peaks, or they are not those of the trace: PyTorch counts the requested bytes
+ *                 of blocks that another stream still uses, too
  */
 struct corpus_case {
     const char *command;

@@ -232,7 +232,9 @@ static void a_program_that_fails_says_why_and_leaves_the_toggles(void **state)
     tui_app_release(&app);
 }
 
-/* What the recording knows is shown, and what it does not know is the script's own, which comes back after the others. */
+/*
+ * What the recording knows is shown, and what it does not know is the script's own, which comes back after the others.
+ */
 static void toggles_show_what_the_script_says(void **state)
 {
     struct tui_app app;

@@ -415,8 +415,8 @@ class Events:
             self.list_begin()
 
     def compiler_watch(self):
-        """torch.compile inspects how modules are called: nothing of this file may be there. From the import of torch on:
-        `torch.compile(Net().cuda())` takes the function before it initialises CUDA."""
+        """torch.compile inspects how modules are called: nothing of this file may be there. From the import of torch
+        on: `torch.compile(Net().cuda())` takes the function before it initialises CUDA."""
         call = self.torch.compile
         Module = self.torch.nn.Module
 

@@ -19,10 +19,11 @@ UNKNOWN = {"_cudnn_rnn", "_cudnn_rnn_backward", "_grouped_mm", "_scaled_grouped_
            "_flash_attention_forward", "_flash_attention_backward", "_efficient_attention_forward",
            "_efficient_attention_backward", "_scaled_dot_product_fused_attention_overrideable",
            "_scaled_dot_product_fused_attention_overrideable_backward", "_fft_c2c", "_fft_c2r", "_fft_r2c"}
-UNKNOWN_STARTS = ("linalg_", "_linalg_svd", "_linalg_eigh", "_linalg_solve", "_linalg_slogdet", "_linalg_det", "cholesky",
-                  "geqrf", "ormqr", "triangular_solve", "lu_")
+UNKNOWN_STARTS = ("linalg_", "_linalg_svd", "_linalg_eigh", "_linalg_solve", "_linalg_slogdet", "_linalg_det",
+                  "cholesky", "geqrf", "ormqr", "triangular_solve", "lu_")
 # Ops of other libraries that compute nothing.
-SILENT = ("record_param_comms", "c10d::", "c10d_functional::", "_c10d_functional::", "prim::", "profiler::", "symm_mem::")
+SILENT = ("record_param_comms", "c10d::", "c10d_functional::", "_c10d_functional::", "prim::", "profiler::",
+          "symm_mem::")
 
 
 def volume(sizes):

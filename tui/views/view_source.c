@@ -318,7 +318,9 @@ static void stack_fill(struct source *s, const struct tui_app *app, int w, int h
         tui_stack_pane_fill(&s->stack, app, app->at, areas_of(s, w, h).vars.h);
 }
 
-/* Choose what is shown: the net, a file of the program, or, source_of NULL, the lines by function. True: another one. */
+/*
+ * Choose what is shown: the net, a file of the program, or, source_of NULL, the lines by function. True: another one.
+ */
 static bool source_choose(struct source *s, const struct tui_app *app)
 {
     const struct tui_run *run = tui_app_run(app);

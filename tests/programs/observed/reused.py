@@ -1,5 +1,5 @@
-"""tests/programs/observed/reused.py - a checkpoint is gone, and later ones have Python objects at the same places; their second
-runs begin before any backward, because the program reads what a node has saved.
+"""tests/programs/observed/reused.py - a checkpoint is gone, and later ones have Python objects at the same places;
+their second runs begin before any backward, because the program reads what a node has saved.
 
 REUSED: how often an object took the place of one that is gone.
 """

@@ -3,7 +3,8 @@
  *
  * For:            test_observed.c (one process) and test_observed_ranks.c (several).
  * Must not know:  what a program does.
- * Invariant:      every program of tests/programs, of this folder and of toggles/ has a row, or is named as an exception.
+ * Invariant:      every program of tests/programs, of this folder and of toggles/ has a row, or is named as an
+ * exception.
  */
 #ifndef TESTS_PROGRAMS_OBSERVED_ROWS_H
 #define TESTS_PROGRAMS_OBSERVED_ROWS_H

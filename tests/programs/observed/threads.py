@@ -1,4 +1,5 @@
-"""tests/programs/observed/threads.py - a second thread of the program trains with checkpoints while the first one waits.
+"""tests/programs/observed/threads.py - a second thread of the program trains with checkpoints while the first one
+waits.
 
 Only the first thread is observed: what the recorder notes does not grow, and so it has not looked at graphs of the
 second one, whose tensors that would keep.

@@ -159,8 +159,8 @@ static void a_what_if_of_a_program_is_the_script_with_the_toggle_written_in(void
 }
 
 /*
- * Inductor measures kernels the first time that it compiles them, and then takes them from its caches: the events of the
- * two are others. So both runs begin with empty caches, and then both run with what is in them.
+ * Inductor measures kernels the first time that it compiles them, and then takes them from its caches: the events of
+ * the two are others. So both runs begin with empty caches, and then both run with what is in them.
  */
 static void a_compiled_what_if_is_the_compiled_script(void **state)
 {
