@@ -148,6 +148,9 @@ static enum vs_status between_write(const struct imp_import *import, const struc
     st = number_write(t, "observed_between", list->did_count, err);
     if (!st)
         st = number_write(t, "observed_saves", list->has_saves, err);
+    if (!st && list->saves_unknown)
+        st = text_write(t, "observed_saves_unknown", vs_memlist_text(list, list->saves_unknown),
+                        err);
     for (uint32_t i = 0; i < import->derived.steps; i++)
         vs_text_addf(&text, "%s%" PRIu64, i ? "," : "",
                      i < import->recomputed_count ? import->recomputed[i] : 0);

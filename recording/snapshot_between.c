@@ -239,4 +239,6 @@ void rec_between_read(struct rec_pickle *pickle, struct rec_value top, struct vs
         return;
     rows_read(&r, bytes, len);
     arithmetic_read(&r, top);
+    if (rec_value_get(pickle, top, rec_pickle_key(pickle, "saves_unknown"), &value))
+        list->saves_unknown = string_of(&r, value);
 }

@@ -11,7 +11,7 @@
  * module and phase, each a text or None, the number of an event that has its stack, or -1, and whether that is its
  * own event. Names are texts. Rows are bytes: seven little-endian numbers of 64 bits a row: kind, number of the next
  * event, context, and four that depend on the kind (struct vs_mem_did), or -1. The key `arithmetic` has a tuple with
- * the fields of struct vs_mem_arithmetic: two integers, and a text.
+ * the fields of struct vs_mem_arithmetic: two integers, and a text; `saves_unknown` a text or None.
  */
 #ifndef REC_SNAPSHOT_BETWEEN_H
 #define REC_SNAPSHOT_BETWEEN_H

@@ -279,6 +279,7 @@ struct vs_memlist {
     bool has_addresses;
     bool has_state;
     bool has_saves;           /* `did` has what autograd saved */
+    uint32_t saves_unknown;   /* string id: why it has not; 0: it is not said */
     bool has_derived_modules; /* module paths in the stacks were derived by an import */
 };
 

@@ -51,6 +51,7 @@ void rpl_report_observed_json(const struct rpl_trace *trace, struct vs_json *jso
         vs_json_put_uint(json, NUMBERS[i].name, value ? strtoull(value, NULL, 10) : 0);
     }
     vs_json_put_string(json, "ended", rpl_trace_meta(trace, "observed_ended"));
+    vs_json_put_string(json, "saves_unknown", rpl_trace_meta(trace, "observed_saves_unknown"));
     vs_json_end(json);
 }
 

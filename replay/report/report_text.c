@@ -80,6 +80,7 @@ static void add_observed(const struct rpl_trace *trace, struct vs_text *out)
     const char *own = rpl_trace_meta(trace, "observed_own");
     const char *collected = rpl_trace_meta(trace, "observed_collected");
     const char *unknown = rpl_trace_meta(trace, "arithmetic_unknown");
+    const char *saves = rpl_trace_meta(trace, "observed_saves_unknown");
     const char *ended = rpl_trace_meta(trace, "observed_ended");
 
     if (!matched || !total)
@@ -101,6 +102,8 @@ static void add_observed(const struct rpl_trace *trace, struct vs_text *out)
         vs_text_addf(out, "arithmetic: not known of %s of %s ops: %s\n", unknown,
                      rpl_trace_meta(trace, "arithmetic_ops"),
                      rpl_trace_meta(trace, "arithmetic_unknown_ops"));
+    if (saves)
+        vs_text_addf(out, "what autograd saved is not known: %s\n", saves);
     if (ended)
         vs_text_addf(out, "not observed to the end: %s\n", ended);
 }

@@ -122,6 +122,41 @@ static void nothing_is_noted_of_a_thread_that_is_not_observed(void **state)
     program_release(&p);
 }
 
+/* Or the trace says why not: before PyTorch 2.11, where the program packs it by hooks. */
+static void what_autograd_saves_is_known(void **state)
+{
+    static const char *const PROGRAMS[] = {"plain_loop", "save_on_cpu"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
+        struct program p = corpus_record(PROGRAMS[i], 0, CORPUS_GPU);
+        char *json = corpus_report(program_path("trace.db"));
+        char *saved = json_text(json, "$.saved.tensors");
+        char *why = json_text(json, "$.observed.saves_unknown");
+
+        if (saved ? why || strcmp(saved, "0") == 0 : !why || strcmp(PROGRAMS[i], "plain_loop") == 0)
+            fail_msg("%s: saved are %s tensors, not known because: %s", PROGRAMS[i], saved, why);
+        free(why);
+        free(saved);
+        free(json);
+        program_release(&p);
+    }
+}
+
+static void of_ops_without_a_formula_the_names_are_said(void **state)
+{
+    struct program p = corpus_record("lstm", 0, CORPUS_GPU);
+    char *json = corpus_report(program_path("trace.db"));
+    char *names = json_text(json, "$.arithmetic.unknown_ops");
+
+    (void)state;
+    assert_int_equal(json_int(json, "$.arithmetic.unknown"), 8);
+    assert_string_equal(names, "_cudnn_rnn, _cudnn_rnn_backward");
+    free(names);
+    free(json);
+    program_release(&p);
+}
+
 /* The second run of a checkpoint is not taken for that of one which is gone. */
 static void an_object_that_takes_the_place_of_another_is_not_taken_for_it(void **state)
 {
@@ -345,6 +380,8 @@ int main(void)
         cmocka_unit_test(of_warnings_the_user_sees_the_programs_own_alone),
         cmocka_unit_test(memory_runs_out_at_the_capacity_of_the_gpu),
         cmocka_unit_test(nothing_is_noted_of_a_thread_that_is_not_observed),
+        cmocka_unit_test(what_autograd_saves_is_known),
+        cmocka_unit_test(of_ops_without_a_formula_the_names_are_said),
         cmocka_unit_test(an_object_that_takes_the_place_of_another_is_not_taken_for_it),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
         cmocka_unit_test(late_streams_reserve_more_for_a_batch_that_is_prefetched),

@@ -20,7 +20,7 @@
 
 /* clang-format off */
 static const char SNAPSHOT[] =
-    "\200\004\225\373\003\000\000\000\000\000\000}\224(\214\010segments\224]\224\214\015device_"
+    "\200\004\225\023\004\000\000\000\000\000\000}\224(\214\010segments\224]\224\214\015device_"
     "traces\224]\224]\224(}\224(\214\006action\224\214\015segment_alloc\224\214\004addr\224M"
     "\000\020\214\004size\224J\000\000 \000\214\006stream\224K\000u}\224(h\007\214\005alloc\224"
     "h\011M\000\020h\012K\030h\013K\000uea\214\007between\224(\214\010op_begin\224\214\006op_en"
@@ -57,7 +57,8 @@ static const char SNAPSHOT[] =
     "\377\377\377\002\000\000\000\000\000\000\000c\000\000\000\000\000\000\000\000\000\000\000"
     "\000\000\000\000\001\000\000\000\000\000\000\000\377\377\377\377\377\377\377\377\377\377"
     "\377\377\377\377\377\377\377\377\377\377\377\377\377\377rest\224\207\224a\207\224\214\012a"
-    "rithmetic\224K\007K\002\214\022_cudnn_rnn, my::op\224\207\224u.";
+    "rithmetic\224K\007K\002\214\022_cudnn_rnn, my::op\224\207\224\214\015saves_unknown\224\214"
+    "\005hooks\224u.";
 /* clang-format on */
 
 static int set_up(void **state)
@@ -138,7 +139,7 @@ static void a_context_has_op_module_phase_and_the_event_with_its_stack(void **st
     assert_int_equal(list->contexts[1].event, 0);
 }
 
-static void of_how_many_ops_the_arithmetic_is_known(void **state)
+static void what_is_not_known_is_said(void **state)
 {
     const struct vs_memlist *list = *state;
 
@@ -146,6 +147,7 @@ static void of_how_many_ops_the_arithmetic_is_known(void **state)
     assert_int_equal(list->arithmetic.ops, 7);
     assert_int_equal(list->arithmetic.unknown, 2);
     assert_string_equal(vs_memlist_text(list, list->arithmetic.names), "_cudnn_rnn, my::op");
+    assert_string_equal(vs_memlist_text(list, list->saves_unknown), "hooks");
 }
 
 int main(void)
@@ -153,7 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_are_not_understood_are_left_out),
         cmocka_unit_test(each_kind_has_its_fields),
-        cmocka_unit_test(of_how_many_ops_the_arithmetic_is_known),
+        cmocka_unit_test(what_is_not_known_is_said),
         cmocka_unit_test(the_order_of_events_never_decreases),
         cmocka_unit_test(a_context_has_op_module_phase_and_the_event_with_its_stack),
     };

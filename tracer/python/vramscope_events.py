@@ -194,6 +194,7 @@ class Events:
         self.is_on = True
         self.modules_watch()
         self.backward_watch()
+        self.attempt("hooks", self.nodes.hooks_watch)
         self.attempt("checkpoints", self.nodes.checkpoints_watch)
         self.nodes.autocast_watch()
         self.optimizers_watch()
@@ -257,6 +258,7 @@ class Events:
         matching = self.matching.Matching(self.reading, reading, self.noted, self.nodes.is_possible,
                                           self.is_to_the_end)
         matching.apply(snapshot)
+        snapshot["saves_unknown"] = self.nodes.impossible
         snapshot["observed"] = (matching.matched, matching.total, reading.own, reading.collected, self.ended)
 
     def patch(self, owner, name, value):

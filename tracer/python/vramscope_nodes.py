@@ -32,8 +32,10 @@ class Nodes:
         self.holders = weakref.WeakKeyDictionary()  # what a checkpoint puts in place of a tensor, and its number
         self.holder_numbers = itertools.count(1)  # not ids: another object may get the id of one that is gone
         self.watched = []  # classes of which something was replaced
-        # until PyTorch 2.10 a saved tensor can only be unpacked, which runs the program's hooks
-        self.is_possible = hasattr(getattr(self.torch._C._autograd, "SavedTensor", None), "data")
+        # until PyTorch 2.10 a saved tensor can only be unpacked, which would run the program's hooks, if it has some
+        self.has_data = hasattr(getattr(self.torch._C._autograd, "SavedTensor", None), "data")
+        self.is_possible = hasattr(self.torch._C._autograd, "SavedTensor")
+        self.impossible = None if self.is_possible else "PyTorch has no list of them"
 
     # ---- graphs ----
 
@@ -89,9 +91,7 @@ class Nodes:
             return None
         addresses, hooked = [], []
         for field in fields:
-            saved = getattr(node, field)
-            for one in saved if isinstance(saved, (list, tuple)) else (saved,):
-                kept = getattr(one, "data", None)
+            for kept in self.kept(node, field):
                 if isinstance(kept, self.torch.Tensor):
                     at = self.storage(kept)
                     if at:
@@ -99,6 +99,33 @@ class Nodes:
                 elif isinstance(kept, self.torch.utils.checkpoint._Holder):
                     hooked.append(self.number_of(kept))
         return (node._sequence_nr(), node.name(), addresses, hooked) if addresses or hooked else None
+
+    def kept(self, node, field):
+        """The tensors that a field of a node keeps, or what hooks made of them."""
+        if self.has_data:
+            saved = getattr(node, field)
+            return [getattr(one, "data", None) for one in (saved if isinstance(saved, (list, tuple)) else (saved,))]
+        name = field[len("_raw"):]
+        try:
+            saved = getattr(node, name if hasattr(type(node), name) else "saved_tensors")  # of a function in Python
+        except RuntimeError:  # released, or overwritten in place: backward would fail, too
+            return []
+        return saved if isinstance(saved, (list, tuple)) else (saved,)
+
+    def hooks_watch(self):
+        """Once the program packs saved tensors by hooks, none can be unpacked without running them."""
+        if self.has_data or not self.is_possible:
+            return
+        autograd, nodes = self.torch._C._autograd, self
+        push = autograd._push_saved_tensors_default_hooks
+
+        def _push_saved_tensors_default_hooks(*args):
+            nodes.is_possible = False
+            nodes.impossible = ("the program packs saved tensors by hooks, and before PyTorch 2.11 they cannot be seen "
+                                "without running them")
+            return push(*args)
+
+        self.events.patch(autograd, "_push_saved_tensors_default_hooks", _push_saved_tensors_default_hooks)
 
     def number_of(self, holder):
         number = self.holders.get(holder)

@@ -59,8 +59,8 @@ def composite_ops():
 class Context:
     """Where an op runs. seq: number that autograd gives an op and its node (`inside`); -1: none. order: of the
     outermost ops, as they come. forward: of a node, the context of the op that made it. time: of its begin.
-    dispatched: ops that an op of a second run consists of. flops: its arithmetic; unknown: an op in it of which that is not known. overwritten: bytes
-    that an op in place writes."""
+    dispatched: ops that an op of a second run consists of. flops: its arithmetic; unknown: an op in it of
+    which that is not known. overwritten: bytes that an op in place writes."""
     __slots__ = ("module", "op", "node", "phase", "seq", "is_recompute", "order", "forward", "time", "dispatched",
                  "flops", "unknown", "overwritten")
 
