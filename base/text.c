@@ -162,6 +162,17 @@ size_t vs_utf8_len(const char *text)
     return len;
 }
 
+size_t vs_utf8_cut(const char *text, size_t most)
+{
+    size_t len = strlen(text);
+
+    if (len <= most)
+        return len;
+    for (len = most; len && ((unsigned char)text[len] & 0xC0) == 0x80;)
+        len--;
+    return len;
+}
+
 /* Whether two neighbouring letters are swapped: that counts as one edit. */
 unsigned vs_word_distance(const char *a, const char *b)
 {

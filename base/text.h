@@ -52,6 +52,8 @@ char *vs_text_take(struct vs_text *text) VS_MUST_USE;
  * not valid. For the empty string: 1.
  */
 size_t vs_utf8_len(const char *text);
+/* The length of `text` cut to at most `most` bytes, not inside a UTF-8 sequence. */
+size_t vs_utf8_cut(const char *text, size_t most);
 
 /*
  * Edit distance: how many letters must be inserted, deleted, replaced or swapped with their neighbour to turn `a`

@@ -217,6 +217,7 @@ void rec_between_read(struct rec_pickle *pickle, struct rec_value top, struct vs
     struct rec_value value;
     struct rec_value devices;
     struct rec_value device;
+    bool has_saves = false;
     const char *bytes;
     size_t len;
 
@@ -230,7 +231,7 @@ void rec_between_read(struct rec_pickle *pickle, struct rec_value top, struct vs
     device = rec_value_at(pickle, devices, (size_t)list->device);
     if (rec_value_count(pickle, device) != DEVICE_COUNT)
         return;
-    if (!rec_value_bool(rec_value_at(pickle, value, HAS_SAVES), &list->has_saves))
+    if (!rec_value_bool(rec_value_at(pickle, value, HAS_SAVES), &has_saves))
         return;
     kinds_read(&r, rec_value_at(pickle, value, KINDS));
     r.names = rec_value_at(pickle, device, NAMES);
@@ -241,4 +242,5 @@ void rec_between_read(struct rec_pickle *pickle, struct rec_value top, struct vs
     arithmetic_read(&r, top);
     if (rec_value_get(pickle, top, rec_pickle_key(pickle, "saves_unknown"), &value))
         list->saves_unknown = string_of(&r, value);
+    list->has_saves = has_saves;
 }

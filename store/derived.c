@@ -67,7 +67,6 @@ static size_t part_deflate(struct sto_derived_writer *w, const uint8_t *bytes, s
     uLongf used = compressBound((uLong)len);
     int rc;
 
-    VS_ASSERT(len <= UINT32_MAX);
     w->packed = vs_reserve(w->packed, LENGTH_BYTES + used, &w->packed_cap, 1);
     for (size_t i = 0; i < LENGTH_BYTES; i++)
         w->packed[i] = (uint8_t)(len >> 8 * i);
@@ -167,6 +166,9 @@ enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id, const 
 {
     enum vs_status st;
 
+    if (len > UINT32_MAX) /* how long it is follows from what the trace says */
+        return vs_fail(err, VS_E_OVERFLOW,
+                       "a part of the index has %zu bytes, more than can be kept", len);
     sqlite3_bind_int64(w->put, 1, (sqlite3_int64)id);
     len = part_deflate(w, bytes, len);
     sqlite3_bind_blob64(w->put, 2, w->packed, len, SQLITE_STATIC);

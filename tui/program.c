@@ -33,7 +33,7 @@ enum vs_status tui_program_agree(struct tui_app *app, struct vs_error *err)
     if (st)
         goto out;
     wif_recipe_add_changes(&recipe, app->base.trace, &command);
-    wif_recipe_add_command(&recipe, &command);
+    wif_recipe_add_brief(&recipe, &command);
     if (!wif_recipe_is_own(&recipe)) {
         st = vs_fail(err, VS_E_UNSUPPORTED,
                      "this runs the recorded program again, which another user or another machine "

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 
 #define SCRIPT_KEY "rerun_script "
+#define VALUE_BRIEF 40 /* bytes of a variable's value in a message */
 #define CHANGED_LINES_SHOWN 6
 
 /*
@@ -324,7 +325,8 @@ static void add_word(struct vs_text *out, const char *word)
     vs_text_add_char(out, '\'');
 }
 
-void wif_recipe_add_command(const struct wif_recipe *recipe, struct vs_text *out)
+/* value_max: longer values of variables are left out. */
+static void add_command(const struct wif_recipe *recipe, size_t value_max, struct vs_text *out)
 {
     vs_text_add(out, "cd ");
     add_word(out, recipe->folder);
@@ -338,8 +340,11 @@ void wif_recipe_add_command(const struct wif_recipe *recipe, struct vs_text *out
         vs_text_add_n(&name, pair, len);
         now = getenv(vs_text_get(&name));
         if (!pair[len] || !now || strcmp(now, pair + len + 1) != 0) { /* only what differs */
+            const bool is_long = pair[len] && strlen(pair + len + 1) > value_max;
+
             vs_text_add_char(out, ' ');
-            add_word(out, pair);
+            add_word(out, is_long ? vs_text_get(&name) : pair);
+            vs_text_add(out, is_long ? "=…" : "");
         }
         vs_text_release(&name);
     }
@@ -347,6 +352,16 @@ void wif_recipe_add_command(const struct wif_recipe *recipe, struct vs_text *out
         vs_text_add_char(out, ' ');
         add_word(out, recipe->command.items[i]);
     }
+}
+
+void wif_recipe_add_command(const struct wif_recipe *recipe, struct vs_text *out)
+{
+    add_command(recipe, SIZE_MAX, out);
+}
+
+void wif_recipe_add_brief(const struct wif_recipe *recipe, struct vs_text *out)
+{
+    add_command(recipe, VALUE_BRIEF, out);
 }
 
 /* ---- what has changed ---- */

@@ -77,6 +77,8 @@ VS_MUST_USE enum vs_status wif_recipe_read(const struct rpl_trace *trace, struct
 bool wif_recipe_is_own(const struct wif_recipe *recipe);
 /* Append the command as a shell would take it: cd FOLDER && NAME=VALUE … PROGRAM ARG …, in one line. */
 void wif_recipe_add_command(const struct wif_recipe *recipe, struct vs_text *out);
+/* The same for a message: of variables with long values, such as PATH, the names alone, "PATH=…". */
+void wif_recipe_add_brief(const struct wif_recipe *recipe, struct vs_text *out);
 /* Whether the file at `path` has another text by now, or can no longer be read. */
 bool wif_script_has_changed(const char *path, const char *text);
 /*

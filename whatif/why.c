@@ -314,9 +314,13 @@ static enum vs_status add_segments(struct rpl_trace *run, const struct rpl_summa
     add_bytes(out, all[0].by_category[VS_CAT_SAVED]);
     vs_text_add(out, " saved at the peak, ");
     add_bytes(out, outside);
-    vs_text_addf(out, " are outside of it, most in `%s` (", most->path);
-    add_bytes(out, most->by_category[VS_CAT_SAVED]);
-    vs_text_add(out, "): checkpoint=blocks and checkpoint=auto reach all of the net");
+    vs_text_add(out, " are outside of it");
+    if (most->by_category[VS_CAT_SAVED]) {
+        vs_text_addf(out, ", most in `%s` (", most->path);
+        add_bytes(out, most->by_category[VS_CAT_SAVED]);
+        vs_text_add_char(out, ')');
+    }
+    vs_text_add(out, ": checkpoint=blocks and checkpoint=auto reach all of the net");
 out:
     rpl_cursor_free(cursor);
     rpl_modules_free(modules);

@@ -26,13 +26,23 @@ static size_t cells(const char *text)
     return count;
 }
 
+/* Up to the next blank; a number and its per cent sign are one word. */
+static size_t word_len(const char *text)
+{
+    size_t len = strcspn(text, " ");
+
+    if (text[len] && text[len + 1] == '%')
+        len += 1 + strcspn(text + len + 1, " ");
+    return len;
+}
+
 void cli_lesson_fill(const char *text, int indent, int width, struct vs_text *out)
 {
     int column = indent;
     bool is_first = true;
 
     while (*text) {
-        const size_t len = strcspn(text, " ");
+        const size_t len = word_len(text);
         char *word = vs_strndup(text, len);
         const int wide = (int)cells(word);
 

@@ -289,8 +289,7 @@ static enum vs_status each_agree(struct session *s, bool *out, struct vs_error *
         return err->status;
     if (cli_args_has(s->args, "capacity"))
         fputs("vramscope: with --capacity only settings of the allocator are tried; the program "
-              "runs on a "
-              "GPU of --set target=NAME\n",
+              "runs on a GPU of --set target=NAME\n",
               stderr);
     else if (!cli_program_agree(&s->program, s->trace, cli_args_has(s->args, "rerun"), false,
                                 &reason))
@@ -483,8 +482,7 @@ out:
 const struct cli_cmd cli_cmd_whatif = {
     .name = "whatif",
     .usage = "TRACE --set TOGGLE=VALUE … | --each | --curve TOGGLE | --ranks [--capacity SIZE] "
-             "[--rerun] "
-             "[-o FILE] [--json]",
+             "[--rerun] [-o FILE] [--json]",
     .summary = "Show the peak the recorded net or program would have with other toggles",
     .help = "The net stored in the trace is run again without data, with its toggles, seed and "
             "capacity and the changes of --set. The\n"

@@ -30,19 +30,26 @@ static enum vs_status agreement_check(const struct cli_program_whatif *run,
                                       const struct wif_recipe *recipe, bool rerun,
                                       struct vs_error *err)
 {
+    struct vs_text brief = {NULL, 0, 0};
+    enum vs_status st = VS_OK;
+
     if (rerun)
         return VS_OK;
+    wif_recipe_add_brief(recipe, &brief);
     if (!wif_recipe_is_own(recipe))
-        return vs_fail(err, VS_E_UNSUPPORTED,
-                       "the program was recorded by another user or on another machine (%s), so "
-                       "it is not run again; if you trust it, --rerun runs it:\n  %s",
-                       recipe->recorded_by, vs_text_get(&run->command));
-    if (!isatty(0) || !isatty(2))
-        return vs_fail(err, VS_E_UNSUPPORTED,
-                       "this needs the recorded program to run again, and there is no "
-                       "terminal to ask on; --rerun runs it:\n  %s",
-                       vs_text_get(&run->command));
-    return is_agreed(run) ? VS_OK : vs_fail(err, VS_E_STOPPED, "the program was not run again");
+        st = vs_fail(err, VS_E_UNSUPPORTED,
+                     "the program was recorded by another user or on another machine (%s), so "
+                     "it is not run again; if you trust it, --rerun runs it:\n  %s",
+                     recipe->recorded_by, vs_text_get(&brief));
+    else if (!isatty(0) || !isatty(2))
+        st = vs_fail(err, VS_E_UNSUPPORTED,
+                     "this needs the recorded program to run again, and there is no "
+                     "terminal to ask on; --rerun runs it:\n  %s",
+                     vs_text_get(&brief));
+    else if (!is_agreed(run))
+        st = vs_fail(err, VS_E_STOPPED, "the program was not run again");
+    vs_text_release(&brief);
+    return st;
 }
 
 /* path: NULL: in a temporary folder. */

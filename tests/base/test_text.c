@@ -116,6 +116,18 @@ static void text_is_wrapped_at_the_width(void **state)
     vs_text_release(&text);
 }
 
+static void a_text_is_cut_before_a_character_that_does_not_fit(void **state)
+{
+    (void)state;
+    assert_int_equal(vs_utf8_cut("abc", 5), 3);
+    assert_int_equal(vs_utf8_cut("abc", 2), 2);
+    assert_int_equal(vs_utf8_cut("a\xE2\x80\xA6z", 4), 4);
+    assert_int_equal(vs_utf8_cut("a\xE2\x80\xA6z", 3), 1);
+    assert_int_equal(vs_utf8_cut("a\xE2\x80\xA6z", 2), 1);
+    assert_int_equal(vs_utf8_cut("\xC3\xA4", 1), 0);
+    assert_int_equal(vs_utf8_cut("", 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +138,7 @@ int main(void)
         cmocka_unit_test(only_close_names_are_suggested),
         cmocka_unit_test(numbers_are_formatted_in_decimal),
         cmocka_unit_test(text_is_wrapped_at_the_width),
+        cmocka_unit_test(a_text_is_cut_before_a_character_that_does_not_fit),
     };
 
     return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);

@@ -24,6 +24,7 @@
 #include "tests/wait.h"
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
+#define LONG_PATH "a/long/path/of/folders:/and/another/one/that/is/long/too"
 #define SCRIPT                                                                                     \
     "import os, sys, torch\ntorch.cuda.init()\nprint('ran', os.environ.get('OMP_NUM_THREADS'))\n"
 
@@ -114,6 +115,12 @@ static void without_a_terminal_nothing_runs_unless_rerun_says_so(void **state)
     has(p.err, "python3");
     has(p.err, "train.py --epochs 2");
     program_release(&p);
+    sql_run(program_path("trace.db"), "update meta set value = value || 'PATH=/" LONG_PATH
+                                      "' || char(10) where key = 'rerun_environment'");
+    p = whatif(NULL);
+    has(p.err, " PATH=… ");
+    program_release(&p);
+    record(SCRIPT);
     p = whatif("--rerun");
     if (p.status != 0)
         fail_msg("status %d: %s", p.status, p.err);

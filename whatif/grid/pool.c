@@ -217,9 +217,9 @@ static enum vs_status workers_read(struct session *s, struct vs_error *err)
     int ready;
 
     for (size_t i = 0; i < s->pool->workers; i++) {
-        const bool is_busy = s->workers[i].pid && s->workers[i].item < s->count;
+        const bool has_item = s->workers[i].pid && s->workers[i].item < s->count;
 
-        fds[i] = (struct pollfd){.fd = is_busy ? s->workers[i].replies : -1, .events = POLLIN};
+        fds[i] = (struct pollfd){.fd = has_item ? s->workers[i].replies : -1, .events = POLLIN};
     }
     ready = poll(fds, (nfds_t)s->pool->workers, POLL_MS);
     for (size_t i = 0; i < s->pool->workers && ready > 0 && !st; i++)

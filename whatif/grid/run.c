@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "lang/run/inplace_checks.h"
 #include "lang/run/library.h"
 #include "lang/run/plan.h"
@@ -144,7 +145,8 @@ void wif_grid_run(struct wif_grid_runner *runner, const struct vs_toggles *toggl
     }
     if (st) {
         out->is_refused = true;
-        snprintf(out->reason, sizeof(out->reason), "%.*s", STO_RESULT_TEXT_MAX - 1, err.text);
+        snprintf(out->reason, sizeof(out->reason), "%.*s",
+                 (int)vs_utf8_cut(err.text, STO_RESULT_TEXT_MAX - 1), err.text);
     } else {
         result_fill(&result, fits, out);
     }
