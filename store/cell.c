@@ -72,7 +72,7 @@ static int cells_connect(sqlite3 *handle, void *user, int argc, const char *cons
     (void)argc;
     (void)argv;
     cells->db = (struct sto_db){handle, path && *path ? path : "the database"};
-    if (sto_chunks_open(&cells->db, &cells->chunks, &err)) {
+    if (sto_chunks_open(&cells->db, NULL, 0, &cells->chunks, &err)) {
         *why = sqlite3_mprintf("%s", err.text);
         rc = SQLITE_CORRUPT;
     } else {

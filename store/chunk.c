@@ -100,8 +100,99 @@ static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
     return st;
 }
 
-enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
+/* ---- the list as a part of `derived` ---- */
+
+/* A packed list: LIST_VERSION, the rows of event_block, the chunks, and of each its number's distance, count, print. */
+#define LIST_VERSION 1
+#define LIST_NUMBER_BYTES 10
+
+static void number_put(uint8_t **at, uint64_t n)
+{
+    for (; n > 0x7f; n >>= 7)
+        *(*at)++ = (uint8_t)(n | 0x80);
+    *(*at)++ = (uint8_t)n;
+}
+
+/* False: the bytes end before. */
+static bool number_take(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+    *out = 0;
+    for (int shift = 0; shift < 64 && *at < end; shift += 7) {
+        const uint8_t byte = *(*at)++;
+
+        *out |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+enum vs_status sto_chunks_pack(const struct sto_chunks *c, uint8_t **bytes, size_t *len,
                                struct vs_error *err)
+{
+    sqlite3_int64 rows = 0;
+    uint64_t next = 0;
+    uint8_t *at;
+    enum vs_status st = sto_db_number(c->db, "SELECT count(*) FROM event_block", &rows, err);
+
+    if (st)
+        return st;
+    at = *bytes = vs_alloc((3 + 3 * c->list_count) * LIST_NUMBER_BYTES);
+    number_put(&at, LIST_VERSION);
+    number_put(&at, (uint64_t)rows);
+    number_put(&at, c->list_count);
+    for (size_t i = 0; i < c->list_count; i++) {
+        number_put(&at, c->list[i].idx - next);
+        number_put(&at, c->list[i].count);
+        number_put(&at, c->list[i].print);
+        next = c->list[i].idx + 1;
+    }
+    *len = (size_t)(at - *bytes);
+    return VS_OK;
+}
+
+/* Take a packed list. False: it is of other rows, or of another version. */
+static bool list_unpack(struct sto_chunks *c, const uint8_t *at, size_t len, uint64_t rows)
+{
+    const uint8_t *end = at + len;
+    struct vs_error ignored = VS_ERROR_INIT;
+    uint64_t version = 0;
+    uint64_t listed = 0;
+    uint64_t count = 0;
+    uint64_t next = 0;
+
+    if (!number_take(&at, end, &version) || version != LIST_VERSION ||
+        !number_take(&at, end, &listed) || listed != rows || !number_take(&at, end, &count))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        struct chunk chunk = {.first_seq = sto_chunks_event_count(c) + 1};
+
+        if (!number_take(&at, end, &chunk.idx) || !number_take(&at, end, &chunk.count) ||
+            !number_take(&at, end, &chunk.print) ||
+            chunk.idx >= INT64_MAX / STO_BLOCK_IDS - 1 - next)
+            return false;
+        chunk.idx += next;
+        next = chunk.idx + 1;
+        if (list_add(c, &chunk, &ignored))
+            return false;
+    }
+    return at == end;
+}
+
+/* Take a packed list, if it is of the rows that the file has. In a transaction. */
+static enum vs_status list_take(struct sto_chunks *c, const uint8_t *list, size_t len,
+                                struct vs_error *err)
+{
+    sqlite3_int64 rows = 0;
+    enum vs_status st = sto_db_number(c->db, "SELECT count(*) FROM event_block", &rows, err);
+
+    if (!st && !list_unpack(c, list, len, (uint64_t)rows))
+        c->list_count = 0;
+    return st;
+}
+
+enum vs_status sto_chunks_open(const struct sto_db *db, const uint8_t *list, size_t len,
+                               struct sto_chunks **out, struct vs_error *err)
 {
     struct sto_chunks *c = vs_calloc(1, sizeof(*c));
     enum vs_status st;
@@ -114,6 +205,8 @@ enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
                        &c->list_stmt, err);
     if (!st)
         st = sto_loader_open(db, &c->loader, err);
+    if (!st && list)
+        st = list_take(c, list, len, err);
     if (!st)
         st = list_load(c, err);
     c->current = SIZE_MAX;

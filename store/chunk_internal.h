@@ -20,15 +20,20 @@
 struct sto_chunks;
 
 /*
- * Read the list of chunks. `db` is borrowed until sto_chunks_close(). The caller may be inside a transaction.
+ * Read the list of chunks, or take `list`, `len` bytes of sto_chunks_pack(), if that is of the rows that the file has
+ * (NULL: there is none). `db` is borrowed until sto_chunks_close(). The caller may be inside a transaction.
  * VS_E_DAMAGED: the chunks do not cover consecutive events. *out is NULL on failure.
  */
-VS_MUST_USE enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
-                                           struct vs_error *err);
+VS_MUST_USE enum vs_status sto_chunks_open(const struct sto_db *db, const uint8_t *list, size_t len,
+                                           struct sto_chunks **out, struct vs_error *err);
 void sto_chunks_close(struct sto_chunks *chunks);
 
 /* Extend the list by the chunks that were written since. The caller must be inside a transaction. */
 VS_MUST_USE enum vs_status sto_chunks_refresh(struct sto_chunks *chunks, struct vs_error *err);
+
+/* The list as bytes, which the caller frees; of use as long as the file has as many rows of chunks as now. */
+VS_MUST_USE enum vs_status sto_chunks_pack(const struct sto_chunks *chunks, uint8_t **bytes,
+                                           size_t *len, struct vs_error *err);
 
 /* See sto_reader_fingerprint(). */
 uint64_t sto_chunks_fingerprint(const struct sto_chunks *chunks);

@@ -555,6 +555,8 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
         st = groups_save(w, index, RPL_PART_NODES, 0, &index->nodes, &pack, err);
     for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)
         st = groups_save(w, index, RPL_PART_LEVEL, i, &index->levels[i], &pack, err);
+    if (!st)
+        st = sto_derived_put_list(w, index->reader, err);
     rpl_pack_clear(&pack);
     head_pack(index, &pack);
     if (!st)
