@@ -127,6 +127,43 @@ static void fully_sharded_nets_are_equal_event_by_event(void **state)
     assert_true(golden_file("tests/golden/oracle/fsdp.jsonl.gz", events_are_equal, NULL));
 }
 
+/* How often each of NCCL's collectives is called, and the bytes that this process gives to them. */
+static bool traffic_is_equal(const struct json *line, char *why, size_t why_size)
+{
+    const struct json *theirs = json_get(line, "collectives");
+    const struct json *row = theirs ? theirs->first : NULL;
+    struct golden_run run;
+    size_t i = 0;
+    bool equal;
+
+    golden_run_net(json_str(json_get(line, "net")), json_get(line, "toggles"), 0, false, &run);
+    equal = theirs && !run.status;
+    snprintf(why, why_size, "%.400s",
+             run.status ? run.error.text : "PyTorch refuses it, ours runs");
+    for (; equal && (row || i < run.result.collective_count); i++, row = row ? row->next : NULL) {
+        const struct lang_collective *ours =
+            i < run.result.collective_count ? &run.result.collectives[i] : NULL;
+        const char *name = row ? json_str(json_at(row, 0)) : "nothing";
+        const uint64_t count = row ? json_u64(json_at(row, 1)) : 0;
+        const uint64_t bytes = row ? json_u64(json_at(row, 2)) : 0;
+
+        equal = ours && row && !strcmp(ours->name, name) && ours->count == count &&
+                ours->bytes == bytes;
+        snprintf(why, why_size,
+                 "%s: %" PRIu64 " calls with %" PRIu64 " bytes, ours %s: %" PRIu64 " with %" PRIu64,
+                 name, count, bytes, ours ? ours->name : "nothing", ours ? ours->count : 0,
+                 ours ? ours->bytes : 0);
+    }
+    golden_run_release(&run);
+    return equal;
+}
+
+static void a_process_sends_what_pytorch_gives_to_nccl(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/traffic.jsonl", traffic_is_equal, NULL));
+}
+
 static void train_step_nets_are_equal_event_by_event_with_phases(void **state)
 {
     (void)state;
@@ -178,6 +215,7 @@ int main(void)
         cmocka_unit_test(train_step_nets_are_equal_event_by_event_with_phases),
         cmocka_unit_test(one_process_of_several_is_equal_event_by_event),
         cmocka_unit_test(fully_sharded_nets_are_equal_event_by_event),
+        cmocka_unit_test(a_process_sends_what_pytorch_gives_to_nccl),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),
         cmocka_unit_test(apex_by_hand_is_equal_to_amp_as_a_level),

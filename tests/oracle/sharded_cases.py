@@ -85,12 +85,12 @@ FSDP_SYNC = (
     ("tests/nets/resnet_small.py", ({}, {"world": "1024", "rank": "1023"})), ("tests/nets/mlp.py", ({},)),
 )
 TRAFFIC = (  # net, shard, toggles
-    ("tests/nets/gpt_tiny.py", "ddp", ({}, {"world": "2"}, {"world": "1024"}, {"world": "1"}, {"accumulate": "2"},
+    ("tests/nets/gpt_tiny.py", "ddp", ({}, {"world": "2"}, {"world": "3"}, {"world": "1"}, {"accumulate": "2"},
                                        {"accumulate": "2", "grad-sync": "last"}, {"amp": "fp16"}, {"half": "on"},
                                        {"checkpoint": "blocks"}, {"freeze": "half"}, {"grad": "no_grad"})),
     ("tests/nets/resnet_small.py", "ddp", ({}, {"accumulate": "2", "grad-sync": "last"}, {"grad": "eval"})),
     ("tests/nets/shard/mixed_dtypes.py", "ddp", ({},)), ("sample_nets/resnet18.py", "ddp", ({"batch": "2"},)),
-    ("tests/nets/gpt_tiny.py", "zero1", ({}, {"world": "2", "optimizer": "adam"}, {"world": "1024"}, {"world": "1"},
+    ("tests/nets/gpt_tiny.py", "zero1", ({}, {"world": "2", "optimizer": "adam"}, {"world": "3"}, {"world": "1"},
                                          {"accumulate": "2"})),
     ("tests/nets/resnet_small.py", "zero1", ({},)),
     ("tests/nets/gpt_tiny.py", "fsdp", ({}, {"world": "2", "rank": "1"}, {"world": "1024", "rank": "1023"},
