@@ -261,6 +261,74 @@ static struct rpl_rank_change *changes_take(const struct rpl_diff *diff,
 }
 
 /* What differs at the two peaks, by line and by block. */
+/* " | train.py:main" of "line 28 | train.py:main": what two lines of one function have alike. */
+static const char *function_of(const struct rpl_rank_change *change)
+{
+    const char *bar = strstr(change->text, " | ");
+
+    return bar ? bar : "";
+}
+
+/* Do only A (`a`) and only B (`b`) have these, of one category and in one function? */
+static bool is_counterpart(const struct rpl_rank_change *a, const struct rpl_rank_change *b)
+{
+    return a->blocks_a && !a->blocks_b && b->blocks_b && !b->blocks_a &&
+           a->category == b->category && *function_of(a) &&
+           strcmp(function_of(a), function_of(b)) == 0;
+}
+
+static void change_remove(struct rpl_rank_diff *diff, size_t i)
+{
+    vs_free(diff->changes[i].text);
+    diff->change_count--;
+    memmove(&diff->changes[i], &diff->changes[i + 1],
+            (diff->change_count - i) * sizeof(*diff->changes));
+}
+
+static int by_difference(const void *x, const void *y)
+{
+    const struct rpl_rank_change *a = x;
+    const struct rpl_rank_change *b = y;
+    const uint64_t of_a = a->a > a->b ? a->a - a->b : a->b - a->a;
+    const uint64_t of_b = b->a > b->b ? b->a - b->b : b->b - b->a;
+
+    return of_a != of_b ? (of_a < of_b ? 1 : -1) : strcmp(a->text, b->text);
+}
+
+/*
+ * Scripts call the same thing on lines of their own for some ranks (`if rank == 0: step(x)`, `else: step()`). What one
+ * line has in A alone and another line of that function in B alone becomes one row, the largest ones first, and no row
+ * where both have the same.
+ */
+static void lines_join(const struct rpl_ranks *ranks, struct rpl_rank_diff *diff)
+{
+    struct rpl_rank_change *rows = diff->changes;
+
+    for (size_t i = 0; i < diff->change_count; i++) {
+        struct vs_text text = {NULL, 0, 0};
+        size_t k = 0;
+
+        while (k < diff->change_count && !is_counterpart(&rows[i], &rows[k]))
+            k++;
+        if (k == diff->change_count)
+            continue;
+        vs_text_addf(&text, "%.*s, of ", (int)(function_of(&rows[i]) - rows[i].text), rows[i].text);
+        rpl_rank_text(&ranks->items[diff->b], &text);
+        vs_text_addf(&text, " %s", rows[k].text);
+        vs_free(rows[i].text);
+        rows[i].text = vs_text_take(&text);
+        rows[i].b = rows[k].b;
+        rows[i].blocks_b = rows[k].blocks_b;
+        change_remove(diff, k);
+        i -= k < i;
+    }
+    for (size_t i = diff->change_count; i-- > 0;)
+        if (rows[i].a == rows[i].b && rows[i].blocks_a == rows[i].blocks_b)
+            change_remove(diff, i);
+    if (diff->change_count)
+        qsort(rows, diff->change_count, sizeof(*rows), by_difference);
+}
+
 static enum vs_status changes_find(const struct rpl_ranks *ranks, struct rpl_rank_diff *out,
                                    rpl_progress_fn *progress, void *user, struct vs_error *err)
 {
@@ -281,6 +349,8 @@ static enum vs_status changes_find(const struct rpl_ranks *ranks, struct rpl_ran
         st = rpl_diff_take(&diff, RPL_DIFF_LIVE, &options, &lines, err);
     if (!st)
         out->changes = changes_take(&diff, &lines, &out->change_count);
+    if (!st)
+        lines_join(ranks, out);
     options.by = RPL_DIFF_TENSOR;
     if (!st)
         st = rpl_diff_take(&diff, RPL_DIFF_LIVE, &options, &blocks, err);

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import sys
+import weakref
 
 PREFIX = "toggle."
 DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
@@ -36,7 +37,7 @@ class Toggles:
         self.is_ours = False  # what is called now is called by this file
         self.is_stepping = False
         self.parts = int(values.get("accumulate", 1))
-        self.part = 0  # backward passes since the last optimizer step
+        self.skipped = weakref.WeakKeyDictionary()  # by optimizer: steps that were left out since its last one
         self.batch_size = None  # that the first DataLoader asked for
         self.call_plain = torch.nn.Module.__call__
         self.patch()
@@ -274,9 +275,7 @@ class Toggles:
 
     def loss_backward(self, plain, loss, *args, **named):
         self.region_end()
-        result = plain(self.scaled(loss), *args, **named)
-        self.part += 1
-        return result
+        return plain(self.scaled(loss), *args, **named)
 
     def run_backward(self, plain, *args, **named):
         """Modules that a checkpoint runs again are not called by the script."""
@@ -358,9 +357,8 @@ class Toggles:
         if self.is_stepping:
             return plain(optimizer, *args, **named)
         self.region_end()
-        if self.accumulates() and self.part < self.parts:
-            return None
-        self.part = 0
+        if self.accumulates() and self.skipped.get(optimizer, 0) + 1 < self.parts:
+            return self.step_leave(optimizer, *args, **named)
         self.is_stepping = True
         try:
             if self.scaler is None:
@@ -370,13 +368,24 @@ class Toggles:
                 self.scaler.update()
         finally:
             self.is_stepping = False
+        self.skipped.pop(optimizer, None)
         self.cache_empty("step")
         self.cache_empty("phase")
         return result
 
+    def step_leave(self, optimizer, closure=None, **_):
+        """A step that comes too early. Steps count, not backward passes: a script that accumulates itself makes more of
+        them for each. Lightning's closure is forward and backward."""
+        result = None
+        if closure is not None:
+            with self.torch.enable_grad():
+                result = closure()
+        self.skipped[optimizer] = self.skipped.get(optimizer, 0) + 1
+        return result
+
     def zero_grad(self, plain, owner, *args, **named):
         self.region_end()
-        if self.accumulates() and self.part:
+        if self.accumulates() and (self.skipped[owner] if owner in self.skipped else any(self.skipped.values())):
             return None
         if "zero-grad" in self.values:
             self.done.add("zero-grad")
@@ -395,7 +404,7 @@ class Toggles:
         size = args[0] if args else named.get("batch_size", 1)
         if size is None or named.get("batch_sampler") is not None:
             for toggle in "batch", "accumulate":
-                if toggle in self.values:
+                if toggle in self.values and toggle not in self.done:  # else it may be of one that was changed
                     self.refuse(toggle, "a DataLoader of the script gets its batches from a sampler of its own")
             return plain(loader, dataset, *args, **named)
         if self.batch_size is None:

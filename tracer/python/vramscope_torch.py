@@ -303,6 +303,8 @@ class History:
                 self.say("collectives", self.stand_in.collectives())
             self.say_lines("script", self.scripts())
             if self.own:
+                if self.toggles and self.toggles.batch_size:  # before it was changed
+                    self.own.found["batch"] = [str(self.toggles.batch_size)]
                 self.say_lines("own", self.own.lines(self.events.has_compiled()))
             if self.toggles:
                 self.say_lines("refused", self.toggles.refusals())

@@ -15,7 +15,7 @@
 #include "tests/replay/make_trace.h"
 
 /* How the second half of a step differs. */
-enum variant { PLAIN, OTHER_ORDER_OF_FREES, MORE_AT_LINE_7, NO_GRADIENT };
+enum variant { PLAIN, OTHER_ORDER_OF_FREES, MORE_AT_LINE_7, NO_GRADIENT, OTHER_LINES };
 
 static void line(struct make *m, uint32_t number)
 {
@@ -37,10 +37,14 @@ static struct rpl_trace *trace_make(const char *rank, enum variant variant)
     (void)make_alloc(&m, 4096, VS_CAT_PARAMETER);
     (void)make_step(&m, 0);
     (void)make_phase(&m, VS_PHASE_FORWARD);
-    line(&m, 6);
+    line(&m, variant == OTHER_LINES ? 16 : 6);
     (void)make_alloc(&m, 1024, VS_CAT_ACTIVATION);
-    line(&m, 7);
-    (void)make_alloc(&m, variant == MORE_AT_LINE_7 ? 8192 : 2048, VS_CAT_ACTIVATION);
+    line(&m, variant == OTHER_LINES ? 17 : 7);
+    (void)make_alloc(&m,
+                     variant == MORE_AT_LINE_7 ? 8192
+                     : variant == OTHER_LINES  ? 1536
+                                               : 2048,
+                     VS_CAT_ACTIVATION);
     (void)make_phase(&m, VS_PHASE_BACKWARD);
     line(&m, 8);
     if (variant != NO_GRADIENT)
@@ -50,7 +54,10 @@ static struct rpl_trace *trace_make(const char *rank, enum variant variant)
         (void)make_free(&m, 2, 1024);
     } else {
         (void)make_free(&m, 2, 1024);
-        (void)make_free(&m, 3, variant == MORE_AT_LINE_7 ? 8192 : 2048);
+        (void)make_free(&m, 3,
+                        variant == MORE_AT_LINE_7 ? 8192
+                        : variant == OTHER_LINES  ? 1536
+                                                  : 2048);
     }
     if (rank)
         rpl_trace_set_meta(m.trace, "rank", rank);
@@ -133,6 +140,26 @@ static void the_line_that_makes_a_rank_peak_higher_is_named(void **state)
 }
 
 /* The axis is the step of the highest peak, phase by phase; ranks that are alike have one column. */
+/* `if rank == 0: … else: …`: lines 6 and 7 of rank 0 are 16 and 17 of rank 1, and 512 bytes differ. */
+static void lines_of_one_function_that_only_one_rank_runs_are_laid_beside_each_other(void **state)
+{
+    struct rpl_ranks ranks = {.count = 0};
+    const struct rpl_rank_diff *diff;
+
+    (void)state;
+    rpl_ranks_take(&ranks, "0", trace_make("0", PLAIN));
+    rpl_ranks_take(&ranks, "1", trace_make("1", OTHER_LINES));
+    filled(&ranks);
+    assert_int_equal(ranks.highest, 0);
+    assert_int_equal(ranks.diff_count, 1);
+    diff = &ranks.diffs[0];
+    assert_int_equal(diff->change_count, 1); /* 1,024 bytes are the same in both */
+    assert_int_equal(diff->changes[0].a, 2048);
+    assert_int_equal(diff->changes[0].b, 1536);
+    assert_string_equal(diff->changes[0].text, "line 7, of rank 1 line 17 | train.py:main");
+    rpl_ranks_release(&ranks);
+}
+
 static void ranks_stand_beside_each_other_by_phase(void **state)
 {
     struct rpl_ranks ranks = {.count = 0};
@@ -387,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_with_the_same_events_are_alike),
         cmocka_unit_test(the_line_that_makes_a_rank_peak_higher_is_named),
+        cmocka_unit_test(lines_of_one_function_that_only_one_rank_runs_are_laid_beside_each_other),
         cmocka_unit_test(ranks_stand_beside_each_other_by_phase),
         cmocka_unit_test(the_first_event_that_differs_is_found_among_frees),
         cmocka_unit_test(a_rank_that_ends_earlier_has_no_further_events),
