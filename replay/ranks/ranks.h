@@ -49,8 +49,8 @@ struct rpl_rank {
 /*
  * What is allocated at one line, or as one block, at the peaks of two ranks.
  *
- * text      the line and its function ("line 28, of rank 1 line 32 | train.py:main": each has it on a line of its own); of
- *           a block its name or what made it, its module, and why only one rank has it
+ * text      the line and its function ("line 28, of rank 1 line 32 | train.py:main": each has it on a line of its own);
+ *           of a block its name or what made it, its module, and why only one rank has it
  *           there; owned
  * a, b      bytes in rank A and in rank B; blocks_a, blocks_b: the number of blocks
  */
