@@ -18,7 +18,7 @@
 /* Behind all parts of the index, which ends with the levels of its pyramid. */
 #define PART ((uint64_t)(RPL_PART_LEVEL + 64) << 32)
 /* Incremented with every change of what is stored or of its meaning. */
-#define VERSION 1
+#define VERSION 2
 
 /* The trace may have stored figures: they are of a whole file. */
 static bool is_stored(const struct rpl_trace *trace)
@@ -108,6 +108,34 @@ static void phase_unpack(struct rpl_unpack *in, const struct rpl_phase *before,
     phase->reserved_peak = rpl_unpack_bytes(in, phase->reserved_end);
 }
 
+static void casts_pack(const struct rpl_casts *casts, struct rpl_pack *out)
+{
+    for (size_t from = 0; from < VS_DTYPE_COUNT; from++)
+        for (size_t to = 0; to < VS_DTYPE_COUNT; to++) {
+            const struct rpl_cast *cast = &casts->by[from][to];
+
+            rpl_pack_uint(out, cast->count);
+            if (!cast->count)
+                continue;
+            rpl_pack_uint(out, cast->bytes);
+            rpl_pack_uint(out, cast->cached);
+        }
+}
+
+static void casts_unpack(struct rpl_unpack *in, struct rpl_casts *casts)
+{
+    for (size_t from = 0; from < VS_DTYPE_COUNT; from++)
+        for (size_t to = 0; to < VS_DTYPE_COUNT; to++) {
+            struct rpl_cast *cast = &casts->by[from][to];
+
+            cast->count = rpl_unpack_uint(in);
+            if (!cast->count)
+                continue;
+            cast->bytes = rpl_unpack_uint(in);
+            cast->cached = rpl_unpack_uint(in);
+        }
+}
+
 static void summary_pack(struct rpl_summary s, struct rpl_pack *out)
 {
     uint64_t *numbers[NUMBERS_MAX];
@@ -126,6 +154,7 @@ static void summary_pack(struct rpl_summary s, struct rpl_pack *out)
     rpl_pack_int(out, s.oom.step);
     rpl_pack_uint(out, s.oom.phase);
     rpl_pack_uint(out, s.oom.location);
+    casts_pack(&s.casts, out);
     rpl_pack_uint(out, s.step_count);
     for (size_t i = 0; i < s.step_count; i++) {
         const struct rpl_step_figures *step = &s.steps[i];
@@ -159,6 +188,7 @@ static void summary_unpack(struct rpl_unpack *in, uint64_t events, struct rpl_su
     s->oom.step = rpl_unpack_int(in);
     s->oom.phase = phase_take(in);
     s->oom.location = (uint32_t)rpl_unpack_uint(in);
+    casts_unpack(in, &s->casts);
     steps = rpl_unpack_uint(in);
     in->is_bad |= s->events != events || s->peak.event > events || s->oom.event > events ||
                   s->saved.event > events || s->uncertainty.event > events || steps > events + 1;
