@@ -58,8 +58,8 @@ HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
 FUZZ_TESTS := $(patsubst %,$(B)/tests/fuzz/test_%,import pickle report snapshot trace)
 # What needs large packages of Python is built with the others, and run by `make test-programs`.
 PROGRAM_TESTS := $(patsubst %.c,$(B)/%,$(filter tests/programs/frameworks/%,$(TEST_SRC)))
-# All toggles of all scripts are run there, too; `make test` runs one of each script.
-TOGGLE_TESTS := $(B)/tests/programs/toggles/test_toggles
+# All toggles of all scripts are run there, too, and all programs with a mistake; `make test` runs some of each.
+TOGGLE_TESTS := $(addprefix $(B)/tests/programs/,toggles/test_toggles faults/test_faults)
 TESTS    := $(filter-out $(PROGRAM_TESTS),$(TEST_SRC:%.c=$(B)/%)) $(FUZZ_TESTS)
 BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -455,8 +455,8 @@ test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 # Nor is this: it needs packages of Python (tests/programs/frameworks/README.md) and minutes.
 ALL_PROGRAMS := $(PROGRAM_TESTS) $(TOGGLE_TESTS)
 test-programs: $(B)/vramscope $(STANDIN_SO) $(ALL_PROGRAMS) ## record programs that use transformers and others
-	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_ALL_TOGGLES=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-7200} \
-	  sh tools/run-tests.sh $(B) $(ALL_PROGRAMS)
+	@VRAMSCOPE=$(abspath $(B))/vramscope VRAMSCOPE_ALL_TOGGLES=1 VRAMSCOPE_ALL_FAULTS=1 \
+	  TEST_TIMEOUT=$${TEST_TIMEOUT:-7200} sh tools/run-tests.sh $(B) $(ALL_PROGRAMS)
 
 # Nor is this: it needs the package `mcp` of Python.
 MCP_PYTHON ?= python3

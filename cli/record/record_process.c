@@ -76,6 +76,8 @@ static void fact_set(struct cli_process *p, const char *fact, const char *text)
         own_set(&p->own, text);
     else if (strcmp(fact, "refused") == 0)
         line_add(&p->refused, text);
+    else if (strcmp(fact, "mistake") == 0)
+        line_add(&p->mistakes, text);
 }
 
 static void status_read(const char *folder, const char *file_name, struct cli_process *p)
@@ -196,6 +198,7 @@ void cli_processes_release(struct cli_processes *processes)
         vs_free(p->error);
         vs_free(p->trace);
         vs_free(p->refused);
+        vs_free(p->mistakes);
         wif_words_release(&p->scripts);
         wif_words_release(&p->own);
     }
@@ -346,6 +349,7 @@ static void facts_fill(const struct cli_process *process, const struct cli_impor
         fact_add(out, vs_text_get(&key), line + strcspn(line, " ") + (strchr(line, ' ') != NULL));
         vs_text_release(&key);
     }
+    fact_add(out, "mistakes", process->mistakes);
     if (import->recipe) {
         struct wif_recipe recipe = *import->recipe; /* a view of both */
 

@@ -39,6 +39,7 @@
  *           the bytes that it gave; NULL: not known
  * scripts   the user's own files that it loaded
  * own       what the script itself says where a toggle could say something else: "batch 32", a line each
+ * mistakes  likely mistakes that were found while it ran (replay/report/mistakes.h), a line each; NULL: none
  * refused   the parts of toggles that were not applied, a line each; NULL: all were
  * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
  * error     the first error, or NULL
@@ -61,6 +62,7 @@ struct cli_process {
     struct wif_words scripts;
     struct wif_words own;
     char *refused;
+    char *mistakes;
     char *error;
     char *trace;
 };

@@ -5,6 +5,7 @@
  *                 ones never change.
  */
 #include "replay/ranks/ranks.h"
+#include "replay/ranks/skew.h"
 #include "replay/report/report.h"
 
 /* "rank": its number, or null. */
@@ -125,6 +126,8 @@ static void diff_json(const struct rpl_ranks *ranks, const struct rpl_rank_diff 
 
 void rpl_ranks_json(const struct rpl_ranks *ranks, struct vs_json *json)
 {
+    struct rpl_mistakes mistakes = {.count = 0};
+
     vs_json_object(json);
     vs_json_key(json, "ranks");
     vs_json_array(json);
@@ -140,5 +143,8 @@ void rpl_ranks_json(const struct rpl_ranks *ranks, struct vs_json *json)
         diff_json(ranks, &ranks->diffs[i], json);
     vs_json_end(json);
     rpl_shared_json(ranks, json);
+    rpl_skew_find(ranks, &mistakes);
+    rpl_mistakes_json(&mistakes, json);
+    rpl_mistakes_release(&mistakes);
     vs_json_end(json);
 }

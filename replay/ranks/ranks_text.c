@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/ranks/ranks.h"
+#include "replay/ranks/skew.h"
 
 void rpl_rank_text(const struct rpl_rank *rank, struct vs_text *out)
 {
@@ -257,6 +258,7 @@ static void add_head(const struct rpl_ranks *ranks, struct vs_text *out)
 
 void rpl_ranks_text(const struct rpl_ranks *ranks, size_t top, struct vs_text *out)
 {
+    struct rpl_mistakes mistakes = {.count = 0};
     char name[96];
     int width = 8;
 
@@ -271,6 +273,9 @@ void rpl_ranks_text(const struct rpl_ranks *ranks, size_t top, struct vs_text *o
         add_rank(ranks, i, width, out);
     if (ranks->count > 1 && !ranks->diff_count)
         vs_text_add(out, "\nAll ranks have the same events of the allocator.\n");
+    rpl_skew_find(ranks, &mistakes);
+    rpl_mistakes_text(&mistakes, out);
+    rpl_mistakes_release(&mistakes);
     rpl_shared_text(ranks, out);
     if (ranks->diff_count)
         add_axis(ranks, out);

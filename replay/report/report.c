@@ -150,6 +150,8 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
         rpl_figures_save(trace, &out->sum, &out->traffic);
     if (!st)
         st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
+    if (!st)
+        st = rpl_mistakes_fill(&out->mistakes, trace, &out->sum, err);
     return st;
 }
 
@@ -170,6 +172,7 @@ void rpl_report_release(struct rpl_report *report)
     rpl_work_release(&report->work);
     rpl_parameters_release(&report->parameters);
     rpl_traffic_release(&report->traffic);
+    rpl_mistakes_release(&report->mistakes);
     rpl_summary_release(&report->sum);
     memset(report, 0, sizeof(*report));
 }

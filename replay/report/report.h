@@ -20,6 +20,7 @@
 #include "replay/inspect/alloc_sites.h"
 #include "replay/inspect/leak_owner.h"
 #include "replay/report/account.h"
+#include "replay/report/mistakes.h"
 #include "replay/report/non_pytorch.h"
 #include "replay/report/parameters.h"
 #include "replay/report/summary.h"
@@ -43,6 +44,7 @@
  * work      what a GPU executed, where that was measured (replay/trace/work.h)
  * parameters  of each module when the first step begins
  * traffic   bytes that ops read and write
+ * mistakes  likely mistakes of a recorded program
  * account   the parts of the figure that nvidia-smi prints
  * non_pytorch  the device memory that other libraries and the program itself took beside PyTorch's allocator, for a
  *           program that was also recorded at the driver; NULL: not known. Borrowed; the caller sets it after
@@ -68,6 +70,7 @@ struct rpl_report {
     struct rpl_parameters parameters;
     struct rpl_traffic traffic;
     struct rpl_account account;
+    struct rpl_mistakes mistakes;
     const struct rpl_non_pytorch *non_pytorch;
 };
 

@@ -460,6 +460,7 @@ void rpl_report_members_json(const struct rpl_report *report, struct vs_json *js
     rpl_uncertainty_json(report->trace, &report->sum, json);
     shortages_json(report, json);
     rpl_warnings_json(report->trace, json);
+    rpl_mistakes_json(&report->mistakes, json);
     fit_json(report, json);
     rpl_account_json(&report->account, json);
     oom_json(report, json);

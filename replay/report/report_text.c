@@ -497,6 +497,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         vs_text_add(out, "\nNothing was allocated.\n");
         return;
     }
+    rpl_mistakes_text(&report->mistakes, out);
     add_categories(report, out);
     add_alloc_sites(report, out);
     if (report->largest_count)

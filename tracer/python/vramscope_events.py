@@ -179,6 +179,7 @@ class Events:
         self.collecting = None  # the range of Python's collector, while it runs
         self.as_part_of = as_part_of
         self.nodes = module("vramscope_nodes").Nodes(self)
+        self.faults = module("vramscope_faults").Faults(self, module("vramscope_sources"), os.path.dirname(__file__))
         self.read = self.reading.Reading(self.P, module("vramscope_flops"))
         self.is_to_the_end = True
         self.ended = None  # why something was not observed to the end
@@ -286,8 +287,12 @@ class Events:
             opened = events.module_begin(self) if events.is_on else None
             try:
                 if self._compiled_call_impl is not None:
-                    return self._compiled_call_impl(*args, **kwargs)
-                return self._call_impl(*args, **kwargs)
+                    output = self._compiled_call_impl(*args, **kwargs)
+                else:
+                    output = self._call_impl(*args, **kwargs)
+                if opened is not None and local.depth == 1:
+                    events.call_ends(output)
+                return output
             finally:
                 if opened is not None:
                     local.depth -= 1
@@ -310,6 +315,9 @@ class Events:
                 path = self.names.path_of(module)
             if depth == 0 and path is not None:
                 self.note(lambda: self.names.of_root(module))
+            if depth == 0:
+                self.local.site = None
+                self.attempt("mistakes", self.call_begins)
             opened = self.range_begin(self.reading.LOSS if path is None else self.reading.MODULE + path)
             self.local.depth = depth + 1
             return opened
@@ -320,6 +328,15 @@ class Events:
     def is_observed(self):
         """Whether the profiler lists what this thread does: the one that began it, and those of its backward."""
         return self.is_on and self.torch._C._autograd._profiler_enabled()
+
+    def call_begins(self):
+        """The program calls a module that is in no other one."""
+        if threading.get_ident() == self.thread:
+            self.local.site = self.faults.call_begins()
+
+    def call_ends(self, output):
+        if self.is_on and self.local.site is not None:
+            self.attempt("mistakes", lambda: self.faults.call_ends(self.local.site, output))
 
     def range_begin(self, name):
         opened = self.P._RecordFunctionFast(name)
@@ -367,6 +384,7 @@ class Events:
 
         def _engine_run_backward(*args, **kwargs):
             events.attempt("graph", lambda: events.nodes.graph_note(*args[:3]))
+            events.attempt("mistakes", lambda: events.faults.backward_begins(args, kwargs))
             try:
                 return run(*args, **kwargs)
             finally:

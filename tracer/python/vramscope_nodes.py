@@ -41,7 +41,7 @@ class Nodes:
 
     def graph_note(self, outputs, _, retains):
         if self.events.is_observed():
-            self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains))))
+            self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains), True)))
 
     def all_note(self):
         """Where memory runs out, and at the end: graphs that no backward has run through, and the shapes of tensors
@@ -58,10 +58,8 @@ class Nodes:
             self.events.names.add(shapes, tensor, None, None)
         return shapes, self.walk(tensors, True)
 
-    def walk(self, outputs, retains):
+    def walk(self, outputs, retains, is_backward=False):
         """The row of the graph below these tensors; None where nothing can be known."""
-        if not self.is_possible:
-            return None
         todo = []
         for output in [outputs] if isinstance(outputs, self.torch.Tensor) else outputs:
             try:
@@ -78,10 +76,12 @@ class Nodes:
                 continue
             seen[id(node)] = node
             todo.extend(other for other, _ in node.next_functions if other is not None)
-            row = self.row(node)
+            row = self.row(node) if self.is_possible else None
             if row is not None:
                 rows.append(row)
-        return "graph", retains, rows
+        if is_backward:
+            self.events.faults.graph_runs(seen.values())
+        return ("graph", retains, rows) if self.is_possible else None
 
     def row(self, node):
         fields = self.fields.get(type(node))

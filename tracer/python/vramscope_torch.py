@@ -301,6 +301,8 @@ class History:
                     self.say("read", first)
                 self.say("read_kinds", self.stand_in.read_kinds())
                 self.say("collectives", self.stand_in.collectives())
+            if self.events and why != "oom":
+                self.attempt("mistakes", self.events.faults.say_all, lambda line: self.say_lines("mistake", [line]))
             self.say_lines("script", self.scripts())
             if self.own:
                 if self.toggles and self.toggles.batch_size:  # before it was changed

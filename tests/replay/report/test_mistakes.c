@@ -1,0 +1,166 @@
+/*
+ * tests/replay/report/test_mistakes.c - likely mistakes of a program: what was found while it ran, memory that no op
+ * reads, and memory in pieces. tests/programs/faults has real programs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/report/mistakes.h"
+#include "tests/replay/make_trace.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* An observed program; names are of train.py. */
+static void begin(struct make *m)
+{
+    make_init(m);
+    rpl_trace_set_meta(m->trace, "source_kind", "program");
+    rpl_trace_set_meta(m->trace, "observed", "9");
+    rpl_trace_set_meta(m->trace, "observed_of", "9");
+    rpl_trace_set_meta(m->trace, "observed_between", "1");
+    m->func = "train.py:main";
+}
+
+static uint64_t block(struct make *m, uint32_t line, uint64_t bytes, enum vs_category category)
+{
+    m->line = line;
+    (void)make_alloc(m, bytes, category);
+    return m->blocks;
+}
+
+/* The part of the report. The trace is freed. */
+static char *text_of(struct make *m)
+{
+    struct rpl_mistakes mistakes = {.count = 0};
+    struct rpl_summary sum = {.events = 0};
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    char *copy;
+
+    if (rpl_summary_fill(&sum, m->trace, &err) ||
+        rpl_mistakes_fill(&mistakes, m->trace, &sum, &err))
+        fail_msg("%s", err.text);
+    rpl_mistakes_text(&mistakes, &text);
+    copy = strdup(vs_text_get(&text));
+    rpl_mistakes_release(&mistakes);
+    rpl_summary_release(&sum);
+    vs_text_release(&text);
+    rpl_trace_free(m->trace);
+    return copy;
+}
+
+static void expect(struct make *m, const char *words)
+{
+    char *text = text_of(m);
+
+    if (words ? !strstr(text, words) : *text)
+        fail_msg("`%s` is not in: %s", words ? words : "nothing", text);
+    free(text);
+}
+
+static void what_was_found_while_it_ran_is_listed_by_bytes(void **state)
+{
+    struct make m;
+    char *text;
+
+    (void)state;
+    begin(&m);
+    (void)block(&m, 1, 512, VS_CAT_OTHER);
+    rpl_trace_set_meta(
+        m.trace, "mistakes",
+        "leak|5|a.py:1 a.py:2|`x` grows\nview|7|b.py:3|a view\nof another form\n|||");
+    text = text_of(&m);
+    assert_string_equal(text, "\nLikely mistakes\n"
+                              "  b.py:3  view\n    a view\n"
+                              "  a.py:1 a.py:2  leak\n    `x` grows\n");
+    free(text);
+}
+
+/* A step that uses the model's 8 MiB, and a copy of it that line 5 made in the set-up; `is_read`: the step reads it. */
+static void copy_make(struct make *m, bool is_read)
+{
+    uint64_t model;
+    uint64_t copy;
+
+    begin(m);
+    model = block(m, 4, 8 * MIB, VS_CAT_PARAMETER);
+    copy = block(m, 5, 8 * MIB, VS_CAT_OTHER);
+    for (int step = 0; step < 3; step++) {
+        uint64_t activation;
+
+        (void)make_step(m, step);
+        (void)make_phase(m, VS_PHASE_FORWARD);
+        activation = block(m, 9, 4 * MIB, VS_CAT_ACTIVATION);
+        (void)make_use(m, model);
+        (void)make_use(m, activation);
+        if (is_read)
+            (void)make_use(m, copy);
+        (void)make_free(m, activation, 4 * MIB);
+    }
+}
+
+static void memory_that_no_step_reads_is_named_by_its_line(void **state)
+{
+    struct make m;
+
+    (void)state;
+    copy_make(&m, false);
+    expect(&m, "  train.py:5  unused\n    8.0 MiB of this line");
+    copy_make(&m, true);
+    expect(&m, NULL);
+}
+
+static void a_net_and_a_program_that_was_not_observed_have_none(void **state)
+{
+    struct make m;
+
+    (void)state;
+    copy_make(&m, false);
+    rpl_trace_set_meta(m.trace, "source_kind", "net");
+    expect(&m, NULL);
+    copy_make(&m, false);
+    rpl_trace_set_meta(m.trace, "observed_between", "0");
+    expect(&m, NULL);
+}
+
+/* Six blocks of line 8, which are freed again; `step`: how much larger each is; and 100 MiB of segments. */
+static void sizes_make(struct make *m, uint64_t step)
+{
+    begin(m);
+    (void)make_segment(m, VS_EV_SEGMENT_ALLOC, 100 * MIB);
+    for (uint64_t i = 0; i < 6; i++) {
+        const uint64_t id = block(m, 8, 4 * MIB + i * step, VS_CAT_ACTIVATION);
+
+        (void)make_use(m, id);
+        (void)make_free(m, id, 4 * MIB + i * step);
+    }
+}
+
+static void the_first_line_whose_sizes_vary_is_named_where_memory_is_in_pieces(void **state)
+{
+    struct make m;
+
+    (void)state;
+    sizes_make(&m, MIB);
+    expect(&m, "  train.py:8  fragmentation\n");
+    sizes_make(&m, 0);
+    expect(&m, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_found_while_it_ran_is_listed_by_bytes),
+        cmocka_unit_test(memory_that_no_step_reads_is_named_by_its_line),
+        cmocka_unit_test(a_net_and_a_program_that_was_not_observed_have_none),
+        cmocka_unit_test(the_first_line_whose_sizes_vary_is_named_where_memory_is_in_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
