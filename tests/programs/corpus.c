@@ -22,6 +22,7 @@
 
 #define WORDS_MAX 7
 #define CORPUS_COMMAND_MAX 320
+#define SAMPLE_STEPS "2"
 
 int corpus_setup(void **state)
 {
@@ -393,16 +394,18 @@ void corpus_check(const char *command, int ranks)
  * of the optimizer are that from their allocation, a net's from when they get their name. What autograd has released is
  * an activation in a program if it stays, in a net if another tensor shares its memory: so these are left out. And of
  * blocks below 1 MiB those are left out that a program calls workspace, which no op reads, and those of the set-up that
- * are no parameters.
+ * are no parameters. Of larger ones a workspace of the program counts as temporary: what a kernel needs beside its
+ * arguments is a tensor of the op in a net, and a program's trace cannot tell it from what a library needs.
  */
 #define CATEGORIES                                                                                 \
     "with e as (select seq, kind, block, step, max(ifnull(size, 0)) over (partition by block) as " \
-    "size, category, last_value(category) over (partition by block order by seq rows between "     \
-    "unbounded preceding and unbounded following) as last from event where kind in ('alloc', "     \
-    "'category')), k as (select seq, block, size, category from e where not (kind = 'category' "   \
-    "and category = 'activation') and not (category in ('other', 'temporary') and last in "        \
-    "('parameter', 'buffer', 'optimizer')) and not (size < 1 << 20 and (step < 0 and last <> "     \
-    "'parameter' or block in (select id from workspace)))) "                                       \
+    "size, iif(category = 'workspace', 'temporary', "                                              \
+    "category) as category, last_value(category) over (partition by block order by seq rows "      \
+    "between unbounded preceding and unbounded following) as last from event where kind in "       \
+    "('alloc', 'category')), k as (select seq, block, size, category from e where not (kind = "    \
+    "'category' and category = 'activation') and not (category in ('other', 'temporary') and "     \
+    "last in ('parameter', 'buffer', 'optimizer')) and not (size < 1 << 20 and (step < 0 and "     \
+    "last <> 'parameter' or block in (select id from workspace)))) "                               \
     "select block || ' ' || size || ' ' || group_concat(category, ' ') from (select *, "           \
     "lag(category) over (partition by block order by seq) as before from k) where category is "    \
     "not before group by block order by block"
@@ -420,8 +423,7 @@ void corpus_check(const char *command, int ranks)
     "'op_end' and flops > 0 group by step, phase, role order by step, phase, role"
 
 /* What the trace of the program says is what that of its net file says. */
-static void events_and_figures_compare(const char *name, const char *amp, const char *blocks,
-                                       const char *impl)
+static void events_and_figures_compare(const char *name)
 {
     static const char *const SQL[] = {SAVES, CATEGORIES, CASTS, HOLDERS, ARITHMETIC};
     static const char *const FIGURES[] = {
@@ -442,16 +444,9 @@ static void events_and_figures_compare(const char *name, const char *amp, const 
         "$.peak.by_category.checkpoint",
         "$.peak.by_category.cast",
     };
-    struct program p = program_run(
-        "record", program_path("net.py"), "-f", "-o", program_path("net.db"), "--device", "meta",
-        "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", "--checkpoint",
-        blocks ? blocks : "off", "--checkpoint-impl", impl ? impl : "non-reentrant", NULL);
     char *of_trace;
     char *of_net;
 
-    if (p.status != 0)
-        fail_msg("%s: record: %s", name, p.err);
-    program_release(&p);
     for (size_t i = 0; i < sizeof(SQL) / sizeof(SQL[0]); i++)
         corpus_rows_compare(name, SQL[i], program_path("trace.db"), program_path("net.db"));
     of_trace = corpus_report(program_path("trace.db"));
@@ -469,6 +464,16 @@ static void events_and_figures_compare(const char *name, const char *amp, const 
     free(of_net);
 }
 
+static void snapshot_export(const char *name)
+{
+    struct program p = program_run("export", program_path("trace.db"), "--format", "snapshot", "-f",
+                                   "-o", program_path("snapshot"), NULL);
+
+    if (p.status != 0)
+        fail_msg("%s: export: %s", name, p.err);
+    program_release(&p);
+}
+
 void corpus_net_check(const char *name, const char *amp, const char *blocks, const char *impl)
 {
     char command[CORPUS_COMMAND_MAX];
@@ -478,11 +483,7 @@ void corpus_net_check(const char *name, const char *amp, const char *blocks, con
              amp ? amp : "off", blocks ? " checkpoint" : "",
              blocks && strcmp(impl, "reentrant") == 0 ? " reentrant" : "");
     corpus_check(command, 0);
-    p = program_run("export", program_path("trace.db"), "--format", "snapshot", "-f", "-o",
-                    program_path("snapshot"), NULL);
-    if (p.status != 0)
-        fail_msg("%s: export: %s", name, p.err);
-    program_release(&p);
+    snapshot_export(name);
     p = program_run("match", program_path("net.py"), program_path("snapshot"), "--target",
                     CORPUS_GPU, "--optimizer", "adamw", "--amp", amp ? amp : "off", "--checkpoint",
                     blocks ? blocks : "off", "--checkpoint-impl", impl ? impl : "non-reentrant",
@@ -490,5 +491,33 @@ void corpus_net_check(const char *name, const char *amp, const char *blocks, con
     if (p.status != 0)
         fail_msg("%s: the net file and the program differ: %s%s", name, p.out, p.err);
     program_release(&p);
-    events_and_figures_compare(name, amp, blocks, impl);
+    p = program_run("record", program_path("net.py"), "-f", "-o", program_path("net.db"),
+                    "--device", "meta", "--target", CORPUS_GPU, "--optimizer", "adamw", "--amp",
+                    amp ? amp : "off", "--checkpoint", blocks ? blocks : "off", "--checkpoint-impl",
+                    impl ? impl : "non-reentrant", NULL);
+    if (p.status != 0)
+        fail_msg("%s: record: %s", name, p.err);
+    program_release(&p);
+    events_and_figures_compare(name);
+}
+
+void corpus_sample_check(const char *net)
+{
+    char command[CORPUS_COMMAND_MAX];
+    struct program p;
+
+    snprintf(command, sizeof(command), "observed/sample %s %s", net, SAMPLE_STEPS);
+    corpus_check(command, 0);
+    snapshot_export(net);
+    p = program_run("match", net, program_path("snapshot"), "--target", CORPUS_GPU, "--steps",
+                    SAMPLE_STEPS, "--any-free-order", NULL);
+    if (p.status != 0)
+        fail_msg("%s: the net file and the program differ: %s%s", net, p.out, p.err);
+    program_release(&p);
+    p = program_run("record", net, "-f", "-o", program_path("net.db"), "--device", "meta",
+                    "--target", CORPUS_GPU, "--steps", SAMPLE_STEPS, NULL);
+    if (p.status != 0)
+        fail_msg("%s: record: %s", net, p.err);
+    program_release(&p);
+    events_and_figures_compare(net);
 }

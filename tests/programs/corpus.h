@@ -95,4 +95,7 @@ void corpus_check_case(const struct corpus_case *row);
  */
 void corpus_net_check(const char *name, const char *amp, const char *blocks, const char *impl);
 
+/* The same of a net file, which PyTorch trains for two steps (observed/sample.py). */
+void corpus_sample_check(const char *net);
+
 #endif
