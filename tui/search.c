@@ -28,6 +28,10 @@ static void search_list(struct tui_app *app, const struct tui_view *view, void *
     struct tui_list *list = state;
     size_t row = list->at;
 
+    if (view->lacks && view->lacks(state, app, app->search)) {
+        tui_app_say(app, "no row with `%s` here", app->search);
+        return;
+    }
     for (size_t i = 0; i < list->count && i < ROWS_MAX; i++) {
         struct vs_text text = {NULL, 0, 0};
         bool is_match;

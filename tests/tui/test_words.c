@@ -136,6 +136,28 @@ static void a_search_wraps_around_and_runs_backwards(void **state)
     tui_app_release(&app);
 }
 
+/* The ops are not read for a word that no name has; names, numbers and both together are found. */
+static void the_ops_are_searched_by_number_name_and_module(void **state)
+{
+    static const char *const WORDS[] = {"RELUBACK", "conv2", "120",   "relu relu1",
+                                        "maxpool9", "zz",    "99999", "conv1  "};
+    static const bool IS_FOUND[] = {true, true, true, true, false, false, false, false};
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 100, 30);
+    session_type(&app, "go");
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
+        char keys[64];
+
+        snprintf(keys, sizeof(keys), "/%s<enter>", WORDS[i]);
+        session_type(&app, keys);
+        if (IS_FOUND[i] == (strstr(vs_text_get(&app.message), "no row with") != NULL))
+            fail_msg("%s: %s", WORDS[i], vs_text_get(&app.message));
+    }
+    tui_app_release(&app);
+}
+
 static void a_command_is_completed_and_an_unknown_one_refused(void **state)
 {
     struct tui_app app;
@@ -173,6 +195,7 @@ int main(void)
         cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),
         cmocka_unit_test(filters_combine_and_can_be_cleared),
         cmocka_unit_test(a_search_wraps_around_and_runs_backwards),
+        cmocka_unit_test(the_ops_are_searched_by_number_name_and_module),
         cmocka_unit_test(a_command_is_completed_and_an_unknown_one_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,14 +214,31 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
 {
     const struct tui_run *run = tui_app_run(app);
     struct vs_error err = VS_ERROR_INIT;
-    struct rpl_op op;
-    size_t filled;
+    struct vs_event event;
+    uint64_t seq;
 
     (void)state;
-    if (rpl_step_ops(run->index, row + 1, 1, &op, &filled, &err) || !filled)
+    if (rpl_step_nth(run->index, RPL_VERB_OP, row + 1, &seq, &err) ||
+        rpl_index_event(run->index, seq, &event, &err))
         return;
-    vs_text_addf(out, "%" PRIu64 " %s %s", op.number, rpl_trace_string(run->trace, op.name),
-                 rpl_trace_string(run->trace, rpl_trace_location(run->trace, op.location)->module));
+    vs_text_addf(
+        out, "%zu %s %s", row + 1, rpl_trace_string(run->trace, (uint32_t)event.op.name),
+        rpl_trace_string(run->trace, rpl_trace_location(run->trace, event.location)->module));
+}
+
+/* A row is a number, a blank and two strings of the trace. */
+static bool lacks(const void *state, const struct tui_app *app, const char *word)
+{
+    const struct rpl_trace *trace = tui_app_run(app)->trace;
+    uint32_t count = rpl_trace_string_count(trace);
+
+    (void)state;
+    if (strchr(word, ' ') || !word[strspn(word, "0123456789")])
+        return false;
+    for (uint32_t i = 1; i <= count; i++)
+        if (strcasestr(rpl_trace_string(trace, i), word))
+            return false;
+    return true;
 }
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
@@ -264,6 +281,7 @@ const struct tui_view tui_view_ops = {
     .draw = draw,
     .key = key,
     .text = text,
+    .lacks = lacks,
     .title_more = title_more,
     .release = release,
 };
