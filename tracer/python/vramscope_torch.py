@@ -52,6 +52,7 @@ class History:
         self.toggles = None
         self.toggles_failure = None
         self.stop = None  # stops the program at one event (vramscope_stop.py), or None
+        self.had_group = False  # of torch.distributed, which the program has ended since
         self.pid = None
         self.path = None
         self.ooms = 0
@@ -134,6 +135,7 @@ class History:
 
         def destroy_process_group(*args, **kwargs):
             self.attempt("rank", self.say_rank)
+            self.had_group = True
             if self.stand_in:
                 self.stand_in.has_own_frames = True
             return destroy(*args, **kwargs)
@@ -250,6 +252,16 @@ class History:
             self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
         self.is_dumping = False
 
+    def world_refusal(self):
+        """--world of a program that runs alone all the same."""
+        world = settings_read(self.folder).get("world")
+        dist = getattr(self.torch, "distributed", None)
+        if not world or self.had_group or not dist or not dist.is_available() or dist.is_initialized():
+            return []
+        how = "Trainer(devices=%s) of Lightning makes one" % world if "lightning" in sys.modules else \
+            "torch.distributed.init_process_group makes one"
+        return ["world %s: the script makes no group of processes, so it runs as it does alone; %s" % (world, how)]
+
     def say_lines(self, fact, lines):
         for line in lines:
             if (fact, line) not in self.said:
@@ -310,6 +322,7 @@ class History:
                 self.say_lines("own", self.own.lines(self.events.has_compiled()))
             if self.toggles:
                 self.say_lines("refused", self.toggles.refusals())
+            self.say_lines("refused", self.world_refusal())
             if self.toggles_failure:
                 self.say_lines("refused", [self.toggles_failure])
             self.say("dump", why)

@@ -207,14 +207,15 @@ static void a_toggle_without_a_place_in_the_script_says_why(void **state)
     program_release(&p);
     p = program_run("whatif", program_path("trace.db"), "--rerun", "--set", "batch=4", "--set",
                     "freeze=nowhere", "--set", "checkpoint-impl=reentrant", "--set", "compile=off",
-                    "--json", NULL);
+                    "--set", "world=4", "--json", NULL);
     if (p.status != 0)
         fail_msg("status %d: %s", p.status, p.err);
     if (!strstr(p.out,
                 "batch 4: the script makes no torch.utils.data.DataLoader with a batch size") ||
         !strstr(p.out, "freeze nowhere: the model has no module 'nowhere' (0, 1, 2, 3, 4)") ||
         !strstr(p.out, "checkpoint-impl reentrant: nothing is checkpointed") ||
-        !strstr(p.out, "compile off: the script calls no torch.compile"))
+        !strstr(p.out, "compile off: the script calls no torch.compile") ||
+        !strstr(p.out, "world 4: the script makes no group of processes"))
         fail_msg("%s", p.out);
     assert_int_equal(json_int(p.out, "$.delta_allocated"), 0);
     program_release(&p);
