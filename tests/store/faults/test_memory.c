@@ -27,6 +27,11 @@
 #include "tests/store/trace_file.h"
 #include "tests/wait.h"
 
+#ifdef __has_feature /* clang's way to tell */
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define HAS_MALLOC 0
 #else
