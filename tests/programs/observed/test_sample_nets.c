@@ -1,6 +1,6 @@
 /*
- * tests/programs/observed/test_sample_nets.c - nets of sample_nets/, trained by PyTorch as programs: the trace says what
- * that of the net says of saves, second runs, casts, categories, gradients and arithmetic.
+ * tests/programs/observed/test_sample_nets.c - nets of sample_nets/, trained by PyTorch as programs: the trace says
+ * what that of the net says of saves, second runs, casts, categories, gradients and arithmetic.
  *
  * Arguments: the nets that are tried instead of those below.
  */
