@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 
 /* Memory that no op reads is listed from this share of the peak on, and from so many bytes. */
 #define UNUSED_SHARE 10
@@ -74,19 +76,21 @@ static void recorded_read(struct rpl_mistakes *out, const struct rpl_trace *trac
 /* ---- the life of each block ---- */
 
 /*
- * read: the last event at which an op read it, other than to copy it, at read_location; 0: none. freed: 0: not within
- * the trace
+ * block: its number. read: the last event at which an op read it, other than to copy it, at read_location; 0: none.
+ * freed: 0: not within the trace
  */
 struct life {
-    uint64_t made, freed, read;
+    uint64_t block, made, freed, read;
     uint64_t bytes, requested;
     uint32_t location, read_location;
     uint8_t category;
 };
 
+/* In the order in which they are met; by_block: a damaged file may have any numbers. */
 struct lives {
-    struct life *items; /* by number of the block */
+    struct life *items;
     size_t count, cap;
+    struct vs_table by_block;
 };
 
 /* Ops that only copy what they read, and what is no reading at all. */
@@ -111,11 +115,16 @@ static bool is_copy(const char *op)
 
 static struct life *life_of(struct lives *lives, uint64_t block)
 {
-    while (lives->count <= block) {
-        lives->items = vs_grow(lives->items, lives->count, &lives->cap, sizeof(*lives->items));
-        memset(&lives->items[lives->count++], 0, sizeof(*lives->items));
-    }
-    return &lives->items[block];
+    const uint64_t hash = vs_hash_number(block);
+    struct vs_probe probe = vs_probe(hash);
+
+    while (vs_table_next(&lives->by_block, &probe))
+        if (lives->items[probe.item].block == block)
+            return &lives->items[probe.item];
+    lives->items = vs_grow(lives->items, lives->count, &lives->cap, sizeof(*lives->items));
+    vs_table_add(&lives->by_block, hash, lives->count);
+    lives->items[lives->count] = (struct life){.block = block};
+    return &lives->items[lives->count++];
 }
 
 static void note(struct lives *lives, const struct rpl_trace *trace, uint64_t seq,
@@ -126,7 +135,8 @@ static void note(struct lives *lives, const struct rpl_trace *trace, uint64_t se
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
         *life_of(lives, event->alloc.block) =
-            (struct life){.made = seq,
+            (struct life){.block = event->alloc.block,
+                          .made = seq,
                           .bytes = event->alloc.block_bytes,
                           .requested = event->alloc.requested_bytes,
                           .location = event->location,
@@ -403,13 +413,13 @@ static int by_bytes(const void *x, const void *y)
 
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
-    return strcmp(a->where, b->where);
+    return strcmp(a->where, b->where) ? strcmp(a->where, b->where) : strcmp(a->text, b->text);
 }
 
 enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *trace,
                                  const struct rpl_summary *sum, struct vs_error *err)
 {
-    struct lives lives = {NULL, 0, 0};
+    struct lives lives = {.items = NULL};
     enum vs_status st;
 
     if (!rpl_trace_is_imported(trace) || !rpl_trace_meta(trace, "observed"))
@@ -421,6 +431,7 @@ enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *tra
     if (!st)
         pieces_find(out, trace, sum, &lives);
     vs_free(lives.items);
+    vs_table_release(&lives.by_block);
     if (out->count)
         qsort(out->items, out->count, sizeof(*out->items), by_bytes);
     return st;

@@ -404,7 +404,7 @@ class Faults:
     def say_all(self, say):
         """say: takes a line `KIND|bytes|FILE:LINE FILE:LINE ...|a sentence`, the files by their names."""
         said = self.grown() + self.kept_views() + self.untrained() + self.created()
-        for kind, bytes, lines, text in sorted(set(said), key=lambda s: -s[1])[:SAID_MAX]:
+        for kind, bytes, lines, text in sorted(set(said), key=lambda s: (-s[1], s))[:SAID_MAX]:
             where = " ".join("%s:%d" % (os.path.basename(file).replace(" ", "_"), line) for file, line in lines[:4])
             say("%s|%d|%s|%s" % (kind, bytes, where, text.replace("|", "/")))
 

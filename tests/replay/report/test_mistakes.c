@@ -153,6 +153,24 @@ static void the_first_line_whose_sizes_vary_is_named_where_memory_is_in_pieces(v
     expect(&m, NULL);
 }
 
+/* A damaged file may have any numbers: memory follows from how many blocks there are. */
+static void blocks_may_have_any_numbers(void **state)
+{
+    struct make m;
+
+    (void)state;
+    begin(&m);
+    m.blocks = UINT64_C(1) << 60;
+    (void)make_segment(&m, VS_EV_SEGMENT_ALLOC, 100 * MIB);
+    for (uint64_t i = 0; i < 6; i++) {
+        const uint64_t id = block(&m, 8, (4 + i) * MIB, VS_CAT_ACTIVATION);
+
+        (void)make_use(&m, id);
+        (void)make_free(&m, id, (4 + i) * MIB);
+    }
+    expect(&m, "  train.py:8  fragmentation\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(memory_that_no_step_reads_is_named_by_its_line),
         cmocka_unit_test(a_net_and_a_program_that_was_not_observed_have_none),
         cmocka_unit_test(the_first_line_whose_sizes_vary_is_named_where_memory_is_in_pieces),
+        cmocka_unit_test(blocks_may_have_any_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
