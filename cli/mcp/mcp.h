@@ -122,7 +122,9 @@ bool mcp_goes_on(void *user, uint64_t done, uint64_t total);
 void mcp_location_json(const struct rpl_trace *trace, uint32_t location, struct vs_json *json);
 /* A live block: its number, bytes, name, shape, the events of its life, and at most 8 holders. */
 void mcp_block_json(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_json *json);
-/* A string of at most `max` bytes, with "…" at its end where it is cut. */
+/* A string of at most `max` bytes, with "…" behind it where it is cut; null where `text` is NULL. */
+void mcp_add_clipped(struct vs_json *json, const char *text, size_t max);
+/* The same as the member `key`. */
 void mcp_put_clipped(struct vs_json *json, const char *key, const char *text, size_t max);
 
 /*

@@ -17,26 +17,24 @@
 #define HOLDERS_MAX 8
 #define TEXT_MAX 300
 
-void mcp_put_clipped(struct vs_json *json, const char *key, const char *text, size_t max)
+void mcp_add_clipped(struct vs_json *json, const char *text, size_t max)
 {
     struct vs_text clipped = {NULL, 0, 0};
-    size_t len = 0;
 
     if (!text || strlen(text) <= max) {
-        vs_json_put_string(json, key, text);
+        vs_json_string(json, text);
         return;
     }
-    while (text[len]) { /* whole characters */
-        const size_t step = vs_utf8_len(text + len);
-
-        if (len + (step ? step : 1) > max)
-            break;
-        len += step ? step : 1;
-    }
-    vs_text_add_n(&clipped, text, len);
+    vs_text_add_n(&clipped, text, vs_utf8_cut(text, max));
     vs_text_add(&clipped, "…");
-    vs_json_put_string(json, key, vs_text_get(&clipped));
+    vs_json_string(json, vs_text_get(&clipped));
     vs_text_release(&clipped);
+}
+
+void mcp_put_clipped(struct vs_json *json, const char *key, const char *text, size_t max)
+{
+    vs_json_key(json, key);
+    mcp_add_clipped(json, text, max);
 }
 
 static void put_where_known(struct vs_json *json, const char *key, const char *text)
@@ -98,7 +96,7 @@ void mcp_block_json(const struct rpl_trace *trace, const struct rpl_why *why, st
     for (size_t i = 0; i < why->holder_count && i < HOLDERS_MAX; i++) {
         vs_text_clear(&text);
         rpl_holder_text(trace, &why->holders[i], &text);
-        vs_json_string(json, vs_text_get(&text));
+        mcp_add_clipped(json, vs_text_get(&text), TEXT_MAX);
     }
     vs_json_end(json);
     vs_json_put_uint(json, "holders", why->holder_count);

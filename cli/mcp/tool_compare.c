@@ -148,6 +148,8 @@ const struct mcp_tool mcp_tool_diff = {
 
 /* ---- whatif ---- */
 
+#define SET "$.params.arguments.set"
+
 /* The toggles of the argument `set`. */
 struct setting {
     struct vs_toggles set;
@@ -239,10 +241,12 @@ static enum vs_status whatif_run(const struct mcp_call *call, struct vs_json *js
     enum vs_status st = mcp_arg_size(call, "capacity", &capacity, err);
 
     if (!st) {
-        sto_json_members(call->reader, "$.params.arguments.set", on_member, &s);
+        sto_json_members(call->reader, SET, on_member, &s);
         st = s.status;
     }
-    if (!st && !s.count && !capacity)
+    if (!st &&
+        (capacity ? mcp_arg_has(call, "set") && sto_json_type(call->reader, SET) != STO_JSON_OBJECT
+                  : !s.count))
         st = vs_fail(err, VS_E_USAGE,
                      "the argument `set` must be an object of toggles and values, such as "
                      "{\"amp\": \"bf16\"}");

@@ -49,9 +49,7 @@ static void put_cell(struct vs_json *json, const struct sto_value *value)
         vs_json_double(json, value->real);
         break;
     case STO_VALUE_TEXT:
-        vs_text_add_n(&text, value->text, value->len < CELL_MAX ? value->len : CELL_MAX);
-        vs_text_add(&text, value->len > CELL_MAX ? "…" : "");
-        vs_json_string(json, vs_text_get(&text));
+        mcp_add_clipped(json, value->text, CELL_MAX);
         break;
     case STO_VALUE_BLOB:
         vs_text_addf(&text, "%zu bytes", value->len);

@@ -324,6 +324,11 @@ static void whatif_says_what_the_command_says(void **state)
     assert_non_null(strstr(said, "bf16"));
     free(said);
     free(args);
+    args = arguments("{\"trace\": \"%s\", \"set\": \"amp=bf16\", \"capacity\": \"1G\"}", trace);
+    said = call("whatif", args, true);
+    assert_non_null(strstr(said, "must be an object"));
+    free(said);
+    free(args);
     program_release(&whatif);
 }
 
