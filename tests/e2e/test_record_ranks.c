@@ -208,13 +208,14 @@ static void a_killed_rank_ends_the_others(void **state)
     (void)state;
     need_mpi();
     program_file("net.py", NET);
-    fails(mpirun("has_events() { $V sql $F/killed.rank$1.db \"select count(*) > 0 from event\""
-                 " 2>/dev/null | grep -q 1; }; "
-                 "if [ $OMPI_COMM_WORLD_RANK = 2 ]; then (for r in 0 1 2 3; do "
-                 "  while ! has_events $r; do sleep 0.2; done; done; kill -9 $$) & fi; "
-                 "exec $V record $F/net.py --device cpu --batch 2 --steps 1000000 --shard fsdp -o "
-                 "$F/killed.db"),
-          "signal 9");
+    fails(
+        mpirun("has_events() { $V sql $F/killed.rank$1.db \"select count(*) > 0 from event\""
+               " 2>/dev/null | grep -q 1; }; "
+               "if [ $OMPI_COMM_WORLD_RANK = 2 ]; then (for r in 0 1 2 3; do "
+               "  while kill -0 $$ && ! has_events $r; do sleep 0.2; done; done; kill -9 $$) & fi; "
+               "exec $V record $F/net.py --device cpu --batch 2 --steps 1000000 --shard fsdp -o "
+               "$F/killed.db"),
+        "signal 9");
     traces_are_valid("killed");
 }
 
