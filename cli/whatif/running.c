@@ -65,6 +65,7 @@ bool cli_running_progress(void *user, uint64_t done, uint64_t total)
 
 void cli_running_clear(struct cli_running *running)
 {
+    running->what = NULL;
     if (running->is_begun)
         cli_progress_end(&running->progress);
 }

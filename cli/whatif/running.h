@@ -34,7 +34,7 @@ struct cli_running {
 void cli_running_begin(struct cli_running *running, bool is_at_terminal);
 /*
  * Say `what` runs, a clause such as "the program is running again": without a terminal as a line on stderr now,
- * otherwise by cli_running_progress. `what` is borrowed until the end.
+ * otherwise by cli_running_progress. `what` is borrowed until cli_running_clear.
  */
 void cli_running_say(struct cli_running *running, const char *what);
 /* Whether a signal that is held back has come: the program is to be ended. */

@@ -3,7 +3,8 @@
  *
  * For:            ranks/ranks.c, by its name vs_ranks_plugin.
  * Must not know:  nets, tensors.
- * Invariant:      no call blocks in MPI: each is begun and then tested, so that a signal can end the wait.
+ * Invariant:      between open and leave no call blocks in MPI: each is begun and then tested, so that a signal can end
+ *                 the wait.
  */
 #include <limits.h>
 #include <mpi.h>

@@ -260,7 +260,6 @@ static struct rpl_rank_change *changes_take(const struct rpl_diff *diff,
     return out;
 }
 
-/* What differs at the two peaks, by line and by block. */
 /* " | train.py:main" of "line 28 | train.py:main": what two lines of one function have alike. */
 static const char *function_of(const struct rpl_rank_change *change)
 {
@@ -329,6 +328,7 @@ static void lines_join(const struct rpl_ranks *ranks, struct rpl_rank_diff *diff
         qsort(rows, diff->change_count, sizeof(*rows), by_difference);
 }
 
+/* What differs at the two peaks, by line and by block. */
 static enum vs_status changes_find(const struct rpl_ranks *ranks, struct rpl_rank_diff *out,
                                    rpl_progress_fn *progress, void *user, struct vs_error *err)
 {

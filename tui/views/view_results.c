@@ -203,8 +203,9 @@ const struct tui_view tui_view_results = {
     .go = TUI_GO_RESULTS,
     .help =
         "`:results FILE` shows what `vramscope sweep -o FILE` found. * is on the Pareto front: "
-        "nothing that fits trains as large a batch on no more processes with a lower peak, less "
-        "arithmetic or less traffic a sample, and no more of the others. ! does not fit. again: "
+        "no other configuration that fits is better in one of these and as good in the others: "
+        "batch, number of processes, peak, and arithmetic and traffic for each sample. ! does not "
+        "fit. again: "
         "share of the arithmetic that is recomputed; sent: bytes that one process sends in a "
         "step. Enter runs the net with the toggles of a row.",
     .hints = HINTS,
