@@ -93,18 +93,38 @@ def test_without_a_mark():
 
 @unittest.skipUnless(has_pytest(), "there is no pytest")
 class Plugin(unittest.TestCase):
-    def pytest(self, size):
+    def pytest(self, size, is_installed=False):
+        """is_installed: pytest finds the plug-in by its entry point, as that of the wheel; else by -p."""
         path = os.path.join(FOLDER, "test_vram.py")
         with open(path, "w") as f:
             f.write(TESTS % size)
         folders = [os.path.abspath(p) for p in ("tools/wheel", "tests/tracer/python")]
-        env = dict(os.environ, PYTHONPATH=os.pathsep.join(folders), PYTHONDONTWRITEBYTECODE="1",
+        words = ["-p", "vramscope.pytest_plugin"]
+        env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                    FAKE_TORCH_SNAPSHOT=os.path.abspath("tests/golden/snapshots/attention_3g.pickle.gz"),
-                   FAKE_TORCH_SAY=os.path.join(FOLDER, "said"))
-        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p",
-                               "vramscope.pytest_plugin", "--rootdir", FOLDER, path], env=env, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, universal_newlines=True)
+                   FAKE_TORCH_SAY=os.path.join(FOLDER, "said"),
+                   PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # no other plug-in, nor this one of an installed wheel
+        if is_installed:
+            words = []
+            del env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+            folders.append(os.path.join(FOLDER, "installed"))
+            info = os.path.join(folders[-1], "vramscope-0.dist-info")
+            os.makedirs(info, exist_ok=True)
+            with open(os.path.join(info, "METADATA"), "w") as f:
+                f.write("Metadata-Version: 2.1\nName: vramscope\nVersion: 0\n")
+            with open(os.path.join(info, "entry_points.txt"), "w") as f:
+                f.write("[pytest11]\nvramscope = vramscope.pytest_plugin\n")
+        env["PYTHONPATH"] = os.pathsep.join(folders)
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, "--rootdir",
+                               FOLDER, path], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True)
         return done.returncode, done.stdout
+
+    def test_it_is_found_by_its_entry_point(self):
+        status, text = self.pytest("1 MiB", is_installed=True)
+        self.assertEqual(status, 1, text)
+        self.assertIn("1.0 MiB (1048576 bytes) are allowed", text)
+        self.assertIn("1 failed, 1 passed", text)
 
     def test_a_test_below_its_limit_passes(self):
         status, text = self.pytest("1 TiB")

@@ -46,8 +46,8 @@ def record(item, gpu, folder):
     trace = os.path.join(folder, "test.db")
     words = [command(), "record", "-f", "-o", trace] + (["--gpu", gpu] if gpu else [])
     words += ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    if not any(plugin is sys.modules[__name__] for _, plugin in item.config.pluginmanager.list_plugin_distinfo()):
-        words += ["-p", "vramscope.pytest_plugin"]
+    # By the name it has here, that of the entry point or of the module: pytest refuses it under both.
+    words += ["-p", item.config.pluginmanager.get_name(sys.modules[__name__])]
     words += ["--rootdir", str(item.config.rootpath), item.nodeid]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           universal_newlines=True, cwd=str(item.config.rootpath), env=dict(os.environ, **{INSIDE: "1"}))
