@@ -22,6 +22,7 @@ struct table {
     struct vs_json json;
     const char *const *names;
     bool is_json;
+    bool has_failed; /* nothing more can be printed */
 };
 
 static void text_columns(void *user, size_t count, const char *const *names)
@@ -88,7 +89,8 @@ static void row(void *user, size_t count, const struct sto_value *values)
         text_row(table, count, values);
     }
     if (table->out->len > 1 << 16) {
-        fwrite(table->out->data, 1, table->out->len, stdout);
+        if (!table->has_failed)
+            table->has_failed = cli_print(table->out) != 0;
         vs_text_clear(table->out);
     }
 }
@@ -109,7 +111,7 @@ static int run(const struct cli_args *args)
     } else {
         if (table.is_json)
             vs_json_end(&table.json);
-        status = cli_print(&text);
+        status = table.has_failed || cli_print(&text);
     }
     vs_text_release(&text);
     return status;

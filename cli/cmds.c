@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "cli/printable.h"
 
 static const struct cli_cmd *const CMDS[] = {
     &cli_cmd_record, &cli_cmd_import, &cli_cmd_report, &cli_cmd_tui,     &cli_cmd_why,
@@ -49,16 +52,26 @@ const struct cli_cmd *cli_cmd_nearest(const char *name)
 
 int cli_fail(const struct vs_error *err)
 {
-    fprintf(stderr, "vramscope: %s\n", err->text);
+    struct vs_text shown = {NULL, 0, 0};
+
+    cli_printable(err->text, strlen(err->text), &shown);
+    fprintf(stderr, "vramscope: %s\n", vs_text_get(&shown));
+    vs_text_release(&shown);
     return err->status == VS_E_USAGE ? 2 : 1;
 }
 
 int cli_print(const struct vs_text *text)
 {
-    size_t written = fwrite(vs_text_get(text), 1, text->len, stdout);
+    struct vs_text shown = {NULL, 0, 0};
+    bool is_written;
 
-    if (written == text->len && fflush(stdout) == 0)
-        return 0;
-    fprintf(stderr, "vramscope: cannot write the result: %s\n", strerror(errno));
-    return 1;
+    if (isatty(STDOUT_FILENO)) {
+        cli_printable(vs_text_get(text), text->len, &shown);
+        text = &shown;
+    }
+    is_written = fwrite(vs_text_get(text), 1, text->len, stdout) == text->len && !fflush(stdout);
+    if (!is_written)
+        fprintf(stderr, "vramscope: cannot write the result: %s\n", strerror(errno));
+    vs_text_release(&shown);
+    return is_written ? 0 : 1;
 }

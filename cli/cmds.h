@@ -41,7 +41,10 @@ const struct cli_cmd *cli_cmd_nearest(const char *name);
  * The exit status that a failure means: 2 where the arguments were wrong, else 1. Prints "vramscope: text" on stderr.
  */
 int cli_fail(const struct vs_error *err);
-/* Write a result to stdout. Returns the exit status: 1 where it could not be written (said on stderr). */
+/*
+ * Write a result to stdout; on a terminal without control characters (cli/printable.h). Returns the exit status: 1 where
+ * it could not be written (said on stderr).
+ */
 int cli_print(const struct vs_text *text);
 
 #endif
