@@ -42,8 +42,8 @@ const struct cli_cmd *cli_cmd_nearest(const char *name);
  */
 int cli_fail(const struct vs_error *err);
 /*
- * Write a result to stdout; on a terminal without control characters (cli/printable.h). Returns the exit status: 1 where
- * it could not be written (said on stderr).
+ * Write a result to stdout; on a terminal without control characters (cli/printable.h). Returns the exit status: 1
+ * where it could not be written (said on stderr).
  */
 int cli_print(const struct vs_text *text);
 
