@@ -128,7 +128,7 @@ static void who_waits_for_long_in_which_collective_is_named(void **state)
     unsetenv("VRAMSCOPE_RANK_WAIT");
     if (!strstr(p.err, "vramscope: rank 0 of 2 has waited 0.5 s in barrier of ranks 0 1 (gloo), "
                        "called at ") ||
-        !strstr(p.err, "late_rank.py:26\n") ||
+        !strstr(p.err, "late_rank.py:27\n") ||
         strstr(p.err, "rank 1 of 2 has waited 0.5 s in barrier"))
         fail_msg("stderr is: %s", p.err);
     program_release(&p);
