@@ -106,7 +106,8 @@ static struct rpl_block *blocks_sorted(const struct rpl_cursor *cursor)
     const struct rpl_live *live = rpl_cursor_live(cursor);
     struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));
 
-    memcpy(blocks, live->blocks, live->block_count * sizeof(*blocks));
+    if (live->block_count)
+        memcpy(blocks, live->blocks, live->block_count * sizeof(*blocks));
     qsort(blocks, live->block_count, sizeof(*blocks), rpl_block_by_bytes);
     return blocks;
 }
