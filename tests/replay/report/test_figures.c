@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "lang/run/run.h"
-#include "replay/index/index.h"
+#include "replay/index/index_internal.h"
 #include "replay/report/figures.h"
 #include "replay/report/report.h"
 #include "tests/facts/facts.h"
@@ -201,6 +201,18 @@ static void figures_of_other_events_are_not_used(void **state)
     assert_int_equal(load(one), VS_E_NOT_FOUND);
 }
 
+static uint64_t events_of(const char *path)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    uint64_t count;
+
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    count = rpl_trace_event_count(trace);
+    rpl_trace_free(trace);
+    return count;
+}
+
 static void a_trace_that_is_cut_off_or_short_has_no_figures(void **state)
 {
     char path[PATH_SIZE];
@@ -213,7 +225,8 @@ static void a_trace_that_is_cut_off_or_short_has_no_figures(void **state)
     record(trace_path(state, "short.db", path, sizeof(path)), "steps=2", true);
     text = report_of(path);
     vs_text_release(&text);
-    assert_int_equal(load(path), VS_E_NOT_FOUND);
+    /* with STRESS=1 a chunk is so small that two steps are long enough, too */
+    assert_int_equal(load(path), events_of(path) < RPL_STORE_EVENTS ? VS_E_NOT_FOUND : VS_OK);
 }
 
 int main(void)
