@@ -18,7 +18,7 @@ OPT  := $(if $(DEBUG),-O0 -g -DVS_DEBUG,-O2 -g) $(if $(STRESS),-DVS_STRESS) \
 BLAS_CFLAGS = $(eval BLAS_CFLAGS := $$(shell pkg-config --cflags openblas 2>/dev/null))$(BLAS_CFLAGS)
 CPPFLAGS += -I. -I$(B)/gen $(patsubst -I%,-isystem %,$(BLAS_CFLAGS))
 CFLAGS   += $(WARN) $(OPT) -pthread
-# Packed snapshots are read faster with libdeflate, where there is one; linked in whole, if it can be.
+# Packed snapshots and indexes are read faster with libdeflate, where there is one; linked in whole, if it can be.
 HAS_DEFLATE = $(eval HAS_DEFLATE := $$(shell pkg-config --exists libdeflate 2>/dev/null && echo yes))$(HAS_DEFLATE)
 DEFLATE_A   = $(filter /%,$(shell $(CC) -print-file-name=libdeflate.a))
 DEFLATE_LIB = $(if $(HAS_DEFLATE),$(if $(DEFLATE_A),-l:libdeflate.a,-ldeflate))
@@ -91,7 +91,7 @@ $(B)/%.o: %.c | $(SETUP)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/recording/file_bytes.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
+$(B)/recording/file_bytes.o $(B)/store/derived.o: CPPFLAGS += $(if $(HAS_DEFLATE),-DVS_DEFLATE)
 
 # Loops over columns of events.
 $(B)/store/codec/%.o $(B)/store/old/%.o: CFLAGS += $(if $(DEBUG),,-O3)

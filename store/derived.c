@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include <zlib.h>
+#ifdef VS_DEFLATE
+#include <libdeflate.h>
+#endif
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -38,12 +41,31 @@ struct sto_derived_writer {
 /* The fastest: half as many bytes as level 6 saves, in a fifth of its time. */
 #define LEVEL 1
 
+/* Decompress exactly `want` bytes. False: they are damaged. */
+static bool zlib_inflate(const uint8_t *packed, size_t len, uint8_t *bytes, size_t want)
+{
+#ifdef VS_DEFLATE
+    struct libdeflate_decompressor *unpacker = libdeflate_alloc_decompressor();
+    bool is_done;
+
+    if (!unpacker)
+        vs_die("out of memory");
+    is_done =
+        libdeflate_zlib_decompress(unpacker, packed, len, bytes, want, NULL) == LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(unpacker);
+    return is_done;
+#else
+    uLongf have = (uLongf)want;
+
+    return uncompress(bytes, &have, packed, (uLong)len) == Z_OK && have == want;
+#endif
+}
+
 /* Decompress `len` bytes into the caller's buffer, which grows as needed. False: they are damaged. */
 static bool part_inflate(const uint8_t *packed, size_t len, uint8_t **bytes, size_t *out_len,
                          size_t *cap)
 {
     size_t want = 0;
-    uLongf have;
 
     if (len < LENGTH_BYTES)
         return false;
@@ -56,10 +78,8 @@ static bool part_inflate(const uint8_t *packed, size_t len, uint8_t **bytes, siz
         *bytes = vs_alloc(want + 1);
         *cap = want;
     }
-    have = (uLongf)want;
     *out_len = want;
-    return uncompress(*bytes, &have, packed + LENGTH_BYTES, (uLong)(len - LENGTH_BYTES)) == Z_OK &&
-           have == want;
+    return zlib_inflate(packed + LENGTH_BYTES, len - LENGTH_BYTES, *bytes, want);
 }
 
 /* Compress into w->packed; returns the length. */

@@ -64,7 +64,7 @@ bool tui_app_background(struct tui_app *app)
         return true;
     if (!app->at)
         return false;
-    if (tui_gains_update(app) || tui_app_read_on(app))
+    if (tui_app_read_on(app) || tui_gains_update(app))
         return true;
     add(&p, app->at, 0, true);
     add_both(&p, app->at, RPL_CHUNK_EVENTS);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tui/act.h"
+#include "tui/waiting.h"
 
 /* Rows that one search reads at most, so that a missing word is not looked for in all ops of a long run. */
 #define ROWS_MAX 200000
@@ -21,46 +22,68 @@ static bool contains(const char *text, const char *word)
     return false;
 }
 
-/* From row to row of a list, round its ends. */
-static void search_list(struct tui_app *app, const struct tui_view *view, void *state,
-                        bool is_backward)
+/* The next row whose text has the word, as view->find. */
+static enum vs_status find_by_text(struct tui_app *app, const struct tui_view *view, void *state,
+                                   bool is_backward, size_t *row)
 {
-    struct tui_list *list = state;
-    size_t row = list->at;
+    const struct tui_list *list = state;
+    size_t at = *row;
 
-    if (view->lacks && view->lacks(state, app, app->search)) {
-        tui_app_say(app, "no row with `%s` here", app->search);
-        return;
-    }
     for (size_t i = 0; i < list->count && i < ROWS_MAX; i++) {
         struct vs_text text = {NULL, 0, 0};
         bool is_match;
 
-        row = is_backward ? (row ? row - 1 : list->count - 1) : row + 1 < list->count ? row + 1 : 0;
-        view->text(state, app, row, &text);
+        at = is_backward ? (at ? at - 1 : list->count - 1) : at + 1 < list->count ? at + 1 : 0;
+        view->text(state, app, at, &text);
         is_match = contains(vs_text_get(&text), app->search);
         vs_text_release(&text);
-        if (!is_match)
-            continue;
-        if (is_backward ? row >= list->at : row <= list->at)
-            tui_app_say(app, "search continued at the other end");
-        tui_list_go(list, row);
-        app->moves++;
-        if (view->moved)
-            view->moved(state, app);
-        return;
+        if (is_match) {
+            *row = at;
+            return VS_OK;
+        }
     }
-    tui_app_say(app, "no row with `%s` here", app->search);
+    return VS_E_NOT_FOUND;
+}
+
+/* From row to row of a list, round its ends; false: no other row was found. */
+static bool search_list(struct tui_app *app, const struct tui_view *view, void *state,
+                        bool is_backward)
+{
+    struct tui_list *list = state;
+    struct vs_error err = VS_ERROR_INIT;
+    size_t row = list->at;
+    enum vs_status st = VS_E_NOT_FOUND;
+
+    vs_text_clear(&app->message);
+    if (view->find && list->count)
+        st = view->find(state, app, app->search, is_backward, &row, &err);
+    else
+        st = find_by_text(app, view, state, is_backward, &row);
+    vs_text_clear(&app->message);
+    if (st == VS_E_NOT_FOUND)
+        tui_app_say(app, "no row with `%s` here", app->search);
+    else if (st)
+        tui_app_fail(app, "%s", err.text);
+    if (st)
+        return false;
+    if (is_backward ? row >= list->at : row <= list->at)
+        tui_app_say(app, "search continued at the other end");
+    tui_list_go(list, row);
+    app->moves++;
+    if (view->moved)
+        view->moved(state, app);
+    return true;
 }
 
 /* In a view without rows: ops and modules of the run. */
-static void search_run(struct tui_app *app, bool is_backward)
+static bool search_run(struct tui_app *app, bool is_backward)
 {
     struct rpl_breakpoints *breaks = rpl_breakpoints_new(tui_app_run(app)->index);
     struct vs_error err = VS_ERROR_INIT;
     struct vs_text text = {NULL, 0, 0};
     static const char *const WHERE[] = {"op", "module"};
     struct rpl_hit hit = {.seq = 0};
+    struct tui_waiting waiting;
     uint32_t number;
 
     for (size_t i = 0; i < 2; i++) {
@@ -75,7 +98,8 @@ static void search_run(struct tui_app *app, bool is_backward)
             goto out;
         }
     }
-    if (rpl_breakpoints_run(breaks, app->at, is_backward, NULL, NULL, &hit, &err))
+    tui_waiting_init(&waiting, app, "searching");
+    if (rpl_breakpoints_run(breaks, app->at, is_backward, tui_waiting_show, &waiting, &hit, &err))
         tui_app_fail(app, "%s", err.text);
     else if (hit.seq)
         tui_app_go(app, hit.seq, true);
@@ -85,6 +109,7 @@ static void search_run(struct tui_app *app, bool is_backward)
 out:
     vs_text_release(&text);
     rpl_breakpoints_free(breaks);
+    return hit.seq != 0;
 }
 
 void tui_search(struct tui_app *app, bool is_backward, int64_t count)
@@ -96,10 +121,8 @@ void tui_search(struct tui_app *app, bool is_backward, int64_t count)
         tui_app_say(app, "nothing to repeat: / searches");
         return;
     }
-    for (int64_t i = 0; i < count && i < 1000; i++) {
-        if (view->is_list)
-            search_list(app, view, state, is_backward);
-        else
-            search_run(app, is_backward);
-    }
+    for (int64_t i = 0; i < count && i < 1000; i++)
+        if (!(view->is_list ? search_list(app, view, state, is_backward)
+                            : search_run(app, is_backward)))
+            return;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "tui/parts/keys.h"
 #include "tui/parts/list.h"
@@ -42,8 +43,9 @@ struct tui_hint {
  * draw        draws everything below the pane's title. is_focused: the pane has the keyboard
  * key         true: the view has handled the action
  * text        text of row `row` of a list, for searching, filtering and copying
- * lacks       true: no row contains `word`, in capitals or not, which is found without reading the rows; NULL: it never
- *             is
+ * find        *row: the next row after *row, or the one before it, whose text contains `word`, in capitals or not, round
+ *             the end of the list; VS_E_NOT_FOUND: there is none; VS_E_STOPPED: the user stopped it. NULL: the texts of
+ *             the rows are compared
  * opened      called when a key or command shows the view, which then begins its work; NULL: it has none
  * moved       called when another row of the list was chosen; NULL: nothing to do
  * click       a click into the canvas; NULL: a list chooses the clicked row, other views ignore it
@@ -68,7 +70,8 @@ struct tui_view {
                  bool is_focused);
     bool (*key)(void *state, struct tui_app *app, enum tui_action action, int64_t count);
     void (*text)(const void *state, const struct tui_app *app, size_t row, struct vs_text *out);
-    bool (*lacks)(const void *state, const struct tui_app *app, const char *word);
+    enum vs_status (*find)(void *state, struct tui_app *app, const char *word, bool is_backward,
+                           size_t *row, struct vs_error *err);
     void (*opened)(void *state, struct tui_app *app);
     void (*moved)(void *state, struct tui_app *app);
     bool (*click)(void *state, struct tui_app *app, int x, int y);

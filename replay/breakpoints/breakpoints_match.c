@@ -389,8 +389,14 @@ enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry
     enum vs_status st = VS_OK;
 
     *out = false;
-    if (!(chunk->kinds & c->kinds) || (entry->has_locations && !has_location(entry, chunk)))
+    if (!(chunk->kinds & c->kinds))
         return VS_OK;
+    if (entry->has_locations) {
+        st = rpl_index_filters(index, number, err);
+        chunk = &index->chunks[number];
+        if (st || !has_location(entry, chunk))
+            return st;
+    }
     /* A trace of one chunk has no such node, and does not need its extremes. */
     if (!index->levels[CHUNK_LEVEL].count) {
         *out = true;

@@ -114,6 +114,7 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index->nodes.items);
     vs_free(index->nodes.is_there);
     vs_free(index->chunks);
+    vs_free(index->has_filters);
     vs_free(index->peaks);
     vs_free(index->names);
     vs_free(index->bytes);
@@ -212,6 +213,11 @@ enum vs_status rpl_index_refresh(struct rpl_index *index, uint64_t *added, struc
     if (!st)
         *added = count - before;
     return st;
+}
+
+bool rpl_index_is_paged(const struct rpl_index *index)
+{
+    return index->is_paged;
 }
 
 uint64_t rpl_index_event_count(const struct rpl_index *index)

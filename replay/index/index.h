@@ -87,6 +87,9 @@ struct rpl_trace *rpl_index_trace(const struct rpl_index *index);
 VS_MUST_USE enum vs_status rpl_index_refresh(struct rpl_index *index, uint64_t *added,
                                              struct vs_error *err);
 
+/* True: it is read from the file, and so is each chunk of events when it is needed. */
+bool rpl_index_is_paged(const struct rpl_index *index);
+
 /* The number of indexed events; they are numbered 1 … count. */
 uint64_t rpl_index_event_count(const struct rpl_index *index);
 

@@ -50,13 +50,14 @@ enum rpl_part {
     RPL_PART_NAMES,
     RPL_PART_UNUSED,
     RPL_PART_EVENT_CLASSES,
+    RPL_PART_FILTERS,
     /* Plus the level of the pyramid. */
     RPL_PART_LEVEL
 };
 /* The index of a trace with fewer events is computed at once, and not stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Incremented with every change of what is stored or of its meaning. */
-#define RPL_INDEX_VERSION 4
+#define RPL_INDEX_VERSION 5
 
 /* ---- the pyramid ---- */
 
@@ -101,8 +102,8 @@ struct rpl_stops {
  * stops                 by verb; not those of EVENT and PEAK
  * alloc_max             the most bytes requested by an alloc, by category, + 1; 0: there is none
  * kinds                 bit 1 << kind: an event of this kind occurs
- * locations             bit id % RPL_LOCATION_BITS: an event has such a location
- * lines                 the bits of rpl_line_bits: an alloc is on such a line
+ * locations             bit id % RPL_LOCATION_BITS: an event has such a location. Valid after rpl_index_filters
+ * lines                 the bits of rpl_line_bits: an alloc is on such a line. Valid after rpl_index_filters
  * module, module_len    the first module_len bytes of this string are a module that contains all events that are in a
  *                       module
  * is_inside             some event is in a module
@@ -213,6 +214,7 @@ struct rpl_window_slot {
  *                              events refer to. changes: of each alloc and free, the number of events since the one
  *                              before, and the change of the allocated bytes
  * builder         the state of building; NULL if is_paged
+ * has_filters     of a paged index, per RPL_CHUNK_GROUP chunks: their filters have been read
  * has_scratch_chunks  `chunks` are in `scratch`; otherwise in ordinary memory
  * scratch         where everything large is while the index of a file is computed, and the arrays of a paged one; NULL:
  *                 in ordinary memory
@@ -230,6 +232,7 @@ struct rpl_index {
     struct rpl_chunk *chunks;
     size_t chunk_count;
     size_t chunk_cap;
+    bool *has_filters;
     bool has_scratch_chunks;
     struct rpl_pages levels[RPL_LEVEL_COUNT];
     struct rpl_pages rows;
@@ -293,6 +296,9 @@ VS_MUST_USE enum vs_status rpl_index_row(struct rpl_index *index, size_t i,
                                          const struct rpl_row **out, struct vs_error *err);
 VS_MUST_USE enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *out,
                                                struct vs_error *err);
+/* Read the filters of a chunk, `locations` and `lines`, if necessary. Errors: those of reading the file. */
+VS_MUST_USE enum vs_status rpl_index_filters(struct rpl_index *index, size_t chunk,
+                                             struct vs_error *err);
 /* Read the peaks if necessary. Errors: those of reading the file. */
 VS_MUST_USE enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err);
 /*

@@ -127,10 +127,6 @@ void rpl_index_pack_chunk(const struct rpl_chunk *c, const struct rpl_chunk *bef
     for (size_t k = 0; k < VS_CATEGORY_COUNT; k++)
         rpl_pack_uint(out, c->alloc_max[k]);
     rpl_pack_uint(out, c->kinds);
-    for (size_t k = 0; k < RPL_LOCATION_BITS / 64; k++)
-        rpl_pack_uint(out, c->locations[k]);
-    for (size_t k = 0; k < RPL_LINE_BITS / 64; k++)
-        rpl_pack_uint(out, c->lines[k]);
     rpl_pack_uint(out, c->module);
     rpl_pack_uint(out, c->module_len);
     rpl_pack_uint(out, (uint64_t)c->is_inside | (uint64_t)c->is_outside_modules << 1 |
@@ -159,14 +155,26 @@ void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *befor
     for (size_t k = 0; k < VS_CATEGORY_COUNT; k++)
         c->alloc_max[k] = rpl_unpack_uint(in);
     c->kinds = (uint32_t)rpl_unpack_uint(in);
-    for (size_t k = 0; k < RPL_LOCATION_BITS / 64; k++)
-        c->locations[k] = rpl_unpack_uint(in);
-    for (size_t k = 0; k < RPL_LINE_BITS / 64; k++)
-        c->lines[k] = rpl_unpack_uint(in);
     c->module = (uint32_t)rpl_unpack_uint(in);
     c->module_len = (uint32_t)rpl_unpack_uint(in);
     flags = rpl_unpack_uint(in);
     c->is_inside = flags & 1;
     c->is_outside_modules = flags >> 1 & 1;
     c->has_keyframe = flags >> 2 & 1;
+}
+
+void rpl_index_pack_filters(const struct rpl_chunk *c, struct rpl_pack *out)
+{
+    for (size_t k = 0; k < RPL_LOCATION_BITS / 64; k++)
+        rpl_pack_uint(out, c->locations[k]);
+    for (size_t k = 0; k < RPL_LINE_BITS / 64; k++)
+        rpl_pack_uint(out, c->lines[k]);
+}
+
+void rpl_index_unpack_filters(struct rpl_unpack *in, struct rpl_chunk *c)
+{
+    for (size_t k = 0; k < RPL_LOCATION_BITS / 64; k++)
+        c->locations[k] = rpl_unpack_uint(in);
+    for (size_t k = 0; k < RPL_LINE_BITS / 64; k++)
+        c->lines[k] = rpl_unpack_uint(in);
 }

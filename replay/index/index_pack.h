@@ -31,10 +31,14 @@ void rpl_index_pack_row(const struct rpl_row *r, const struct rpl_row *before,
 void rpl_index_unpack_row(struct rpl_unpack *in, const struct rpl_row *before, uint64_t count,
                           struct rpl_row *r);
 
-/* A chunk of `events` events. */
+/* A chunk of `events` events, without its filters. */
 void rpl_index_pack_chunk(const struct rpl_chunk *c, const struct rpl_chunk *before,
                           struct rpl_pack *out);
 void rpl_index_unpack_chunk(struct rpl_unpack *in, const struct rpl_chunk *before, size_t events,
                             struct rpl_chunk *c);
+
+/* The filters of a chunk, `locations` and `lines`. */
+void rpl_index_pack_filters(const struct rpl_chunk *c, struct rpl_pack *out);
+void rpl_index_unpack_filters(struct rpl_unpack *in, struct rpl_chunk *c);
 
 #endif

@@ -193,6 +193,27 @@ enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *
     return st;
 }
 
+enum vs_status rpl_index_filters(struct rpl_index *index, size_t chunk, struct vs_error *err)
+{
+    const size_t group = chunk / RPL_CHUNK_GROUP;
+    const size_t first = group * RPL_CHUNK_GROUP;
+    const size_t count = group_count(index->chunk_count, RPL_CHUNK_GROUP, group);
+    struct rpl_unpack in;
+    enum vs_status st;
+
+    if (!index->is_paged || index->has_filters[group])
+        return VS_OK;
+    st = part_open(index, part_id(RPL_PART_FILTERS, 0, group), &in, err);
+    for (size_t i = first; !st && i < first + count; i++)
+        rpl_index_unpack_filters(&in, &index->chunks[i]);
+    if (!st && !rpl_unpack_is_done(&in))
+        st = VS_E_NOT_FOUND;
+    if (st)
+        return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
+    index->has_filters[group] = true;
+    return VS_OK;
+}
+
 enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
@@ -376,6 +397,8 @@ static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
     vs_free(index->chunks);
     index->chunks = vs_calloc(count, sizeof(*index->chunks));
     index->chunk_cap = count;
+    vs_free(index->has_filters);
+    index->has_filters = vs_calloc(count / RPL_CHUNK_GROUP + 1, sizeof(*index->has_filters));
     for (size_t i = 0; !st && i < count; i++) {
         if (i % RPL_CHUNK_GROUP == 0)
             st = part_open(index, part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), &in, err);
@@ -463,15 +486,21 @@ static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl
     static const struct rpl_chunk none = {.step = 0};
     enum vs_status st = VS_OK;
 
-    rpl_pack_clear(pack);
-    for (size_t i = 0; !st && i < index->chunk_count; i++) {
-        rpl_index_pack_chunk(&index->chunks[i], i ? &index->chunks[i - 1] : &none, pack);
-        if (i + 1 < index->chunk_count && (i + 1) % RPL_CHUNK_GROUP != 0)
-            continue;
-        rpl_pack_seal(pack);
-        st = sto_derived_put(w, part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), pack->bytes,
-                             pack->len, err);
+    for (size_t g = 0; !st && g * RPL_CHUNK_GROUP < index->chunk_count; g++) {
+        const size_t first = g * RPL_CHUNK_GROUP;
+        const size_t end = first + group_count(index->chunk_count, RPL_CHUNK_GROUP, g);
+
         rpl_pack_clear(pack);
+        for (size_t i = first; i < end; i++)
+            rpl_index_pack_chunk(&index->chunks[i], i ? &index->chunks[i - 1] : &none, pack);
+        rpl_pack_seal(pack);
+        st = sto_derived_put(w, part_id(RPL_PART_CHUNKS, 0, g), pack->bytes, pack->len, err);
+        rpl_pack_clear(pack);
+        for (size_t i = first; i < end; i++)
+            rpl_index_pack_filters(&index->chunks[i], pack);
+        rpl_pack_seal(pack);
+        if (!st)
+            st = sto_derived_put(w, part_id(RPL_PART_FILTERS, 0, g), pack->bytes, pack->len, err);
     }
     for (size_t i = 0; !st && i < index->chunk_count; i++) {
         if (i % DROP_GROUPS == 0)

@@ -39,12 +39,12 @@ static enum vs_status holders_fill(struct rpl_why *why, const struct rpl_cursor 
     return st;
 }
 
-enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, struct vs_error *err)
+enum vs_status rpl_alive_why_here(struct rpl_cursor *cursor, struct rpl_why *why,
+                                  struct vs_error *err)
 {
     struct rpl_index *index = rpl_cursor_index(cursor);
     const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), why->id);
     struct rpl_why empty = {.id = why->id, .holders = why->holders, .holder_cap = why->holder_cap};
-    struct vs_event event;
     struct rpl_lifetime life;
     enum vs_status st;
 
@@ -58,8 +58,16 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
         return st;
     why->name = life.name;
     why->free_seq = life.free_seq;
-    st = holders_fill(why, cursor, err);
-    if (!st)
+    return holders_fill(why, cursor, err);
+}
+
+enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, struct vs_error *err)
+{
+    struct rpl_index *index = rpl_cursor_index(cursor);
+    struct vs_event event;
+    enum vs_status st = rpl_alive_why_here(cursor, why, err);
+
+    if (!st && why->is_alive)
         st = rpl_step_next_use(index, why->id, rpl_cursor_seq(cursor), &why->next_use_seq, err);
     if (!st && why->next_use_seq) {
         st = rpl_index_event(index, why->next_use_seq, &event, err);

@@ -55,6 +55,11 @@ struct rpl_why {
  */
 VS_MUST_USE enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why,
                                          struct vs_error *err);
+/*
+ * The same without reading events: next_use_seq, next_use_location and free_location are 0.
+ */
+VS_MUST_USE enum vs_status rpl_alive_why_here(struct rpl_cursor *cursor, struct rpl_why *why,
+                                              struct vs_error *err);
 void rpl_why_release(struct rpl_why *why);
 
 /*

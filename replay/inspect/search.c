@@ -140,6 +140,9 @@ static bool line_may(struct search *s, size_t chunk)
     const struct vs_location location = {.func = s->func, .line = s->line};
     uint32_t bits[3];
 
+    s->status = rpl_index_filters(s->index, chunk, s->err);
+    if (s->status)
+        return false;
     rpl_line_bits(&location, bits);
     for (int i = 0; i < 3; i++)
         if (!(s->index->chunks[chunk].lines[bits[i] / 64] >> bits[i] % 64 & 1))
@@ -204,8 +207,12 @@ enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t 
 
 static bool location_may(struct search *s, size_t chunk)
 {
-    const uint64_t *locations = s->index->chunks[chunk].locations;
+    const uint64_t *locations;
 
+    s->status = rpl_index_filters(s->index, chunk, s->err);
+    if (s->status)
+        return false;
+    locations = s->index->chunks[chunk].locations;
     for (size_t i = 0; i < RPL_LOCATION_BITS / 64; i++)
         if (locations[i] & s->bits[i])
             return true;
@@ -232,4 +239,61 @@ enum vs_status rpl_step_location_back(struct rpl_index *index, uint64_t seq, con
         if (wanted[i])
             s.bits[i % RPL_LOCATION_BITS / 64] |= UINT64_C(1) << i % 64;
     return search_run(&s, seq + 1, true, out);
+}
+
+/* ---- ops ---- */
+
+/* *out: the number of the chunk's first wanted op after `from`, or of the last one before it; unchanged: none. */
+static enum vs_status ops_read(struct rpl_index *index, size_t chunk, uint64_t from,
+                               bool is_backward, rpl_op_is_wanted_fn *is_wanted, void *user,
+                               uint64_t *out, struct vs_error *err)
+{
+    const struct rpl_stops *stops = &index->chunks[chunk].stops[RPL_VERB_OP];
+    const size_t count = rpl_index_chunk_events(index, chunk);
+    uint64_t number = stops->before + (is_backward ? stops->count + 1 : 0);
+    const struct vs_event *events;
+    enum vs_status st;
+
+    if (!stops->count)
+        return VS_OK;
+    st = rpl_index_span(index, chunk, &events, err);
+    for (size_t i = 0; !st && !*out && i < count; i++) {
+        const struct vs_event *event = &events[is_backward ? count - 1 - i : i];
+
+        if (event->kind != VS_EV_OP_BEGIN)
+            continue;
+        number = is_backward ? number - 1 : number + 1;
+        if ((is_backward ? number < from : number > from) && is_wanted(user, number, event))
+            *out = number;
+    }
+    return st;
+}
+
+enum vs_status rpl_step_op_find(struct rpl_index *index, uint64_t from, bool is_backward,
+                                rpl_op_is_wanted_fn *is_wanted, void *user,
+                                rpl_progress_fn *progress, void *progress_user, uint64_t *out,
+                                struct vs_error *err)
+{
+    const uint64_t total = rpl_step_total(index, RPL_VERB_OP);
+    uint64_t seq;
+    enum vs_status st;
+    size_t chunk;
+
+    VS_ASSERT(from <= total + is_backward);
+    *out = 0;
+    if (is_backward ? from <= 1 : from >= total)
+        return VS_OK;
+    st = rpl_step_nth(index, RPL_VERB_OP, is_backward ? from - 1 : from + 1, &seq, err);
+    if (st)
+        return st;
+    chunk = rpl_index_chunk_of(seq);
+    for (size_t done = 0; !st; done++) {
+        st = ops_read(index, chunk, from, is_backward, is_wanted, user, out, err);
+        if (st || *out || (is_backward ? chunk == 0 : chunk + 1 >= index->chunk_count))
+            break;
+        chunk = is_backward ? chunk - 1 : chunk + 1;
+        if (progress && !progress(progress_user, done, index->chunk_count))
+            st = vs_fail(err, VS_E_STOPPED, "stopped while reading the ops");
+    }
+    return st;
 }

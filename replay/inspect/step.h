@@ -67,6 +67,19 @@ VS_MUST_USE enum vs_status rpl_step_location_back(struct rpl_index *index, uint6
                                                   const bool *wanted, size_t count, uint64_t *out,
                                                   struct vs_error *err);
 
+/* Whether the op of this number, which begins with `begin`, is searched for. */
+typedef bool rpl_op_is_wanted_fn(void *user, uint64_t number, const struct vs_event *begin);
+/*
+ * *out: the number of the first wanted op after number `from` (0: from the start) or, backwards, of the last one before
+ * it (one more than there are: from the end); 0: there is none. Reads all chunks that have ops on the way. progress may be NULL; it is called with the number
+ * of chunks passed. VS_E_STOPPED: it returned false.
+ */
+VS_MUST_USE enum vs_status rpl_step_op_find(struct rpl_index *index, uint64_t from,
+                                            bool is_backward, rpl_op_is_wanted_fn *is_wanted,
+                                            void *user, rpl_progress_fn *progress,
+                                            void *progress_user, uint64_t *out,
+                                            struct vs_error *err);
+
 /*
  * A row of the list of ops.
  *

@@ -66,6 +66,25 @@ static void steps_are_read_one_by_one(void **state)
     tui_app_release(&app);
 }
 
+/* Where the block is read next stands in another chunk of the file than the cursor. */
+static void why_reads_other_events_while_no_key_is_typed(void **state)
+{
+    struct tui_app app;
+    uint64_t news;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "steps=120"), 120, 30);
+    session_type(&app, "gyM:goto step 60<enter>10s");
+    expect_now(&app, "next read", true);
+    expect_now(&app, "next read @", false);
+    news = app.news;
+    assert_true(tui_app_read_on(&app));
+    assert_int_equal(app.news, news + 1);
+    expect_now(&app, "next read @", true);
+    assert_false(tui_app_read_on(&app));
+    tui_app_release(&app);
+}
+
 static void steps_that_are_not_read_yet_say_so(void **state)
 {
     struct tui_app app;
@@ -169,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_read_one_by_one),
+        cmocka_unit_test(why_reads_other_events_while_no_key_is_typed),
         cmocka_unit_test(steps_that_are_not_read_yet_say_so),
         cmocka_unit_test(keys_of_a_dump_find_what_is_read_bit_by_bit),
         cmocka_unit_test(the_table_of_steps_leads_to_the_holder_of_a_leak),

@@ -158,6 +158,100 @@ static void the_ops_are_searched_by_number_name_and_module(void **state)
     tui_app_release(&app);
 }
 
+/* The next row whose text has the word, found by comparing them all. */
+static size_t row_naive(struct tui_app *app, const char *word, size_t row, bool is_back)
+{
+    const struct tui_view *view = tui_app_focused(app);
+    const struct tui_list *list = app->view_state[app->panes[app->focus]];
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct vs_text text = {NULL, 0, 0};
+        bool has;
+
+        row = (row + (is_back ? list->count - 1 : 1)) % list->count;
+        view->text(list, app, row, &text);
+        has = strcasestr(vs_text_get(&text), word) != NULL;
+        vs_text_release(&text);
+        if (has)
+            return row;
+    }
+    return SIZE_MAX;
+}
+
+static void the_ops_found_are_those_of_comparing_all_rows(void **state)
+{
+    static const char *const WORDS[] = {
+        "relu",    "7", "0",       "00",     "100",      "1 conv",  "9 _", " conv2", "k c",
+        "0 RELU ", "2", "back fc", "12 rel", "log_soft", "199999 ", "k  ", "3 3",    "conv1"};
+    struct tui_app app;
+    const struct tui_list *list;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "steps=120"), 100, 30);
+    session_type(&app, "go");
+    list = app.view_state[app.panes[app.focus]];
+    for (size_t i = 0; i < sizeof(WORDS) / sizeof(WORDS[0]); i++) {
+        for (int n = 0; n < 8; n++) {
+            const bool is_back = n >= 4;
+            const size_t at = list->at;
+            const size_t wanted = row_naive(&app, WORDS[i], at, is_back);
+            char keys[64];
+
+            snprintf(keys, sizeof(keys), n ? (is_back ? "N" : "n") : "/%s<enter>", WORDS[i]);
+            session_type(&app, keys);
+            if (list->at != (wanted == SIZE_MAX ? at : wanted))
+                fail_msg("`%s` from row %zu %s: row %zu, not %zu", WORDS[i], at,
+                         is_back ? "back" : "on", list->at, wanted);
+        }
+    }
+    tui_app_release(&app);
+}
+
+static bool stop_at_once(void)
+{
+    return true;
+}
+
+static void a_search_of_all_ops_can_be_stopped(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", "steps=120"), 100, 30);
+    session_type(&app, "go");
+    app.wants_stop = stop_at_once;
+    session_type(&app, "/conv1  <enter>");
+    session_expect(&app, "stopped while reading the ops");
+    app.wants_stop = NULL;
+    session_type(&app, "n");
+    session_expect(&app, "no row with `conv1  ` here");
+    tui_app_release(&app);
+}
+
+/* Also where the view has a key that the general ones begin with, it stands there once. */
+static void no_key_stands_twice_in_the_footer(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 300, 30);
+    for (size_t v = 0; tui_view_at(v); v++) {
+        char *screen;
+        const char *footer;
+        const char *first;
+
+        tui_app_view_at(&app, (int)v);
+        screen = session_screen(&app, false);
+        footer = strstr(screen, "\n ? help");
+        assert_non_null(footer);
+        first = strstr(footer, " gw ");
+        if (first && strstr(first + 1, " gw "))
+            fail_msg("%s: gw is there twice: %s", tui_view_at(v)->name, footer);
+        free(screen);
+    }
+    tui_app_release(&app);
+}
+
 static void a_command_is_completed_and_an_unknown_one_refused(void **state)
 {
     struct tui_app app;
@@ -196,6 +290,9 @@ int main(void)
         cmocka_unit_test(filters_combine_and_can_be_cleared),
         cmocka_unit_test(a_search_wraps_around_and_runs_backwards),
         cmocka_unit_test(the_ops_are_searched_by_number_name_and_module),
+        cmocka_unit_test(the_ops_found_are_those_of_comparing_all_rows),
+        cmocka_unit_test(a_search_of_all_ops_can_be_stopped),
+        cmocka_unit_test(no_key_stands_twice_in_the_footer),
         cmocka_unit_test(a_command_is_completed_and_an_unknown_one_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,8 @@
 #include "tui/app.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
+#include "tui/views/op_search.h"
+#include "tui/waiting.h"
 
 #define NAME_MIN_W 14
 #define MODULE_MIN_W 56
@@ -226,19 +228,26 @@ static void text(const void *state, const struct tui_app *app, size_t row, struc
         rpl_trace_string(run->trace, rpl_trace_location(run->trace, event.location)->module));
 }
 
-/* A row is a number, a blank and two strings of the trace. */
-static bool lacks(const void *state, const struct tui_app *app, const char *word)
+static enum vs_status find(void *state, struct tui_app *app, const char *word, bool is_backward,
+                           size_t *row, struct vs_error *err)
 {
-    const struct rpl_trace *trace = tui_app_run(app)->trace;
-    uint32_t count = rpl_trace_string_count(trace);
+    struct rpl_index *index = tui_app_run(app)->index;
+    struct tui_waiting waiting;
+    uint64_t number;
+    enum vs_status st;
 
     (void)state;
-    if (strchr(word, ' ') || !word[strspn(word, "0123456789")])
-        return false;
-    for (uint32_t i = 1; i <= count; i++)
-        if (strcasestr(rpl_trace_string(trace, i), word))
-            return false;
-    return true;
+    tui_waiting_init(&waiting, app, "searching the ops");
+    st = tui_op_find(index, word, *row + 1, is_backward, tui_waiting_show, &waiting, &number, err);
+    /* round the end of the list, where the same op may be found again */
+    if (!st && !number)
+        st = tui_op_find(index, word, is_backward ? rpl_step_total(index, RPL_VERB_OP) + 1 : 0,
+                         is_backward, tui_waiting_show, &waiting, &number, err);
+    if (!st && !number)
+        st = VS_E_NOT_FOUND;
+    if (!st)
+        *row = (size_t)number - 1;
+    return st;
 }
 
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
@@ -281,7 +290,7 @@ const struct tui_view tui_view_ops = {
     .draw = draw,
     .key = key,
     .text = text,
-    .lacks = lacks,
+    .find = find,
     .title_more = title_more,
     .release = release,
 };

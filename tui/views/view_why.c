@@ -23,12 +23,16 @@
 /* Width of the first word of a row, in cells. */
 #define WORD_W 10
 
-/* moves, block, w   the state for which the page was built */
+/*
+ * moves, block, w   the state for which the page was built
+ * is_partial        without what is in other chunks of a long trace: where it is read next, and by what it is freed
+ */
 struct why {
     struct tui_page page;
     uint64_t moves;
     uint64_t block;
     int w;
+    bool is_partial;
 };
 
 /* Append to the last line or, if that would exceed `w` cells, begin another. */
@@ -148,7 +152,7 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
 
 /* The op that read the block last, and the one that reads it next. */
 static void add_reads(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
-                      uint64_t at)
+                      uint64_t at, bool is_partial)
 {
     struct rpl_lifetime life = tui_block_life(run, why->id);
 
@@ -158,6 +162,8 @@ static void add_reads(struct tui_page *page, const struct tui_run *run, const st
         tui_page_add(page, TUI_DIM, "last read none so far");
     if (why->next_use_seq)
         add_location(page, run, "next read", why->next_use_seq, why->next_use_location);
+    else if (is_partial && life.last_use_seq > at)
+        tui_page_add(page, TUI_DIM, "next read");
     else if (tui_block_is_done(run, &why->block, &life, at))
         tui_page_add(page, TUI_BAD, "next read none: no later use, could be freed here");
     else
@@ -184,11 +190,11 @@ static void add_stack(struct tui_page *page, const struct tui_run *run, uint64_t
 }
 
 static void add_life(struct tui_page *page, const struct tui_run *run, const struct rpl_why *why,
-                     uint64_t at)
+                     uint64_t at, bool is_partial)
 {
     add_location(page, run, "allocated", why->block.alloc_seq, why->block.alloc_location);
     if (rpl_trace_has_uses(run->trace))
-        add_reads(page, run, why, at);
+        add_reads(page, run, why, at, is_partial);
     if (why->free_seq)
         add_location(page, run, "freed", why->free_seq, why->free_location);
     else
@@ -214,7 +220,7 @@ static void add_remedy(struct why *s, const struct tui_app *app, const struct rp
     vs_text_release(&text);
 }
 
-static void page_make(struct why *s, const struct tui_app *app)
+static void page_make(struct why *s, const struct tui_app *app, bool is_partial)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct rpl_block *largest = tui_block_largest(run);
@@ -223,11 +229,13 @@ static void page_make(struct why *s, const struct tui_app *app)
     struct rpl_why why = {.id = app->block ? app->block : largest ? largest->id : 0};
 
     tui_page_clear(&s->page);
+    s->is_partial = is_partial;
     if (!why.id) {
         tui_page_add(&s->page, TUI_DIM, "nothing is alive");
         return;
     }
-    if (rpl_alive_why(run->cursor, &why, &err)) {
+    if (is_partial ? rpl_alive_why_here(run->cursor, &why, &err)
+                   : rpl_alive_why(run->cursor, &why, &err)) {
         tui_page_wrap(&s->page, s->w, 0, TUI_BAD, err.text);
     } else if (!why.is_alive) {
         struct rpl_lifetime life = tui_block_life(run, why.id);
@@ -243,7 +251,7 @@ static void page_make(struct why *s, const struct tui_app *app)
         s->page.lines[0].block = why.id;
         add_size(&s->page, run, &why, s->w - 2);
         add_holders(&s->page, run, &why, s->w - 2);
-        add_life(&s->page, run, &why, app->at);
+        add_life(&s->page, run, &why, app->at, is_partial);
         add_remedy(s, app, &why);
     }
     vs_text_release(&name);
@@ -258,9 +266,20 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         s->w = w;
         s->moves = app->moves;
         s->block = app->block;
-        page_make(s, app);
+        page_make(s, app, rpl_index_is_paged(tui_app_run(app)->index));
     }
     tui_list_fit(&s->page.list, s->page.count, h);
+}
+
+static bool read_on(void *state, struct tui_app *app)
+{
+    struct why *s = state;
+
+    if (!s->is_partial || s->moves != app->moves || s->block != app->block)
+        return false;
+    page_make(s, app, false);
+    app->news++;
+    return true;
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
@@ -311,6 +330,7 @@ const struct tui_view tui_view_why = {
     .state_size = sizeof(struct why),
     .is_list = true,
     .sync = sync,
+    .read_on = read_on,
     .draw = tui_page_view_draw,
     .key = key,
     .text = tui_page_view_text,
