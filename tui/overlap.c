@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "tui/diff.h"
+#include "tui/parts/format.h"
 #include "tui/term/theme.h"
 
 #define AXIS_W 7
@@ -98,7 +99,7 @@ static void draw_phases(const struct tui_overlap *o, const struct rpl_pairs *pai
         if (x < o->count && row_phase(pairs, column_row(o, x)) == phase)
             continue;
         tui_chart_piece(c, AXIS_W + from, y, x - from, tui_style(tui_phase_role((int)phase)),
-                        vs_phase_name(phase));
+                        tui_phase_text((int)phase, x - from));
         from = x;
     }
 }

@@ -42,8 +42,8 @@ enum vs_status tui_program_agree(struct tui_app *app, struct vs_error *err)
     } else if (!app->rerun_said) {
         app->rerun_said = true;
         st = vs_fail(err, VS_E_UNSUPPORTED,
-                     "do it once more to agree to run: %s (the recorded program, for all of this "
-                     "session)",
+                     "press the key again, or give the command again, to agree to run: %s (the "
+                     "recorded program, for all of this session)",
                      vs_text_get(&command));
     } else {
         app->may_rerun = true;

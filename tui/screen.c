@@ -365,11 +365,21 @@ static int draw_hint(const struct tui_app *app, struct tui_canvas *c, int x,
     return x;
 }
 
+static bool has_hint(const struct tui_hint *hints, const char *keys)
+{
+    for (; hints && hints->keys; hints++)
+        if (strcmp(hints->keys, keys) == 0)
+            return true;
+    return false;
+}
+
+/* Without those that `before` has, which may be NULL. */
 static int draw_hints(const struct tui_app *app, struct tui_canvas *c, int x,
-                      const struct tui_hint *hints)
+                      const struct tui_hint *hints, const struct tui_hint *before)
 {
     for (; hints && hints->keys && x < c->at.w; hints++)
-        x = draw_hint(app, c, x, hints);
+        if (!has_hint(before, hints->keys))
+            x = draw_hint(app, c, x, hints);
     return x;
 }
 
@@ -377,6 +387,7 @@ static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
 {
     static const struct tui_hint HELP = {"?", "help"};
     static const struct tui_hint OP = {"s/S", "op"}; /* a trace without a net has none */
+    const struct tui_view *view = tui_app_focused(app);
     int x = 1;
 
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, tui_style(TUI_BAR));
@@ -385,12 +396,12 @@ static void draw_keys(const struct tui_app *app, struct tui_canvas *c)
         return;
     }
     x = draw_hint(app, c, x, &HELP);
-    x = draw_hints(app, c, x, tui_app_focused(app)->hints);
+    x = draw_hints(app, c, x, view->hints, NULL);
     if (rpl_trace_source_text(app->base.trace)) {
-        x = draw_hints(app, c, x, tui_app_focused(app)->net_hints);
+        x = draw_hints(app, c, x, view->net_hints, NULL);
         x = draw_hint(app, c, x, &OP);
     }
-    draw_hints(app, c, x, HINTS);
+    draw_hints(app, c, x, HINTS, view->hints);
 }
 
 /* ---- how a sequence that was begun goes on ---- */

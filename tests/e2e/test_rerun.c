@@ -290,7 +290,7 @@ static void the_panel_shows_the_command_first_and_runs_the_second_time(void **st
     (void)state;
     record(SCRIPT);
     p = panel(NULL, "gw" SET);
-    has(p.out, "do it once more to agree");
+    has(p.out, "to agree to run");
     program_release(&p);
     p = panel(NULL, "gw" SET SET);
     has(p.out, "what if zero-grad=zeros");

@@ -132,7 +132,7 @@ static void the_session_goes_on_while_the_program_runs_and_keeps_its_result(void
     (void)state;
     begin(&app, NULL);
     session_type(&app, "gw" ZEROS);
-    session_expect(&app, "do it once more to agree");
+    session_expect(&app, "to agree to run");
     assert_null(app.rerun.job);
     session_type(&app, ZEROS);
     assert_non_null(app.rerun.job);
@@ -291,7 +291,7 @@ static void the_table_of_what_helps_runs_the_program_once_the_user_has_agreed(vo
     session_expect(&app, "space runs the recorded program with the other toggles");
     runs = wif_cache_runs(app.change.cache);
     session_type(&app, "<space>");
-    session_expect(&app, "do it once more to agree");
+    session_expect(&app, "to agree to run");
     assert_int_equal(access(program_path("waiting"), F_OK), -1);
     app.typed = typed_when_the_script_runs;
     session_type(&app, "<space>");

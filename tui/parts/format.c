@@ -2,12 +2,15 @@
  * tui/parts/format.c - see format.h.
  *
  * Must not know:  what the figures stand for.
- * Invariant:      never wider than TUI_SHORT_W cells.
+ * Invariant:      a figure is never wider than TUI_SHORT_W cells.
  */
 #include "tui/parts/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/event.h"
 
 static const char *shorten(uint64_t n, unsigned base, const char *units, const char *unit,
                            char *buf)
@@ -71,4 +74,33 @@ const char *tui_short_ns(uint64_t ns, char *buf)
         snprintf(buf, TUI_SHORT_MAX, unit && value < 99.95 ? "%.1f%s" : "%.0f%s", value,
                  UNITS[unit]);
     return buf;
+}
+
+const char *tui_phase_text(int phase, int w)
+{
+    const char *name = vs_phase_name((enum vs_phase)phase);
+    const char *brief = name;
+
+    if ((int)strlen(name) <= w)
+        return name;
+    switch ((enum vs_phase)phase) {
+    case VS_PHASE_FORWARD:
+        brief = "fwd";
+        break;
+    case VS_PHASE_BACKWARD:
+        brief = "bwd";
+        break;
+    case VS_PHASE_OPTIMIZER:
+        brief = "opt";
+        break;
+    case VS_PHASE_ZERO_GRAD:
+        brief = "zero";
+        break;
+    case VS_PHASE_SETUP:
+    case VS_PHASE_DATA:
+    case VS_PHASE_LOSS:
+    case VS_PHASE_COUNT:
+        break;
+    }
+    return brief;
 }

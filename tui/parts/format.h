@@ -2,8 +2,8 @@
  * tui/parts/format.h - formats figures in few cells.
  *
  * For:            axes, legends, columns of lists.
- * Must not know:  the meaning of the figures.
- * Invariant:      no text is wider than TUI_SHORT_W cells.
+ * Must not know:  the meaning of the figures; of words it knows the phases.
+ * Invariant:      no figure is wider than TUI_SHORT_W cells.
  */
 #ifndef TUI_FORMAT_H
 #define TUI_FORMAT_H
@@ -24,5 +24,10 @@ const char *tui_short_delta(int64_t n, char *buf);
 const char *tui_short_count(uint64_t n, char *buf);
 /* "850ns", "12.3us", "4.0ms", "72.1s": a duration; above 9999 s the text is "long". */
 const char *tui_short_ns(uint64_t ns, char *buf);
+/*
+ * The name of a phase (enum vs_phase) if it has at most w cells, otherwise what it is called for short, if it is:
+ * "fwd", "bwd", "opt", "zero".
+ */
+const char *tui_phase_text(int phase, int w);
 
 #endif

@@ -2,7 +2,8 @@
  * tui/views/view_help.c - the keys, from the table; those of the pane from which help was opened come first.
  *
  * Must not know:  what an action does.
- * Invariant:      every row of keys.def has a line, and so has every command with arguments.
+ * Invariant:      every row of keys.def has a line, and so has every command with arguments. In a pane of an 80x24
+ *                 terminal some keys are visible at once.
  */
 #include <string.h>
 
@@ -48,6 +49,18 @@ static void add_row(struct tui_page *page, const struct tui_keymap *map, enum tu
         tui_page_more(page, 0, TUI_DIM, " (without the file: %s)", vs_text_get(&keys));
     }
     vs_text_release(&keys);
+}
+
+/* The keys of the view's own, or all others. */
+static void add_rows(struct tui_page *page, const struct tui_keymap *map, unsigned scope,
+                     bool is_own)
+{
+    for (int i = 0; i < TUI_ACTION_COUNT; i++) {
+        const unsigned of = tui_action_info((enum tui_action)i)->scope;
+
+        if ((of != TUI_IN_ANY && (of & scope)) == is_own)
+            add_row(page, map, (enum tui_action)i);
+    }
 }
 
 /* What is wrong in the user's file. */
@@ -98,10 +111,10 @@ static void page_make(struct tui_page *page, const struct tui_config *config, in
     }
     tui_page_add(page, TUI_STRONG,
                  "Lower case goes forwards, upper case backwards; 20s repeats s 20 times.");
-    add_views(page, w);
+    add_rows(page, &config->keys, view->scope, true);
+    add_rows(page, &config->keys, view->scope, false);
     tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
-    for (int i = 0; i < TUI_ACTION_COUNT; i++)
-        add_row(page, &config->keys, (enum tui_action)i);
+    add_views(page, w);
     tui_page_add(page, TUI_STRONG, "Commands with words: <tab> completes");
     for (size_t i = 0; tui_command_info(i); i++)
         add_command(page, tui_command_info(i));

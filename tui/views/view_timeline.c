@@ -334,7 +334,7 @@ static void draw_phases(const struct timeline *t, struct tui_canvas *c, int y)
             t->columns[x].step == t->columns[from].step)
             continue;
         tui_chart_piece(c, AXIS_W + from, y, x - from, tui_style(tui_phase_role((int)phase)),
-                        vs_phase_name(phase));
+                        tui_phase_text((int)phase, x - from));
         from = x;
     }
 }
@@ -378,6 +378,11 @@ static void draw_steps(const struct timeline *t, struct tui_canvas *c, int y)
             continue;
         if (step >= 0)
             vs_text_addf(&text, "step %" PRId64, step);
+        /* the number is what differs */
+        if (tui_text_width(vs_text_get(&text)) > x - from) {
+            vs_text_clear(&text);
+            vs_text_addf(&text, "%" PRId64, step);
+        }
         tui_chart_piece(c, AXIS_W + from, y, x - from,
                         tui_style_marked(TUI_DIM, step % 2 ? TUI_REVERSE : 0), vs_text_get(&text));
         vs_text_release(&text);

@@ -442,6 +442,18 @@ static void draw_effect(const struct effect *effect, bool is_running, struct tui
                        effect->delta ? tui_short_delta(effect->delta, buf) : "same");
 }
 
+/* Changed by the user; switched on; or neither, as a value that cannot be switched off never is. */
+static char mark_of(const struct tui_app *app, enum vs_toggle toggle, bool is_set,
+                    const char *value)
+{
+    if (is_set)
+        return '*';
+    return strncmp(vs_toggle_info(toggle)->legal, "off|", 4) == 0 && strcmp(value, "off") != 0 &&
+                   !tui_change_is_own(app, toggle)
+               ? 'x'
+               : ' ';
+}
+
 static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_toggle toggle,
                      struct tui_canvas *c, int y)
 {
@@ -449,13 +461,10 @@ static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_
     bool is_set = vs_toggles_is_set(&app->change.set, toggle);
     const char *value =
         tui_change_is_own(app, toggle) ? TUI_CHANGE_OWN_TEXT : tui_change_value(app, toggle);
-    bool is_default = strcmp(value, info->initial) == 0 || tui_change_is_own(app, toggle);
     int x = 5;
 
     tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
-              is_set       ? '*'
-              : is_default ? ' '
-                           : 'x');
+              mark_of(app, toggle, is_set, value));
     x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
         1;
     x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
