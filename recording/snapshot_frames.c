@@ -271,8 +271,8 @@ static void python_add(struct rec_stacks *stacks, uint32_t frame)
 static void place_set(struct rec_stacks *stacks, struct rec_stack *out)
 {
     const struct vs_callstacks *all = &stacks->list->stacks;
-    const uint32_t found = rec_python_location(all, stacks->python, stacks->python_count,
-                                               stacks->forward, stacks->module);
+    const uint32_t found =
+        rec_python_location(stacks->list, stacks->python, stacks->python_count, &stacks->names);
     const char *path;
     const char *slash;
 
@@ -327,8 +327,7 @@ void rec_stacks_begin(struct rec_stacks *stacks)
     stacks->key_name = rec_pickle_key(stacks->pickle, "name");
     stacks->key_filename = rec_pickle_key(stacks->pickle, "filename");
     stacks->key_line = rec_pickle_key(stacks->pickle, "line");
-    stacks->forward = vs_memlist_string(stacks->list, "forward", SIZE_MAX);
-    stacks->module = vs_memlist_string(stacks->list, "torch/nn/modules/module.py", SIZE_MAX);
+    rec_python_names_set(stacks->list, &stacks->names);
 }
 
 void rec_stacks_release(struct rec_stacks *stacks)

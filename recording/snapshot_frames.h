@@ -10,6 +10,7 @@
 
 #include "base/recorded/memlist.h"
 #include "recording/pickle.h"
+#include "recording/snapshot_python.h"
 
 /* id: index in the list's stacks. op, func, file: strings of the list; cls: enum vs_mem_class. */
 struct rec_stack {
@@ -33,8 +34,8 @@ struct rec_stacks {
     struct rec_pickle *pickle;
     struct vs_memlist *list;
     uint32_t key_name, key_filename, key_line;
-    uint32_t forward, module; /* strings that identify a module's forward */
-    struct rec_stack *items;  /* by mark - 1 of the stack's value */
+    struct rec_python_names names;
+    struct rec_stack *items; /* by mark - 1 of the stack's value */
     size_t count, cap, list_items;
     struct rec_frame *frames; /* by mark - 1 of the frame's value; shared by many stacks */
     size_t frame_count, frame_cap, list_frames;

@@ -96,43 +96,78 @@ enum vs_frame_kind rec_python_file(const char *path, size_t len, struct vs_text 
     return kind;
 }
 
-static const struct vs_frame *frame_of(const struct vs_callstacks *stacks, uint32_t id)
+static const struct vs_frame *frame_of(const struct vs_memlist *list, uint32_t id)
 {
-    return &stacks->frames[id - 1];
+    return &list->stacks.frames[id - 1];
 }
 
 /* Whether the forward of a module, among the frames from `at` on, is in the same file as frame `at`. */
-static bool is_of_module(const struct vs_callstacks *stacks, const uint32_t *frames, size_t count,
-                         size_t at, uint32_t forward, uint32_t module)
+static bool is_of_module(const struct vs_memlist *list, const uint32_t *frames, size_t count,
+                         size_t at, const struct rec_python_names *names)
 {
-    const uint32_t file = frame_of(stacks, frames[at])->file;
+    const uint32_t file = frame_of(list, frames[at])->file;
 
     for (size_t i = at; i + 1 < count; i++) {
-        const struct vs_frame *frame = frame_of(stacks, frames[i]);
-        const struct vs_frame *caller = frame_of(stacks, frames[i + 1]);
+        const struct vs_frame *frame = frame_of(list, frames[i]);
+        const struct vs_frame *caller = frame_of(list, frames[i + 1]);
 
-        if (frame->file == file && frame->func == forward &&
-            (caller->kind != VS_FRAME_TORCH || caller->file == module))
+        if (frame->file == file && frame->func == names->forward &&
+            (caller->kind != VS_FRAME_TORCH || caller->file == names->module))
             return true;
     }
     return false;
 }
 
-uint32_t rec_python_location(const struct vs_callstacks *stacks, const uint32_t *frames,
-                             size_t count, uint32_t forward, uint32_t module)
+/* Whether frame `at` is a program that runpy runs: `python -m torchtitan.train`. */
+static bool is_program(const struct vs_memlist *list, const uint32_t *frames, size_t count,
+                       size_t at, const struct rec_python_names *names)
+{
+    if (at + 1 == count || frame_of(list, frames[at])->func != names->top)
+        return false;
+    return frame_of(list, frames[at + 1])->kind == VS_FRAME_STDLIB &&
+           frame_of(list, frames[at + 1])->func == names->run_code;
+}
+
+/* The innermost frame that lies in the package of frame `at`. */
+static uint32_t of_package(const struct vs_memlist *list, const uint32_t *frames, size_t at)
+{
+    const char *file = vs_memlist_text(list, frame_of(list, frames[at])->file);
+    const size_t len = strcspn(file, "/") + 1;
+    size_t i = 0;
+
+    while (i < at && (frame_of(list, frames[i])->kind != VS_FRAME_PACKAGE ||
+                      strncmp(vs_memlist_text(list, frame_of(list, frames[i])->file), file, len)))
+        i++;
+    return frames[i];
+}
+
+uint32_t rec_python_location(const struct vs_memlist *list, const uint32_t *frames, size_t count,
+                             const struct rec_python_names *names)
 {
     uint32_t package = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const uint8_t kind = frame_of(stacks, frames[i])->kind;
+        const uint8_t kind = frame_of(list, frames[i])->kind;
 
         if (kind == VS_FRAME_USER)
             return frames[i];
         if (kind != VS_FRAME_PACKAGE)
             continue;
-        if (is_of_module(stacks, frames, count, i, forward, module))
+        if (is_of_module(list, frames, count, i, names))
             return frames[i];
+        if (is_program(list, frames, count, i, names))
+            return of_package(list, frames, i);
         package = package ? package : frames[i];
     }
     return package ? package : count ? frames[0] : 0;
+}
+
+void rec_python_names_set(struct vs_memlist *list, struct rec_python_names *names)
+{
+    *names = (struct rec_python_names){
+        .forward = vs_memlist_string(list, "forward", SIZE_MAX),
+        .module = vs_memlist_string(list, "torch/nn/modules/module.py", SIZE_MAX),
+        .top = vs_memlist_string(list, "<module>", SIZE_MAX),
+        .run_code = vs_memlist_string(list, "_run_code", SIZE_MAX),
+    };
 }

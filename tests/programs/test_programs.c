@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/e2e/program.h"
@@ -114,6 +115,53 @@ static void each_host_read_of_a_device_value_is_counted(void **state)
     program_release(&p);
 }
 
+/* With one more option and its value. */
+static struct program record_with(const char *option, const char *value, const char *script)
+{
+    struct program p =
+        program_run("record", "--gpu", CORPUS_GPU, option, value, "-f", "-o",
+                    program_path("trace.db"), "--", corpus_python(NULL), script, NULL);
+
+    if (p.status != 0)
+        fail_msg("%s: status %d: %s%s", script, p.status, p.out, p.err);
+    return p;
+}
+
+static void a_package_that_is_run_is_the_program_and_not_what_starts_it(void **state)
+{
+    struct program p;
+    char *json;
+    char *text;
+
+    (void)state;
+    (void)corpus_python(NULL);
+    assert_int_equal(mkdir(program_path("site-packages"), 0700), 0);
+    assert_int_equal(mkdir(program_path("site-packages/runs"), 0700), 0);
+    program_file("site-packages/runs/__init__.py", "");
+    program_file("site-packages/runs/step.py", "import torch\n\n\n"
+                                               "def step():\n"
+                                               "    x = torch.ones(1000, device='cuda')\n"
+                                               "    print(x.sum().item())\n");
+    program_file("site-packages/runs/train.py", "from runs import step\n\nstep.step()\n");
+    p = record_with("--values", "zeros",
+                    program_file("start.py",
+                                 "import os, runpy, sys\n"
+                                 "folder = os.path.dirname(os.path.abspath(__file__))\n"
+                                 "sys.path.insert(0, os.path.join(folder, 'site-packages'))\n"
+                                 "runpy.run_module('runs.train', run_name='__main__')\n"));
+    json = corpus_report(program_path("trace.db"));
+    text = json_text(json, "$.peak.function");
+    assert_string_equal(text, "step.py:step");
+    assert_int_equal(json_int(json, "$.peak.line"), 6);
+    free(text);
+    text = json_text(json, "$.played.first_read");
+    if (!text || !strstr(text, "/site-packages/runs/step.py:6 step"))
+        fail_msg("the first read is at %s", text ? text : "an unknown place");
+    free(text);
+    free(json);
+    program_release(&p);
+}
+
 static void nothing_is_noted_of_a_thread_that_is_not_observed(void **state)
 {
     struct program p = corpus_record("observed/threads", 0, CORPUS_GPU); /* the program checks it */
@@ -171,18 +219,6 @@ static void an_object_that_takes_the_place_of_another_is_not_taken_for_it(void *
                              "seq > (select max(seq) from event where op = 'zeros')"),
                      0);
     program_release(&p);
-}
-
-/* With one more option and its value. */
-static struct program record_with(const char *option, const char *value, const char *script)
-{
-    struct program p =
-        program_run("record", "--gpu", CORPUS_GPU, option, value, "-f", "-o",
-                    program_path("trace.db"), "--", corpus_python(NULL), script, NULL);
-
-    if (p.status != 0)
-        fail_msg("%s: status %d: %s%s", script, p.status, p.out, p.err);
-    return p;
 }
 
 /* A plain loop has the same events with an option as without. */
@@ -379,6 +415,7 @@ int main(void)
         cmocka_unit_test(recurrent_networks_have_their_known_peaks_and_report_unknown_sizes),
         cmocka_unit_test(of_warnings_the_user_sees_the_programs_own_alone),
         cmocka_unit_test(memory_runs_out_at_the_capacity_of_the_gpu),
+        cmocka_unit_test(a_package_that_is_run_is_the_program_and_not_what_starts_it),
         cmocka_unit_test(nothing_is_noted_of_a_thread_that_is_not_observed),
         cmocka_unit_test(what_autograd_saves_is_known),
         cmocka_unit_test(of_ops_without_a_formula_the_names_are_said),

@@ -66,11 +66,12 @@ static uint32_t location(const char *const *frames, size_t count)
 {
     struct vs_memlist list = {.events = NULL};
     struct vs_text file = {NULL, 0, 0};
+    struct rec_python_names names;
     uint32_t ids[8];
     uint32_t found;
 
     for (size_t i = 0; i < count; i++) {
-        const char *space = strchr(frames[i], ' ');
+        const char *space = strrchr(frames[i], ' ');
         struct vs_frame frame = {.line = (uint32_t)i + 1};
 
         frame.kind = (uint8_t)rec_python_file(frames[i], (size_t)(space - frames[i]), &file);
@@ -78,8 +79,8 @@ static uint32_t location(const char *const *frames, size_t count)
         frame.func = vs_memlist_string(&list, space + 1, strlen(space + 1));
         ids[i] = vs_callstacks_frame(&list.stacks, &frame);
     }
-    found = rec_python_location(&list.stacks, ids, count, vs_memlist_string(&list, "forward", 7),
-                                vs_memlist_string(&list, "torch/nn/modules/module.py", 26));
+    rec_python_names_set(&list, &names);
+    found = rec_python_location(&list, ids, count, &names);
     found = found ? list.stacks.frames[found - 1].line : 0;
     vs_text_release(&file);
     vs_memlist_release(&list);
@@ -119,6 +120,32 @@ static void models_of_packages_count_as_user_code(void **state)
                      3);
 }
 
+#define TITAN "/p/site-packages/torchtitan/"
+
+static void a_package_that_is_run_as_a_program_counts_as_user_code(void **state)
+{
+    (void)state;
+    /* the line of the program, not that of what starts it, and not that of another package which it calls */
+    assert_int_equal(LOCATION("/p/site-packages/torch/_tensor.py backward", TITAN "trainer.py step",
+                              TITAN "train.py <module>", "<frozen runpy> _run_code",
+                              "<frozen runpy> run_module", "start.py <module>"),
+                     2);
+    assert_int_equal(LOCATION("/p/site-packages/einops/einops.py einsum", TITAN "trainer.py step",
+                              TITAN "train.py <module>", "/usr/lib/python3.10/runpy.py _run_code"),
+                     2);
+    assert_int_equal(LOCATION("/p/site-packages/torchtitanic/x.py f", TITAN "train.py <module>",
+                              "<frozen runpy> _run_code"),
+                     2);
+    /* a program that runs the user's file, and a package that is only imported */
+    assert_int_equal(LOCATION("/p/site-packages/x/fn.py f", "net.py forward", TITAN "run.py main",
+                              TITAN "run.py <module>", "<frozen runpy> _run_code"),
+                     2);
+    assert_int_equal(LOCATION(TITAN "trainer.py step", TITAN "train.py <module>",
+                              "<frozen importlib._bootstrap> _call_with_frames_removed",
+                              "train.py <module>"),
+                     4);
+}
+
 static void without_user_code_the_innermost_library_line_is_the_location(void **state)
 {
     (void)state;
@@ -134,6 +161,7 @@ int main(void)
         cmocka_unit_test(frames_of_other_languages_are_not_python),
         cmocka_unit_test(the_location_is_the_innermost_line_of_user_code),
         cmocka_unit_test(models_of_packages_count_as_user_code),
+        cmocka_unit_test(a_package_that_is_run_as_a_program_counts_as_user_code),
         cmocka_unit_test(without_user_code_the_innermost_library_line_is_the_location),
     };
 

@@ -178,10 +178,12 @@ class StandIn:
         self.library.sti_watch_reads(self.callback)
 
     def place(self, frame):
-        """The innermost line that is the program's own: not torch's and not a library's."""
-        inner = None
+        """The innermost line that is the program's own: not torch's and not a library's, unless the library is run as
+        the program (`python -m torchtitan.train`)."""
+        inner, inner_of = None, {}
         while frame is not None:
-            name = frame.f_code.co_filename
+            code = frame.f_code
+            name = code.co_filename
             if name.startswith(self.folder):  # this file, or one beside it
                 frame = frame.f_back
                 continue
@@ -189,6 +191,11 @@ class StandIn:
                 inner = frame
             if not any(part in name for part in ("site-packages", "dist-packages", "<frozen", "/lib/python")):
                 inner = frame
+                break
+            package = (frame.f_globals.get("__package__") or "").partition(".")[0]
+            inner_of.setdefault(package, frame)
+            if package and code.co_name == "<module>" and getattr(frame.f_back, "f_code", code).co_name == "_run_code":
+                inner = inner_of[package]
                 break
             frame = frame.f_back
         if inner is None:
