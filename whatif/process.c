@@ -23,7 +23,8 @@
 
 #define POLL_NS 50000000
 #define END_POLLS 100 /* after SIGTERM, before SIGKILL: 5 s */
-#define LOG_TAIL_BYTES 4096
+#define LOG_TAIL_BYTES 65536
+#define SILENT_RANK "a process that torchrun started failed, and printed no reason"
 
 extern char **environ;
 
@@ -166,13 +167,22 @@ void wif_process_stop(struct wif_process *process)
         wif_process_pause();
 }
 
+/* A line without "[rank1]: ", which PyTorch puts in front of what a rank prints when it fails. */
+static char *without_rank(char *line)
+{
+    char *end = strncmp(line, "[rank", 5) == 0 ? strstr(line, "]: ") : NULL;
+
+    return end ? end + strlen("]: ") : line;
+}
+
 /*
  * The line of a program's output that says why it failed, into buf: of Python that of the exception, which follows the
- * indented lines of its last traceback; otherwise the last line that is the program's own.
+ * indented lines of its last traceback; otherwise the last line that is the program's own. The exception of torchrun
+ * says only that one of its processes failed, so that of the process counts where there is one.
  */
 static void reason_read(const char *log_path, char *buf, size_t size)
 {
-    char tail[LOG_TAIL_BYTES + 1];
+    char *tail = vs_alloc(LOG_TAIL_BYTES + 1);
     FILE *file = fopen(log_path, "r");
     size_t len = 0;
     char *rest = tail;
@@ -181,23 +191,27 @@ static void reason_read(const char *log_path, char *buf, size_t size)
     bool is_said = false;
 
     snprintf(buf, size, "it printed nothing");
-    if (!file)
-        return;
-    if (fseek(file, -LOG_TAIL_BYTES, SEEK_END) != 0)
-        rewind(file);
-    len = fread(tail, 1, LOG_TAIL_BYTES, file);
-    fclose(file);
+    if (file) {
+        if (fseek(file, -LOG_TAIL_BYTES, SEEK_END) != 0)
+            rewind(file);
+        len = fread(tail, 1, LOG_TAIL_BYTES, file);
+        fclose(file);
+    }
     tail[len] = '\0';
     while ((line = strsep(&rest, "\n")) != NULL) {
-        const bool is_frame = strncmp(line, "  ", 2) == 0;
+        const bool is_launcher = strstr(line, "elastic.multiprocessing.errors.") != NULL;
+        bool is_frame;
 
+        line = without_rank(line);
+        is_frame = strncmp(line, "  ", 2) == 0;
         if (*line && strncmp(line, "vramscope: ", 11) != 0 && !is_frame &&
-            (has_frames || !is_said)) {
-            snprintf(buf, size, "%s", line);
+            (!is_said || (has_frames && !is_launcher))) {
+            snprintf(buf, size, "%s", is_launcher ? SILENT_RANK : line);
             is_said = has_frames;
         }
         has_frames = is_frame && (has_frames || strncmp(line, "  File \"", 8) == 0);
     }
+    vs_free(tail);
 }
 
 /* Did memory run out in it? Then its failure is the result. */

@@ -6,6 +6,7 @@
  *                 lifetimes.
  */
 #include "replay/inspect/alive.h"
+#include "replay/inspect/block_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "replay/index/index_internal.h"
 #include "replay/index/lifetimes.h"
 #include "replay/index/unused.h"
+#include "replay/inspect/block_name.h"
 #include "replay/inspect/step.h"
 
 /* ---- why ---- */
@@ -57,6 +59,7 @@ enum vs_status rpl_alive_why_here(struct rpl_cursor *cursor, struct rpl_why *why
     if (st)
         return st;
     why->name = life.name;
+    why->parameter = rpl_block_parameter(cursor, block, &life);
     why->free_seq = life.free_seq;
     return holders_fill(why, cursor, err);
 }

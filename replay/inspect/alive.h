@@ -29,6 +29,7 @@
  * is_alive           whether the block is alive after the event; if not, all members below are zero
  * block              the block's state right after the event
  * name               string id of the name of the parameter or buffer; 0: the block has none
+ * parameter          string id of the name that its module follows from, as rpl_block_parameter says; 0: none
  * holders            its holder_count holders, in the order in which they acquired their reference
  * next_use_seq       first event after the cursor's at which an op reads the block; 0: none in the trace
  * free_seq           event that frees the block; 0: it is not freed within the trace
@@ -39,6 +40,7 @@ struct rpl_why {
     bool is_alive;
     struct rpl_block block;
     uint32_t name;
+    uint32_t parameter;
     struct rpl_holder *holders;
     size_t holder_count;
     size_t holder_cap;

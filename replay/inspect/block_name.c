@@ -33,6 +33,22 @@ static uint32_t state_parameter(struct rpl_index *index, const struct rpl_block 
     return 0;
 }
 
+uint32_t rpl_block_parameter(const struct rpl_cursor *cursor, const struct rpl_block *block,
+                             const struct rpl_lifetime *life)
+{
+    size_t count;
+    const struct rpl_held *held = rpl_cursor_held(cursor, &count);
+
+    if (life->name)
+        return life->name;
+    for (size_t i = rpl_cursor_held_first(cursor, block->id); i != SIZE_MAX;
+         i = rpl_cursor_held_next(cursor, i))
+        if (held[i].holder.kind == VS_HOLD_GRAD && held[i].holder.name)
+            return held[i].holder.name;
+    return block->category == VS_CAT_OPTIMIZER ? state_parameter(rpl_cursor_index(cursor), block)
+                                               : 0;
+}
+
 /* "state[...]['exp_avg']": the text between the last two quotes. */
 static const char *last_key(const char *name, size_t *len)
 {

@@ -29,6 +29,14 @@ bool rpl_block_name(const struct rpl_cursor *cursor, const struct rpl_block *blo
                     const struct rpl_lifetime *life, struct vs_text *out);
 
 /*
+ * String id of the name from which the module of a block follows, at the cursor's event: its own name (life->name,
+ * "layer1.0.conv1.weight" or "exp_avg of layer1.0.conv1.weight"); of a gradient or of optimizer state without a name
+ * that of its parameter. 0: there is none. Reads at most the few events before the allocation of optimizer state.
+ */
+uint32_t rpl_block_parameter(const struct rpl_cursor *cursor, const struct rpl_block *block,
+                             const struct rpl_lifetime *life);
+
+/*
  * What allocated a block, without its line: "layer1.0.conv1 _convolution", "mm workspace"; of a block that no op
  * allocated the text of its category or, if it was imported, its function: "forward  model.py".
  */

@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "replay/index/index_internal.h"
 #include "replay/index/lifetimes.h"
+#include "replay/inspect/block_module.h"
 
 /*
  * A module while the tree is built, in the order in which the trace names them. first_child, last_child, next: index +
@@ -107,20 +108,6 @@ static void lay_out(struct rpl_modules *m, size_t draft, size_t parent, size_t d
     m->all[number].below = m->count - number - 1;
 }
 
-/*
- * The module's path in a parameter's name, "layer1.0.conv1" of "layer1.0.conv1.weight", or in what a program's trace
- * says of it, "exp_avg of layer1.0.conv1.weight"; borrowed, of *len bytes.
- */
-static const char *owner(const char *name, size_t *len)
-{
-    const char *of = strstr(name, " of ");
-    const char *path = of ? of + strlen(" of ") : name;
-    const char *dot = strrchr(path, '.');
-
-    *len = dot ? (size_t)(dot - path) : 0;
-    return path;
-}
-
 static void tree_make(struct rpl_modules *m)
 {
     const struct rpl_trace *trace = m->index->trace;
@@ -141,7 +128,7 @@ static void tree_make(struct rpl_modules *m)
     for (size_t i = 0; i < m->index->name_count; i++) {
         uint32_t name = m->index->names[i];
         size_t len;
-        const char *path = owner(rpl_trace_string(trace, name), &len);
+        const char *path = rpl_name_module(rpl_trace_string(trace, name), &len);
 
         if (name < m->string_count)
             m->of_name[name] = draft_get(m, path, len) + 1;

@@ -209,17 +209,29 @@ struct line {
 struct lines {
     struct line *items;
     size_t count, cap;
+    struct vs_table by_place; /* of function and number */
 };
 
 static struct line *line_of(struct lines *lines, const struct vs_location *location, uint64_t made)
 {
-    for (size_t i = 0; i < lines->count; i++)
-        if (lines->items[i].func == location->func && lines->items[i].number == location->line)
-            return &lines->items[i];
+    const uint64_t hash = vs_hash_number((uint64_t)location->func << 32 | location->line);
+    struct vs_probe probe = vs_probe(hash);
+
+    while (vs_table_next(&lines->by_place, &probe))
+        if (lines->items[probe.item].func == location->func &&
+            lines->items[probe.item].number == location->line)
+            return &lines->items[probe.item];
+    vs_table_add(&lines->by_place, hash, lines->count);
     lines->items = vs_grow(lines->items, lines->count, &lines->cap, sizeof(*lines->items));
     lines->items[lines->count] =
         (struct line){.func = location->func, .number = location->line, .made = made};
     return &lines->items[lines->count++];
+}
+
+static void lines_release(struct lines *lines)
+{
+    vs_free(lines->items);
+    vs_table_release(&lines->by_place);
 }
 
 /* Append "train.py:12", of the function "train.py:main". */
@@ -314,7 +326,7 @@ static void unused_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
 {
     const struct window window = window_of(trace, sum);
     const bool is_before = is_setup(&sum->peak);
-    struct lines lines = {NULL, 0, 0};
+    struct lines lines = {.items = NULL};
 
     for (size_t i = 0; i < lives->count; i++) {
         const struct life *life = &lives->items[i];
@@ -343,7 +355,7 @@ static void unused_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
         rpl_mistake_add(out, is_before ? "spike" : "unused", line->bytes, where_new(trace, line),
                         vs_text_take(&text));
     }
-    vs_free(lines.items);
+    lines_release(&lines);
 }
 
 /* ---- memory in pieces ---- */
@@ -383,7 +395,7 @@ static void pieces_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
 {
     const uint64_t reserved = sum->peak.reserved;
     const uint64_t spare = reserved > sum->peak.allocated ? reserved - sum->peak.allocated : 0;
-    struct lines lines = {NULL, 0, 0};
+    struct lines lines = {.items = NULL};
     struct vs_text text = {NULL, 0, 0};
     const struct line *line;
 
@@ -402,7 +414,7 @@ static void pieces_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
                            "PYTORCH_ALLOC_CONF=expandable_segments:True, avoids it");
         rpl_mistake_add(out, "fragmentation", spare, where_new(trace, line), vs_text_take(&text));
     }
-    vs_free(lines.items);
+    lines_release(&lines);
 }
 
 /* ---- all ---- */

@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "replay/inspect/block_module.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/by_value.h"
 #include "replay/report/report_internal.h"
@@ -304,6 +305,28 @@ static void holders_json(const struct rpl_trace *trace, const struct rpl_why *wh
     vs_text_release(&text);
 }
 
+/* The module that a block belongs to, or null, and why something about it is not known: a sentence each. */
+static void module_json(const struct rpl_trace *trace, const struct rpl_why *why,
+                        struct vs_json *json)
+{
+    struct vs_text text = {NULL, 0, 0};
+    const bool has_module = rpl_block_module(trace, why, &text);
+
+    vs_json_put_string(json, "belongs_to", has_module ? vs_text_get(&text) : NULL);
+    vs_json_key(json, "unknown");
+    vs_json_array(json);
+    vs_text_clear(&text);
+    vs_text_add(&text, "shape: ");
+    if (rpl_block_no_shape(trace, why, &text))
+        vs_json_string(json, vs_text_get(&text));
+    vs_text_clear(&text);
+    vs_text_add(&text, "module: ");
+    if (rpl_block_no_module(trace, why, &text))
+        vs_json_string(json, vs_text_get(&text));
+    vs_json_end(json);
+    vs_text_release(&text);
+}
+
 /* `gain` UINT64_MAX: the member is left out. */
 static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why, uint64_t gain,
                         struct vs_json *json)
@@ -321,6 +344,7 @@ static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why
     shape_json(trace, block->tensor, json);
     vs_json_put_uint(json, "allocated_at", block->alloc_seq);
     location_json(trace, block->alloc_location, json);
+    module_json(trace, why, json);
     holders_json(trace, why, json);
     vs_json_put_uint(json, "last_use", block->last_use_seq);
     vs_json_put_uint(json, "last_use_line",

@@ -191,6 +191,18 @@ static void what_autograd_saves_is_known(void **state)
     }
 }
 
+/* Though a node of it, which is in Python, refuses to be asked once a backward has released what it saved. */
+static void of_a_graph_that_is_released_in_part_the_rest_is_known(void **state)
+{
+    struct program p = corpus_record("observed/freed", 0, CORPUS_GPU);
+
+    (void)state;
+    assert_int_equal(sql_int(program_path("trace.db"), "select count(*) from event where kind = "
+                                                       "'save' and op = 'cos'"),
+                     1);
+    program_release(&p);
+}
+
 static void of_ops_without_a_formula_the_names_are_said(void **state)
 {
     struct program p = corpus_record("lstm", 0, CORPUS_GPU);
@@ -418,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_package_that_is_run_is_the_program_and_not_what_starts_it),
         cmocka_unit_test(nothing_is_noted_of_a_thread_that_is_not_observed),
         cmocka_unit_test(what_autograd_saves_is_known),
+        cmocka_unit_test(of_a_graph_that_is_released_in_part_the_rest_is_known),
         cmocka_unit_test(of_ops_without_a_formula_the_names_are_said),
         cmocka_unit_test(an_object_that_takes_the_place_of_another_is_not_taken_for_it),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),

@@ -22,6 +22,19 @@
 
 #define POLLS_MAX 1200 /* of 50 ms: a minute */
 #define PARENT "parent.db"
+#define RANKS "ranks.db"
+#define SILENT "silent.db"
+
+/* What torchrun prints when a process that it started has failed. */
+static const char LAUNCHER[] =
+    "Traceback (most recent call last):\n"
+    "  File \"/usr/bin/torchrun\", line 8, in <module>\n"
+    "    sys.exit(main())\n"
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    "============================================================\n"
+    "train.py FAILED\n"
+    "  exitcode  : 1 (pid: 12)\n"
+    "============================================================\n";
 
 /* The word after --out. */
 static const char *out_of(char **argv)
@@ -40,6 +53,15 @@ static int record(const char *path)
     FILE *file;
     pid_t child;
 
+    if (strstr(path, RANKS))
+        printf("[rank1]: Traceback (most recent call last):\n"
+               "[rank1]:   File \"train.py\", line 3, in <module>\n"
+               "[rank1]:     step()\n"
+               "[rank1]: ValueError: no such batch\n");
+    if (strstr(path, RANKS) || strstr(path, SILENT)) {
+        printf("%s", LAUNCHER);
+        return 1;
+    }
     if (!strstr(path, PARENT)) {
         sleep(120);
         return 0;
@@ -107,6 +129,30 @@ static void what_a_stopped_program_started_ends_too(void **state)
     wif_process_release(&process);
 }
 
+static void ended_check(void **state, const char *name, const char *reason)
+{
+    struct wif_process process = {.pid = 0};
+    struct vs_error err = VS_ERROR_INIT;
+    char path[4096];
+
+    trace_path(state, name, path, sizeof(path));
+    start(&process, path, *state);
+    for (int i = 0; i < POLLS_MAX && !wif_process_has_ended(&process); i++)
+        wif_process_pause();
+    assert_int_equal(wif_process_outcome(&process, &err), VS_E_VALUE);
+    if (!strstr(err.text, reason))
+        fail_msg("`%s` is not in: %s", reason, err.text);
+    unlink(process.log_path);
+    wif_process_release(&process);
+}
+
+/* Not torchrun's own exception, which has no text. */
+static void the_reason_of_a_failure_is_that_of_the_rank(void **state)
+{
+    ended_check(state, RANKS, "run again: ValueError: no such batch");
+    ended_check(state, SILENT, "run again: a process that torchrun started failed");
+}
+
 /* Its group is there as soon as it is started, so that a signal reaches it. */
 static void a_program_can_be_stopped_at_once(void **state)
 {
@@ -125,6 +171,7 @@ static void a_program_can_be_stopped_at_once(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reason_of_a_failure_is_that_of_the_rank),
         cmocka_unit_test(what_a_stopped_program_started_ends_too),
         cmocka_unit_test(a_program_can_be_stopped_at_once),
     };

@@ -28,6 +28,52 @@ LEVELS_MAX = 6  # of objects below an element
 ABOVE_MAX = 10  # of objects above a tensor
 SAID_MAX = 16
 CONTAINERS = (list, dict, set, collections.deque)
+KINDS = (dict, list, tuple, set, collections.deque)  # whose own methods are asked, not those of the program's classes
+ATTRIBUTES = ("is_cuda", "grad_fn", "grad")
+
+
+def clean(text):
+    """As a field of a line: names of attributes and files may have any character."""
+    return "".join(c if c.isprintable() else "?" for c in text).replace("|", "/")
+
+
+def of_class(cls, name):
+    """What `type` says of a class, whatever its metaclass says."""
+    return type.__dict__[name].__get__(cls)
+
+
+def dict_of(value):
+    """The dictionary with an object's attributes; {} where it has none, or hides it."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def elements_of(value):
+    """What a container holds, whatever methods its class has."""
+    base = next(kind for kind in KINDS if issubclass(type(value), kind))
+    return list(base.values(value) if base is dict else base.__iter__(value))
+
+
+def length_of(value):
+    return next(kind for kind in KINDS if issubclass(type(value), kind)).__len__(value)
+
+
+def of_tensor(torch, tensor, name):
+    """PyTorch's own attribute or method of a tensor, whatever its class makes of that."""
+    found = getattr(torch.Tensor, name)
+    return found.__get__(tensor) if name in ATTRIBUTES else found(tensor)
+
+
+def storage_of(torch, tensor):
+    """(address, bytes) of its memory on the GPU; None: it has none."""
+    try:
+        storage = of_tensor(torch, tensor, "untyped_storage") if of_tensor(torch, tensor, "is_cuda") else None
+        return None if storage is None else (storage.data_ptr(), storage.nbytes())
+    except Exception:  # a sparse tensor, one that only wraps others
+        return None
 
 
 def is_growing(series):
@@ -52,13 +98,13 @@ class Reached:
         self.tensors = []  # (tensor, name, scope, file), of the GPU
         self.todo = []
         self.frames = set()
-        for name, module in list(sys.modules.items()):
-            if type(module) is types.ModuleType:
-                self.spaces[id(vars(module))] = name
+        modules = [(name, module) for name, module in list(sys.modules.items()) if type(module) is types.ModuleType]
+        for name, module in modules:
+            self.spaces[id(vars(module))] = name
         self.frames_add(frame)
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if type(module) is types.ModuleType and isinstance(file, str) and own.is_own(file):
+        for name, module in modules:
+            file = vars(module).get("__file__")
+            if type(file) is str and own.is_own(file):
                 for key, value in list(vars(module).items()):
                     self.push(value, key, "<module>", file)
         self.walk()
@@ -99,10 +145,10 @@ class Reached:
     def visit(self, value, name, scope, file):
         kind = type(value)
         if issubclass(kind, self.torch.Tensor):
-            if value.is_cuda:
+            if storage_of(self.torch, value):
                 self.tensors.append((value, name, scope, file))
-            if value.grad_fn is None and value.grad is not None:
-                self.push(value.grad, name, scope, file)
+            if of_tensor(self.torch, value, "grad_fn") is None and of_tensor(self.torch, value, "grad") is not None:
+                self.push(of_tensor(self.torch, value, "grad"), name, scope, file)
         elif kind in (int, float, str, bool, bytes, type(None)):
             pass
         elif issubclass(kind, CONTAINERS) or issubclass(kind, tuple):
@@ -132,43 +178,57 @@ class Reached:
                 self.push(one, name, scope, file)
         elif issubclass(kind, type):
             if self.own.is_own(self.file_of(value)):
-                for key, one in list(vars(value).items()):
-                    self.push(one, "." + key, value.__name__, self.file_of(value))
+                for key, one in list(of_class(value, "__dict__").items()):
+                    self.push_attribute(one, key, value, self.file_of(value))
         elif self.is_followed(value, kind):
             self.attributes(value, kind, file)
 
     def is_followed(self, value, kind):
         return (issubclass(kind, (self.torch.nn.Module, BaseException)) or self.own.is_own(self.file_of(kind))
-                or kind in (types.TracebackType, types.FrameType) or kind.__module__.startswith("torch.optim"))
+                or kind in (types.TracebackType, types.FrameType) or self.module_of(kind).startswith("torch.optim"))
+
+    def push_attribute(self, value, key, owner, file):
+        if type(key) is str:
+            self.push(value, "." + key, of_class(owner, "__name__"), file)
 
     def attributes(self, value, kind, file):
         if kind is types.FrameType and id(value) in self.frames:
             return
         if issubclass(kind, (BaseException, types.TracebackType, types.FrameType)):
             for one in gc.get_referents(value):
-                self.push(one, "", kind.__name__, file)
+                self.push(one, "", of_class(kind, "__name__"), file)
             return
-        found = dict(getattr(value, "__dict__", None) or {})
-        for cls in kind.__mro__:
-            for key in getattr(cls, "__slots__", ()):
-                if isinstance(key, str) and hasattr(cls, key):
-                    found.setdefault(key, getattr(value, key, None))
+        found = dict(dict_of(value))
+        for cls in of_class(kind, "__mro__"):
+            for key, member in of_class(cls, "__dict__").items():
+                if type(member) is types.MemberDescriptorType:  # of __slots__
+                    found.setdefault(key, self.slot(value, member))
         is_own = self.own.is_own(self.file_of(kind))
         for key, one in found.items():
-            self.push(one, "." + key, kind.__name__, self.file_of(kind) if is_own else file)
+            self.push_attribute(one, key, kind, self.file_of(kind) if is_own else file)
         for key in ("_parameters", "_buffers") if issubclass(kind, self.torch.nn.Module) else ():
-            for name, one in list(found.get(key, {}).items()):
-                self.push(one, "." + name, kind.__name__, file)
+            named = found.get(key)
+            if issubclass(type(named), dict):
+                for name, one in list(dict.items(named)):
+                    self.push_attribute(one, name, kind, file)
+
+    def slot(self, value, member):
+        try:
+            return member.__get__(value)
+        except AttributeError:  # it was never set
+            return None
+
+    def module_of(self, cls):
+        name = of_class(cls, "__module__")
+        return name if type(name) is str else ""
 
     def file_of(self, cls):
-        module = sys.modules.get(getattr(cls, "__module__", None))
-        return getattr(module, "__file__", None) or ""
+        module = sys.modules.get(self.module_of(cls))
+        file = dict_of(module).get("__file__")
+        return file if type(file) is str else ""
 
     def elements(self, value):
-        if isinstance(value, dict):
-            value = list(value.values())
-        elif not isinstance(value, (list, tuple)):
-            value = list(value)
+        value = elements_of(value)
         return value if len(value) <= 2 * ELEMENTS_MAX else value[:ELEMENTS_MAX] + value[-ELEMENTS_MAX:]
 
     def bytes_below(self, value, limit=200):
@@ -181,9 +241,9 @@ class Reached:
             seen.add(id(one))
             kind = type(one)
             if issubclass(kind, self.torch.Tensor):
-                if one.is_cuda:
-                    storage = one.untyped_storage()
-                    storages[storage.data_ptr()] = storage.nbytes()
+                storage = storage_of(self.torch, one)
+                if storage:
+                    storages[storage[0]] = storage[1]
             elif not issubclass(kind, (type, types.ModuleType, types.CodeType, str)):
                 todo.extend((other, level + 1) for other in gc.get_referents(one))
         return sum(storages.values())
@@ -241,16 +301,21 @@ class Faults:
     def call_ends(self, site, output):
         if site is None or not self.torch.is_grad_enabled():
             return
-        tensors = [output] if isinstance(output, self.torch.Tensor) else (
-            list(output.values()) if isinstance(output, dict) else output if isinstance(output, (list, tuple)) else [])
-        nodes = [t.grad_fn for t in tensors
-                 if isinstance(t, self.torch.Tensor) and t.is_cuda and t.grad_fn is not None]
+        with self.torch._C.DisableTorchFunctionSubclass():
+            self.result_note(site, output)
+
+    def result_note(self, site, output):
+        kind = type(output)
+        is_container = issubclass(kind, (dict, list, tuple))
+        found = elements_of(output) if is_container else [output]
+        tensors = [t for t in found if issubclass(type(t), self.torch.Tensor) and of_tensor(self.torch, t, "is_cuda")]
+        nodes = [node for node in (of_tensor(self.torch, t, "grad_fn") for t in tensors) if node is not None]
         if not nodes:
             return
         entry = self.results.setdefault(site, [0, 0, 0])
         entry[0] += 1
         if self.allocated:
-            own = sum(t.untyped_storage().nbytes() for t in tensors if isinstance(t, self.torch.Tensor) and t.is_cuda)
+            own = sum((storage_of(self.torch, t) or (0, 0))[1] for t in tensors)
             entry[2] = max(0, self.torch.cuda.memory_allocated() - self.allocated - own)
         for node in nodes:
             self.pending[node._sequence_nr()] = site
@@ -284,7 +349,7 @@ class Faults:
         for container, name, scope, file in found.containers:
             bytes = found.grows_by(container)
             if bytes:
-                self.note(("grows", site, id(container)), len(container), name=name, scope=scope, file=file,
+                self.note(("grows", site, id(container)), length_of(container), name=name, scope=scope, file=file,
                           bytes=bytes, calls=count)
         self.examine_tensors(found, site, count)
         self.unreached(found, site, count)
@@ -292,20 +357,24 @@ class Faults:
     def examine_tensors(self, found, site, count):
         used = {}  # by address: the largest part of it that a tensor uses
         for tensor, *_ in found.tensors:
-            at, bytes = tensor.untyped_storage().data_ptr(), tensor.numel() * tensor.element_size()
+            at, bytes = storage_of(self.torch, tensor)[0], self.bytes_used(tensor)
             used[at] = max(used.get(at, 0), bytes)
         histories = {}
         for tensor, name, scope, file in found.tensors:
-            storage = tensor.untyped_storage()
-            size, most = storage.nbytes(), used[storage.data_ptr()]
-            is_view = tensor._is_view() or tensor.storage_offset()
+            at, size = storage_of(self.torch, tensor)
+            most = used[at]
+            is_view = of_tensor(self.torch, tensor, "_is_view") or of_tensor(self.torch, tensor, "storage_offset")
             if is_view and most and size >= VIEW_BYTES and size >= VIEW_RATIO * most:
                 self.views.setdefault((name, scope, file), {})[(site, count)] = size, most
-            if tensor.grad_fn is not None:
+            node = of_tensor(self.torch, tensor, "grad_fn")
+            if node is not None:
                 key = "history", site, name, scope, file
-                histories[key] = max(histories.get(key, 0), self.history(tensor.grad_fn))
+                histories[key] = max(histories.get(key, 0), self.history(node))
         for key, nodes in histories.items():
             self.note(key, nodes, name=key[2], scope=key[3], file=key[4], bytes=0, calls=count)
+
+    def bytes_used(self, tensor):
+        return of_tensor(self.torch, tensor, "numel") * of_tensor(self.torch, tensor, "element_size")
 
     def history(self, node):
         seen, todo = {}, [node]
@@ -321,7 +390,7 @@ class Faults:
     def unreached(self, found, site, count):
         """Tensors that only garbage holds: objects that refer to each other, and no variable or module to them."""
         tensors = [o for o in gc.get_objects() if issubclass(type(o), self.torch.Tensor) and id(o) not in found.seen]
-        tensors = [t for t in tensors if t.is_cuda]
+        tensors = [t for t in tensors if storage_of(self.torch, t)]
         before, self.unreached_count[site] = self.unreached_count.get(site), len(tensors)
         if before is None or len(tensors) <= before:
             return
@@ -333,7 +402,7 @@ class Faults:
             if links and not is_rooted:
                 entry = groups.setdefault(frozenset(links), [0, 0])
                 entry[0] += 1
-                entry[1] += tensor.untyped_storage().nbytes()
+                entry[1] += storage_of(self.torch, tensor)[1]
         del tensors, above
         for links, (number, bytes) in groups.items():
             self.note(("cycle", site, links), number, bytes=bytes // number, calls=count, links=links)
@@ -389,15 +458,18 @@ class Faults:
         kind = type(holder)
         if kind is dict:
             for owner in above.get(id(holder), ()):
-                if getattr(owner, "__dict__", None) is holder:
-                    yield from (("attribute", type(owner).__name__, key) for key, value in holder.items()
-                                if value is held)
+                if dict_of(owner) is holder:
+                    yield from self.link_of(held, holder, owner)
         elif kind is types.FunctionType and self.own.is_own(holder.__code__.co_filename):
             yield "function", holder.__code__.co_filename, holder.__code__.co_firstlineno
-        elif kind is types.FrameType and isinstance(held, BaseException):
+        elif kind is types.FrameType and issubclass(type(held), BaseException):
             yield "error", holder.f_code.co_filename, holder.f_code.co_name
-        elif getattr(holder, "__dict__", None) is not None and not issubclass(kind, (type, types.FunctionType)):
-            yield from (("attribute", kind.__name__, key) for key, value in vars(holder).items() if value is held)
+        elif not issubclass(kind, (type, types.FunctionType)):
+            yield from self.link_of(held, dict_of(holder), holder)
+
+    def link_of(self, held, attributes, owner):
+        return [("attribute", of_class(type(owner), "__name__"), key) for key, value in attributes.items()
+                if value is held and type(key) is str]
 
     # ---- at the end ----
 
@@ -406,7 +478,7 @@ class Faults:
         said = self.grown() + self.kept_views() + self.untrained() + self.created()
         for kind, bytes, lines, text in sorted(set(said), key=lambda s: (-s[1], s))[:SAID_MAX]:
             where = " ".join("%s:%d" % (os.path.basename(file).replace(" ", "_"), line) for file, line in lines[:4])
-            say("%s|%d|%s|%s" % (kind, bytes, where, text.replace("|", "/")))
+            say("|".join((kind, str(bytes), clean(where), clean(text))))
 
     def name_text(self, name, scope):
         if name.startswith("."):

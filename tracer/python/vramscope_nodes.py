@@ -102,11 +102,11 @@ class Nodes:
 
     def kept(self, node, field):
         """The tensors that a field of a node keeps, or what hooks made of them."""
-        if self.has_data:
-            saved = getattr(node, field)
-            return [getattr(one, "data", None) for one in (saved if isinstance(saved, (list, tuple)) else (saved,))]
         name = field[len("_raw"):]
         try:
+            if self.has_data:
+                saved = getattr(node, field)
+                return [getattr(one, "data", None) for one in (saved if isinstance(saved, (list, tuple)) else (saved,))]
             saved = getattr(node, name if hasattr(type(node), name) else "saved_tensors")  # of a function in Python
         except RuntimeError:  # released, or overwritten in place: backward would fail, too
             return []

@@ -32,6 +32,8 @@ static struct corpus_case rows[] = {
     {.command = "holders"},
     {.command = "observed/threads", .is_partly = true},
     {.command = "observed/reused"},
+    {.command = "observed/classes"},
+    {.command = "observed/freed"},
     {.command = "compiled", .modules = "triton"},
     {.command = "lm_lstm"},
     {.command = "unet3d"},
