@@ -196,6 +196,8 @@ static enum vs_category made_decide(const struct imp_deciding *d, struct imp_lif
         return VS_CAT_WORKSPACE;
     if (role->is_apply)
         return imp_moved_decide(role);
+    if (role->is_bucket)
+        return dies_in_phase(d, life) ? VS_CAT_TEMPORARY : VS_CAT_GRADIENT;
     if (!d->phases->has_stacks)
         return VS_CAT_OTHER;
     if (life->freed == NEVER && imp_is_cublas(life->bytes) && !stack_of(d, life->made)->flags)

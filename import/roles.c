@@ -124,6 +124,7 @@ static enum imp_run run_of(enum imp_role role)
     case IMP_ROLE_APPLY:
     case IMP_ROLE_INIT:
     case IMP_ROLE_FUNCTION:
+    case IMP_ROLE_BUCKET:
         break;
     }
     return IMP_RUN_NONE;
@@ -147,6 +148,7 @@ static void stack_classify(const struct imp_roles *roles, const struct vs_callst
         /* a checkpoint that runs backward itself does not recompute */
         out->is_recompute |= role == IMP_ROLE_RECOMPUTE && out->run != IMP_RUN_BACKWARD;
         out->is_compile |= role == IMP_ROLE_COMPILE;
+        out->is_bucket |= role == IMP_ROLE_BUCKET && i == 0; /* not what these call in Python */
         if (out->run == IMP_RUN_NONE)
             out->run = (uint8_t)run_of(role);
     }

@@ -29,7 +29,8 @@ enum imp_role {
     IMP_ROLE_STATE,       /* creation of an optimizer's state in its first step */
     IMP_ROLE_STATE_SETUP, /* creation or loading of an optimizer's state outside of a step */
     IMP_ROLE_ZERO_GRAD,
-    IMP_ROLE_COMPILE /* torch.compile measures or tests a kernel */
+    IMP_ROLE_COMPILE, /* torch.compile measures or tests a kernel */
+    IMP_ROLE_BUCKET   /* DistributedDataParallel makes its buckets, which it does in C++ */
 };
 
 /* What was running. NONE: no conclusive frames; OUTSIDE: user code outside of all others. */
@@ -47,7 +48,7 @@ enum imp_run {
 
 /*
  * is_param, is_buffer, is_grad: what a module is moving, according to the line of its _apply. is_init: inside a
- * constructor.
+ * constructor. is_bucket: DistributedDataParallel allocates a bucket of gradients, or what the ranks say of buckets.
  */
 struct imp_stack {
     uint8_t run;
@@ -56,6 +57,7 @@ struct imp_stack {
     bool is_state;
     bool is_recompute;
     bool is_compile;
+    bool is_bucket;
 };
 
 /* stacks: by stack number - 1; roles: by frame number - 1, each an enum imp_role. Zeroed: empty. */

@@ -13,6 +13,8 @@
 #include "import/derive.h"
 #include "tests/import/recording.h"
 
+#define PARALLEL "/p/site-packages/torch/nn/parallel/distributed.py "
+
 /*
  * The category of each block in the order of allocation, those older than the recording first; words with a space
  * between.
@@ -271,6 +273,28 @@ static void without_stacks_everything_is_other(void **state)
     check(&r, "other other other");
 }
 
+/* What DistributedDataParallel's own functions in Python allocate is none; nor are numbers that ranks exchange. */
+static void buckets_of_distributed_data_parallel_are_gradients(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    recording_alloc(&r, 1, 512, MOVE("966"));
+    recording_alloc(&r, 2, 4096,
+                    PARALLEL "_ddp_init_helper 1450|" PARALLEL "__init__ 1091|train.py main 2");
+    recording_alloc(&r, 3, 512,
+                    PARALLEL "_pre_forward 1797|" PARALLEL "forward 1908|" CALL "|train.py main 5");
+    recording_free(&r, 3, 512, NULL);
+    recording_alloc(&r, 4, 4096,
+                    PARALLEL "_pre_forward 1797|" PARALLEL "forward 1908|" CALL "|train.py main 5");
+    recording_free(&r, 2, 4096,
+                   PARALLEL "_pre_forward 1797|" PARALLEL "forward 1908|" CALL "|train.py main 5");
+    recording_alloc(&r, 5, 512,
+                    PARALLEL "_to_kwargs 9|" PARALLEL "_pre_forward 1797|" CALL "|train.py main 5");
+    recording_alloc(&r, 6, 512, NODE);
+    check(&r, "parameter gradient temporary gradient activation temporary");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +302,7 @@ int main(void)
         cmocka_unit_test(categories_of_the_forward_follow_from_what_frees_the_block),
         cmocka_unit_test(
             without_cpp_frames_categories_of_the_forward_follow_from_the_time_of_the_free),
+        cmocka_unit_test(buckets_of_distributed_data_parallel_are_gradients),
         cmocka_unit_test(a_gradient_outlives_the_backward_that_made_it),
         cmocka_unit_test(a_block_that_is_never_freed_gets_the_category_of_its_stack),
         cmocka_unit_test(blocks_allocated_in_the_step_and_kept_are_optimizer_state),
