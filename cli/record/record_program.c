@@ -432,7 +432,8 @@ static void say_ranks(const struct job *job, const struct cli_processes *process
     } else {
         vs_text_add(&text, "vramscope: ");
         rpl_ranks_text(&ranks, RANK_LINES, &text);
-        vs_text_addf(&text, "`vramscope report %s --ranks` prints this again\n", job->out);
+        vs_text_addf(&text, "`vramscope report %s --ranks` prints this again%s\n", job->out,
+                     ranks.diff_count ? ", with more lines of each difference" : "");
         fputs(vs_text_get(&text), stderr);
     }
     vs_text_release(&text);

@@ -169,7 +169,8 @@ static void add_diff(const struct rpl_ranks *ranks, const struct rpl_rank_diff *
 
     vs_text_addf(out, "\n%s differs from ", short_name(b, name_b, sizeof(name_b)));
     rpl_rank_text(a, out);
-    vs_text_addf(out, " from event %" PRIu64 " of the allocator on\n  ", diff->first);
+    vs_text_addf(out, " after %" PRIu64 " event%s of the allocator that %s alike\n  ",
+                 diff->first - 1, diff->first == 2 ? "" : "s", diff->first == 2 ? "is" : "are");
     if (diff->common_a) {
         vs_text_add(out, "both until ");
         add_event(a, diff->common_a, out);

@@ -202,7 +202,15 @@ static void a_prompt_opens_in_the_script_at_the_event(void **state)
     prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc'"),
                  "p tuple(again.shape), len(history)\\nn\\np 40 + 2\\nc\\n",
                  "holders.py(52)step()&((64, 256), 1)&holders.py(53)step()&42&FIGURES");
-    /* in backward, on another thread, which has no frame */
+    /* in backward, on another thread, which has no frame: the next line is that of the main thread */
+    prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc' and phase = "
+                                "'backward'"),
+                 "n\\np 40 + 2\\nc\\n", "holders.py(48)step()&holders.py(49)step()&42&FIGURES");
+    /* ^C comes back to the prompt */
+    prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc' and phase = "
+                                "'backward'"),
+                 "import os, signal\\nos.kill(os.getpid(), signal.SIGINT)\\nc\\np 40 + 2\\nc\\n",
+                 "holders.py(48)step()&Interrupted; `c` goes on.&holders.py(48)step()&42&FIGURES");
     prompt_check(sql_int(trace, "select max(seq) from event where kind = 'alloc' and phase = "
                                 "'backward'"),
                  "p tuple(out.shape), \"again\" in dir()\\nu\\nq\\n",

@@ -2,12 +2,17 @@
 event.
 
 The prompt stands in the innermost frame that is the program's own; in backward, whose threads have none, in the main
-thread's. Steps of the debugger go on from there, `c` lets the program run to its end, `q` ends it at once.
+thread's. Steps of the debugger go on from there, `c` lets the program run to its end, `q` ends it at once, and ^C while
+it runs comes back to the prompt.
 """
+import _thread
 import os
 import pdb
+import signal
 import sys
 import threading
+
+APART = ["torch", "torch.*", "vramscope_*"]  # modules in whose code no step ends
 
 
 def own_frame(frame, folder):
@@ -33,28 +38,67 @@ def leave():
     os._exit(0)
 
 
-def stop(history):
-    folder = history.folder + os.sep
-    frame = own_frame(sys._getframe(1), folder)
-    is_here = frame is not None and is_own(frame)
-    if not is_here:
-        frame = own_frame(sys._current_frames()[threading.main_thread().ident], folder)
-    history.pid = None  # nothing of this run is kept
-    debugger = pdb.Pdb()
-    debugger.reset()
-    outermost = frame
-    while outermost.f_back is not None:
-        outermost = outermost.f_back
-    debugger.botframe = outermost
-    debugger.interaction(frame, None)
-    if debugger.quitting:
+class Debugger(pdb.Pdb):
+    def set_quit(self):
         leave()
-    is_stepping = debugger.stoplineno != -1 or debugger.breaks
-    if is_stepping and not is_here:
-        debugger.message("a backward runs on another thread, where there are no lines to step through: the program "
-                         "goes on")
-    elif is_stepping:
+
+
+class Prompt:
+    """Made on the main thread before the program comes to the event: no other thread may handle signals."""
+
+    def __init__(self, history):
+        self.folder = history.folder + os.sep
+        self.debugger = None
+        self.is_awaited = False  # a step ends on the main thread, once that runs Python again
+        if threading.current_thread() is threading.main_thread() and \
+                signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self.on_interrupt)
+
+    def stop(self, history):
+        frame = own_frame(sys._getframe(1), self.folder)
+        is_here = frame is not None and is_own(frame)
+        if not is_here:
+            frame = own_frame(sys._current_frames()[threading.main_thread().ident], self.folder)
+        history.pid = None  # nothing of this run is kept
+        self.debugger = Debugger(skip=APART)
+        self.debugger.reset()
+        outermost = frame
+        while outermost.f_back is not None:
+            outermost = outermost.f_back
+        self.debugger.botframe = outermost
+        self.debugger.interaction(frame, None)
+        if self.is_stepping() and is_here:
+            self.trace(frame)
+        if self.is_stepping() and threading.current_thread() is not threading.main_thread():
+            self.await_main()
+
+    def is_stepping(self):
+        return self.debugger.stoplineno != -1 or self.debugger.breaks
+
+    def trace(self, frame):
         while frame is not None:
-            frame.f_trace = debugger.trace_dispatch
+            frame.f_trace = self.debugger.trace_dispatch
             frame = frame.f_back
-        sys.settrace(debugger.trace_dispatch)
+        sys.settrace(self.debugger.trace_dispatch)
+
+    def await_main(self):
+        """A backward runs on this thread, and the main thread waits for it: the step ends in Python that this thread
+        runs, or on the main thread, which can be reached by a signal alone."""
+        if signal.getsignal(signal.SIGINT) != self.on_interrupt:
+            self.debugger.message("a backward runs on another thread, and the program handles ^C itself, so no step "
+                                  "can end: the program goes on")
+            return
+        sys.settrace(self.debugger.trace_dispatch)
+        self.is_awaited = True
+        _thread.interrupt_main()
+
+    def on_interrupt(self, signum, frame):
+        if self.debugger is None:
+            raise KeyboardInterrupt
+        frame = own_frame(frame, self.folder)
+        if not self.is_awaited:
+            self.debugger.message("\nInterrupted; `c` goes on.")
+            self.debugger.interaction(frame, None)
+        self.is_awaited = False
+        if self.is_stepping():
+            self.trace(frame)

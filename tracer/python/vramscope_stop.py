@@ -363,6 +363,7 @@ class Stop:
         self.address, self.left = int(address), int(number)
         self.rank = None if rank == "-" else rank
         self.out = None if out == "-" else out
+        self.prompt = None if self.out else history.module("vramscope_prompt").Prompt(history)
 
     def begin(self):
         from torch.cuda import _gpu_trace as trace
@@ -389,7 +390,7 @@ class Stop:
         if self.left == 0 and self.out:
             self.find()
         elif self.left == 0:
-            self.history.module("vramscope_prompt").stop(self.history)
+            self.prompt.stop(self.history)
 
     def is_of_rank(self):
         if self.rank is None:

@@ -126,7 +126,7 @@ static void the_line_that_makes_a_rank_peak_higher_is_named(void **state)
     assert_int_equal(diff->changes[0].b, 2048);
     assert_int_equal(diff->changes[0].category, VS_CAT_ACTIVATION);
     assert_non_null(strstr(diff->changes[0].text, "line 7"));
-    text_has(&ranks, "rank 0 differs from rank 2 from event 4 of the allocator on");
+    text_has(&ranks, "rank 0 differs from rank 2 after 3 events of the allocator that are alike");
     text_has(&ranks, "both until rank 2: alloc of 1,024 bytes, train.py:main line 6 (event ");
     assert_int_equal(diff->common_a, diff->common_b);
     assert_true(diff->common_a < diff->seq_a);
