@@ -64,6 +64,26 @@ enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk, const struc
     return VS_OK;
 }
 
+/* Whether the file of `index` may have it: a stored index is that of a whole file, not of one of several devices. */
+static bool may_be_stored(const struct rpl_index *index)
+{
+    return index->reader && rpl_trace_event_count(index->trace) >= RPL_STORE_EVENTS &&
+           !rpl_trace_device_count(index->trace);
+}
+
+bool rpl_index_is_stored(struct rpl_trace *trace)
+{
+    struct rpl_index *index = vs_calloc(1, sizeof(*index));
+    struct vs_error ignored = VS_ERROR_INIT;
+    bool is_stored;
+
+    index->trace = trace;
+    index->reader = rpl_trace_reader(trace);
+    is_stored = may_be_stored(index) && rpl_index_head_load(index, &ignored) == VS_OK;
+    rpl_index_free(index);
+    return is_stored;
+}
+
 enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress, void *user,
                               struct rpl_index **out, struct vs_error *err)
 {
@@ -76,8 +96,7 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
     *out = NULL;
     index->trace = trace;
     index->reader = rpl_trace_reader(trace);
-    /* The stored index is that of a whole file, not of one of several devices. */
-    is_stored = index->reader && count >= RPL_STORE_EVENTS && !rpl_trace_device_count(trace);
+    is_stored = may_be_stored(index);
     if (is_stored)
         st = rpl_index_load(index, err);
     if (st == VS_E_NOT_FOUND) {

@@ -68,6 +68,8 @@ typedef bool rpl_progress_fn(void *user, uint64_t done, uint64_t total);
 VS_MUST_USE enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress,
                                           void *user, struct rpl_index **out, struct vs_error *err);
 void rpl_index_free(struct rpl_index *index);
+/* Whether the trace's file has an index of its events, so that opening it reads few of them. */
+bool rpl_index_is_stored(struct rpl_trace *trace);
 
 /*
  * Compute and store the index of a trace file of `events` events that was just recorded, so that opening it is fast.

@@ -313,6 +313,8 @@ VS_MUST_USE enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part
  * one. Other errors: the file cannot be read.
  */
 VS_MUST_USE enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err);
+/* Its first part: whether the file has an index of these events. Errors: as rpl_index_load. */
+VS_MUST_USE enum vs_status rpl_index_head_load(struct rpl_index *index, struct vs_error *err);
 /*
  * Free an index that was saved, and read it from the file from now on: the memory it took is free. Errors: those of
  * reading the file.

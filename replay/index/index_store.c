@@ -427,7 +427,7 @@ static enum vs_status names_load(struct rpl_index *index, struct vs_error *err)
                : vs_fail(err, VS_E_NOT_FOUND, "the stored index of the trace is damaged");
 }
 
-enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
+enum vs_status rpl_index_head_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
     enum vs_status st;
@@ -435,6 +435,13 @@ enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
     st = part_open(index, part_id(RPL_PART_HEAD, 0, 0), &in, err);
     if (!st && !head_unpack(index, &in))
         st = vs_fail(err, VS_E_NOT_FOUND, "the stored index belongs to other events");
+    return st;
+}
+
+enum vs_status rpl_index_load(struct rpl_index *index, struct vs_error *err)
+{
+    enum vs_status st = rpl_index_head_load(index, err);
+
     if (!st)
         st = chunks_load(index, err);
     if (!st)

@@ -13,6 +13,8 @@
 #include "replay/index/cursor.h"
 #include "replay/index/index.h"
 #include "replay/report/figures.h"
+#include "replay/report/fold.h"
+#include "replay/report/report_internal.h"
 #include "replay/state/live.h"
 
 /*
@@ -123,15 +125,13 @@ out:
     return st;
 }
 
-enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
-                               struct vs_error *err)
+enum vs_status rpl_report_read(struct rpl_report *out, struct rpl_trace *trace, size_t top,
+                               bool has_figures, struct vs_error *err)
 {
-    const bool is_stored =
-        rpl_figures_load(trace, &out->sum, &out->traffic, &(struct vs_error)VS_ERROR_INIT) == VS_OK;
     enum vs_status st = VS_OK;
 
     out->trace = trace;
-    if (!is_stored)
+    if (!has_figures)
         st = rpl_summary_fill(&out->sum, trace, err);
     if (st)
         return st;
@@ -144,14 +144,30 @@ enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, 
     st = blocks_fill(out, top, err);
     if (!st)
         st = rpl_parameters_fill(&out->parameters, trace, err);
-    if (!st && !is_stored)
+    if (!st && !has_figures)
         st = rpl_traffic_fill(&out->traffic, trace, err);
-    if (!st && !is_stored)
-        rpl_figures_save(trace, &out->sum, &out->traffic);
     if (!st)
         st = rpl_account_fill(&out->account, trace, &out->sum.oom, err);
     if (!st)
         st = rpl_mistakes_fill(&out->mistakes, trace, &out->sum, err);
+    return st;
+}
+
+enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
+                               struct vs_error *err)
+{
+    bool has_figures;
+    enum vs_status st;
+
+    if (rpl_fold_report(out, trace, top)) {
+        rpl_figures_save(trace, &out->sum, &out->traffic);
+        return VS_OK;
+    }
+    has_figures =
+        rpl_figures_load(trace, &out->sum, &out->traffic, &(struct vs_error)VS_ERROR_INIT) == VS_OK;
+    st = rpl_report_read(out, trace, top, has_figures, err);
+    if (!st && out->at && !has_figures)
+        rpl_figures_save(trace, &out->sum, &out->traffic);
     return st;
 }
 

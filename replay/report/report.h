@@ -76,9 +76,11 @@ struct rpl_report {
 
 /*
  * Fill the report; `top` is the number of the largest tensors to list. The caller zero-initialises `out` and releases
- * it, also after a failure. Reads the whole trace once for the summary and opens its index, which is built first where
- * the file has none (rpl_index_open; a built index is stored in the file). Reads the trace once more each where the
- * work of a GPU was measured and where the driver's account is in it. Errors: those of reading the trace.
+ * it, also after a failure. Where the file has no index and the same steps repeat, it reads a few of them
+ * (replay/report/fold.h). Otherwise it reads the whole trace once for the summary and opens its index, which is built
+ * first where the file has none (rpl_index_open; a built index is stored in the file), and reads the trace once more
+ * each where the work of a GPU was measured and where the driver's account is in it. Errors: those of reading the
+ * trace.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);

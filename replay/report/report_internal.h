@@ -8,6 +8,13 @@
 #include "base/text.h"
 #include "replay/report/report.h"
 
+/*
+ * Fill the report from the events of `trace`, which may be one in memory; has_figures: `sum` and `traffic` are filled.
+ * Stores no figures. The caller releases it, also after a failure.
+ */
+VS_MUST_USE enum vs_status rpl_report_read(struct rpl_report *out, struct rpl_trace *trace,
+                                           size_t top, bool has_figures, struct vs_error *err);
+
 /* Bytes right-aligned in `width` columns, with a unit: "48.5 MiB". */
 void rpl_report_add_bytes(struct vs_text *out, int width, uint64_t bytes);
 /* A block in two lines, and a line for each holder. */

@@ -159,6 +159,12 @@ static int by_bytes(const void *a, const void *b)
     return (x->role > y->role) - (x->role < y->role);
 }
 
+void rpl_traffic_sort(struct rpl_traffic *traffic)
+{
+    if (traffic->row_count)
+        qsort(traffic->rows, traffic->row_count, sizeof(*traffic->rows), by_bytes);
+}
+
 enum vs_status rpl_traffic_fill(struct rpl_traffic *out, struct rpl_trace *trace,
                                 struct vs_error *err)
 {
@@ -173,8 +179,7 @@ enum vs_status rpl_traffic_fill(struct rpl_traffic *out, struct rpl_trace *trace
             note(&pass, event);
         st = scan->status;
     }
-    if (out->row_count)
-        qsort(out->rows, out->row_count, sizeof(*out->rows), by_bytes);
+    rpl_traffic_sort(out);
     vs_free(pass.ops);
     vs_free(pass.reads);
     vs_free(pass.row_at);

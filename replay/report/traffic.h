@@ -47,6 +47,8 @@ struct rpl_traffic {
 VS_MUST_USE enum vs_status rpl_traffic_fill(struct rpl_traffic *out, struct rpl_trace *trace,
                                             struct vs_error *err);
 void rpl_traffic_release(struct rpl_traffic *traffic);
+/* Put the rows into their order, after their bytes were changed. */
+void rpl_traffic_sort(struct rpl_traffic *traffic);
 
 /* Bytes of the ops called `name`, in every role. */
 uint64_t rpl_traffic_of(const struct rpl_traffic *traffic, const struct rpl_trace *trace,

@@ -2,7 +2,7 @@
  * replay/trace/trace.c - see trace.h.
  *
  * Must not know:  SQL, the engine, what events mean (except `step`, which begins a step).
- * Invariant:      exactly one of `reader` and `mem` is in use.
+ * Invariant:      exactly one of `reader` and `mem` is in use; with `of` it is `mem`.
  */
 #include "replay/trace/trace.h"
 
@@ -22,6 +22,7 @@
 struct rpl_trace {
     struct sto_reader *reader;
     struct rpl_mem *mem;
+    const struct rpl_trace *of;
     struct rpl_found found;
     void *user_data;
     void (*user_data_free)(void *user_data);
@@ -46,6 +47,14 @@ struct rpl_trace *rpl_trace_new(void)
     struct rpl_trace *trace = vs_calloc(1, sizeof(*trace));
 
     trace->mem = rpl_mem_new();
+    return trace;
+}
+
+struct rpl_trace *rpl_trace_new_part(const struct rpl_trace *of)
+{
+    struct rpl_trace *trace = rpl_trace_new();
+
+    trace->of = of;
     return trace;
 }
 
@@ -199,11 +208,15 @@ uint64_t rpl_trace_event_count(const struct rpl_trace *trace)
 
 bool rpl_trace_is_complete(const struct rpl_trace *trace)
 {
+    if (trace->of)
+        return rpl_trace_is_complete(trace->of);
     return trace->mem || sto_reader_is_complete(trace->reader);
 }
 
 const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id)
 {
+    if (trace->of)
+        return rpl_trace_string(trace->of, id);
     if (!trace->mem)
         return sto_reader_string(trace->reader, id);
     return id && id <= trace->mem->string_count ? trace->mem->strings[id - 1] : "";
@@ -213,6 +226,8 @@ const struct vs_location *rpl_trace_location(const struct rpl_trace *trace, uint
 {
     static const struct vs_location NOWHERE;
 
+    if (trace->of)
+        return rpl_trace_location(trace->of, id);
     if (!trace->mem)
         return sto_reader_location(trace->reader, id);
     return id && id <= trace->mem->location_count ? &trace->mem->locations[id - 1] : &NOWHERE;
@@ -220,11 +235,15 @@ const struct vs_location *rpl_trace_location(const struct rpl_trace *trace, uint
 
 uint32_t rpl_trace_string_count(const struct rpl_trace *trace)
 {
+    if (trace->of)
+        return rpl_trace_string_count(trace->of);
     return trace->mem ? (uint32_t)trace->mem->string_count : sto_reader_string_count(trace->reader);
 }
 
 uint32_t rpl_trace_location_count(const struct rpl_trace *trace)
 {
+    if (trace->of)
+        return rpl_trace_location_count(trace->of);
     return trace->mem ? (uint32_t)trace->mem->location_count
                       : sto_reader_location_count(trace->reader);
 }
@@ -274,6 +293,8 @@ bool rpl_trace_tensor_named(const struct rpl_trace *trace, uint32_t *id, uint32_
 
 const char *rpl_trace_meta(const struct rpl_trace *trace, const char *key)
 {
+    if (trace->of)
+        return rpl_trace_meta(trace->of, key);
     if (!trace->mem)
         return sto_reader_meta(trace->reader, key);
     return rpl_mem_pair_get(&trace->mem->meta, key);
@@ -297,6 +318,8 @@ bool rpl_trace_meta_uint(const struct rpl_trace *trace, const char *key, uint64_
 
 size_t rpl_trace_toggle_count(const struct rpl_trace *trace)
 {
+    if (trace->of)
+        return rpl_trace_toggle_count(trace->of);
     return trace->mem ? trace->mem->toggles.count : sto_reader_toggle_count(trace->reader);
 }
 
@@ -304,6 +327,8 @@ struct rpl_toggle rpl_trace_toggle(const struct rpl_trace *trace, size_t i)
 {
     struct rpl_toggle out;
 
+    if (trace->of)
+        return rpl_trace_toggle(trace->of, i);
     if (trace->mem) {
         const struct rpl_mem_pair *pair = &trace->mem->toggles.items[i];
 
@@ -319,6 +344,8 @@ struct rpl_toggle rpl_trace_toggle(const struct rpl_trace *trace, size_t i)
 
 const char *rpl_trace_source_name(const struct rpl_trace *trace)
 {
+    if (trace->of)
+        return rpl_trace_source_name(trace->of);
     if (trace->mem)
         return trace->mem->source.count ? trace->mem->source.items[0].key : NULL;
     return sto_reader_source_count(trace->reader) ? sto_reader_source_at(trace->reader, 0)->name
@@ -374,6 +401,8 @@ bool rpl_trace_is_program(const struct rpl_trace *trace)
 
 const char *rpl_trace_source_text(const struct rpl_trace *trace)
 {
+    if (trace->of)
+        return rpl_trace_source_text(trace->of);
     if (trace->mem)
         return trace->mem->source.count ? trace->mem->source.items[0].value : NULL;
     return sto_reader_source_count(trace->reader) ? sto_reader_source_at(trace->reader, 0)->text

@@ -61,6 +61,11 @@ VS_MUST_USE enum vs_status rpl_trace_open(const char *path, struct rpl_trace **o
 VS_MUST_USE enum vs_status rpl_trace_refresh(struct rpl_trace *trace, struct vs_error *err);
 /* An empty trace in memory, to be filled with the functions below. The caller frees it. */
 struct rpl_trace *rpl_trace_new(void) VS_MUST_USE;
+/*
+ * The same for some of the events of `of`, which must outlive it: strings, locations, meta, toggles and sources are
+ * those of `of`, and it is complete if `of` is; events, tensors and steps are its own.
+ */
+struct rpl_trace *rpl_trace_new_part(const struct rpl_trace *of) VS_MUST_USE;
 void rpl_trace_free(struct rpl_trace *trace);
 
 /*
@@ -97,7 +102,7 @@ void rpl_trace_set_source(struct rpl_trace *trace, const char *name, const char 
 /* ---- reading ---- */
 
 uint64_t rpl_trace_event_count(const struct rpl_trace *trace);
-/* False if the recorder was stopped before the end. Always true for a trace in memory. */
+/* False if the recorder was stopped before the end. True for a trace in memory that is not a part of another. */
 bool rpl_trace_is_complete(const struct rpl_trace *trace);
 
 /*

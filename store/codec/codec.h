@@ -96,4 +96,29 @@ struct sto_chunk_in {
 VS_MUST_USE bool sto_decode(struct sto_decoder *decoder, const struct sto_chunk_in *in,
                             struct vs_event *out, size_t count);
 
+/* ---- what a chunk is, without its events ---- */
+
+/* Sorts of ids that increase with time: of blocks, tensors and nodes. */
+#define STO_IDS_SHIFTED 3
+
+/*
+ * is_copy   the chunk is that part of its reference that `hash` says, with other ids and times: all events follow from
+ *           one match, except that the first may be a `step`
+ * hash      which part, which sizes and addresses differ, the limits; equal for equal ones of the same reference
+ * limit, shift  ids above the limit are those of the reference plus the shift: of blocks, tensors, nodes
+ */
+struct sto_outline {
+    bool is_copy;
+    uint64_t hash;
+    uint64_t limit[STO_IDS_SHIFTED];
+    uint64_t shift[STO_IDS_SHIFTED];
+};
+
+/* Read the outline of a chunk of `count` events; its reference is not needed. False: the bytes are damaged. */
+VS_MUST_USE bool sto_outline(struct sto_decoder *decoder, const struct sto_chunk_in *in,
+                             size_t count, struct sto_outline *out);
+
+/* Which ids the fields raw.a, raw.b, raw.c and raw.e are: 0: none, otherwise 1 plus the index of the sort. */
+void sto_event_ids(const struct vs_event *event, uint8_t sorts[4]);
+
 #endif

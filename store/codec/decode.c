@@ -13,6 +13,7 @@
 #include <zstd_errors.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "store/codec/codec_internal.h"
 
@@ -258,7 +259,7 @@ static bool match_take(const struct sto_chunk_in *in, const struct sto_shifts *s
     return true;
 }
 
-/* Take the columns that precede the events. *match_count, *literal_count: how many there are. */
+/* Take the columns that precede the times. *match_count, *literal_count: how many there are. */
 static bool columns_take(struct sto_decoder *d, struct rest *rest, size_t count, uint64_t *head,
                          size_t *match_count, size_t *literal_count)
 {
@@ -283,7 +284,17 @@ static bool columns_take(struct sto_decoder *d, struct rest *rest, size_t count,
     for (int i = 0; i < STO_LITERAL_COLUMNS; i++)
         if (!column_take(rest, *literal_count, d->literals[i]))
             return false;
-    return column_take(rest, count - 1, d->times) && rest->len == 0;
+    return true;
+}
+
+/* Decompress a chunk; false: it cannot be. */
+static bool plain_take(struct sto_decoder *d, const struct sto_chunk_in *in, struct rest *rest)
+{
+    rest->at = d->plain;
+    rest->len = ZSTD_decompressDCtx(d->zstd, d->plain, STO_PLAIN_BYTES_MAX, in->bytes, in->len);
+    if (ZSTD_getErrorCode(rest->len) == ZSTD_error_memory_allocation)
+        vs_die("out of memory");
+    return !ZSTD_isError(rest->len);
 }
 
 /* Write all events but their times. */
@@ -323,18 +334,15 @@ bool sto_decode(struct sto_decoder *d, const struct sto_chunk_in *in, struct vs_
     struct sto_shifts shifts = {{0}, {0}};
     struct literals literals;
     struct patches patches = {.d = d};
-    struct rest rest = {d->plain, 0};
+    struct rest rest;
     size_t match_count;
     size_t literal_count;
     uint64_t time;
 
     VS_ASSERT(count >= 1 && count <= STO_CHUNK_EVENTS_MAX);
-    rest.len = ZSTD_decompressDCtx(d->zstd, d->plain, STO_PLAIN_BYTES_MAX, in->bytes, in->len);
-    if (ZSTD_getErrorCode(rest.len) == ZSTD_error_memory_allocation)
-        vs_die("out of memory");
-    if (ZSTD_isError(rest.len))
-        return false;
-    if (!columns_take(d, &rest, count, head, &match_count, &literal_count) ||
+    if (!plain_take(d, in, &rest) ||
+        !columns_take(d, &rest, count, head, &match_count, &literal_count) ||
+        !column_take(&rest, count - 1, d->times) || rest.len ||
         !literals_open(&literals, d, literal_count))
         return false;
     for (int ids = STO_IDS_BLOCK; ids < STO_IDS_COUNT; ids++)
@@ -351,4 +359,50 @@ bool sto_decode(struct sto_decoder *d, const struct sto_chunk_in *in, struct vs_
         out[i].time_ns = time;
     }
     return true;
+}
+
+static uint64_t hash_column(uint64_t hash, const uint64_t *column, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = vs_hash_mix(hash, column[i]);
+    return hash;
+}
+
+bool sto_outline(struct sto_decoder *d, const struct sto_chunk_in *in, size_t count,
+                 struct sto_outline *out)
+{
+    uint64_t head[STO_HEAD_COUNT];
+    struct rest rest;
+    size_t match_count;
+    size_t literal_count;
+
+    VS_ASSERT(count >= 1 && count <= STO_CHUNK_EVENTS_MAX);
+    *out = (struct sto_outline){.is_copy = false};
+    if (!plain_take(d, in, &rest) ||
+        !columns_take(d, &rest, count, head, &match_count, &literal_count))
+        return false;
+    if (match_count != 1 || literal_count > 1 || (literal_count && d->kinds[0] != VS_EV_STEP))
+        return true;
+    out->is_copy = true;
+    out->hash = vs_hash_mix(count, literal_count);
+    out->hash = vs_hash_mix(out->hash, d->matches[STO_MATCH_LITERALS][0]);
+    out->hash = vs_hash_mix(out->hash, d->matches[STO_MATCH_FROM][0]);
+    for (int i = 0; i < STO_PATCH_COLUMNS; i++)
+        out->hash = hash_column(out->hash, d->patches[i], (size_t)head[STO_HEAD_PATCHES]);
+    for (int i = 0; i < STO_IDS_SHIFTED; i++) {
+        out->limit[i] = head[STO_HEAD_LIMITS + i];
+        out->hash = vs_hash_mix(out->hash, out->limit[i]);
+        out->shift[i] = sto_unzigzag(d->matches[STO_MATCH_SHIFTS + i][0]);
+    }
+    return true;
+}
+
+void sto_event_ids(const struct vs_event *event, uint8_t sorts[4])
+{
+    const struct sto_kind_ids ids = sto_kind_ids[event->kind % STO_BLOCK_IDS];
+
+    sorts[0] = ids.a;
+    sorts[1] = ids.b;
+    sorts[2] = ids.c;
+    sorts[3] = ids.e;
 }
