@@ -6,6 +6,8 @@
  */
 #include "tracer/cupti/cupti_api.h"
 
+#include <stddef.h>
+
 #ifndef VS_CUPTI
 
 enum vs_status cupti_api_load(struct cupti_api *out, struct vs_error *err)
