@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""tools/kill_campaign.py - kills recordings at random instants, and examines what they leave.
+"""tools/kill_campaign.py - kills the program at random instants, and examines what it leaves.
 
 For:            the figure in docs/formats/trace-format.md; a longer run than the tests have time for.
 Must not know:  the product's code: it runs the program, and reads traces with Python's own sqlite3.
-Invariant:      the same seed gives the same kinds and delays; when exactly a kill falls depends on the machine.
+Invariant:      the same seed gives the same kinds and instants; how many calls a run makes depends on the machine.
 
-    python3 tools/kill_campaign.py --count 1000 --seed 1 [--program build/vramscope] [--folder /tmp]
+    python3 tools/kill_campaign.py --count 1000 --seed 1 [--from 0] [--jobs 1] [--program build/vramscope]
+        [--old TRACE] [--python PYTHON] [--folder DIR]
 
-Each round starts a recording, waits for a random time, notes how many events the file has, and kills it (-9). Then the
-trace must open: `report` succeeds, SQLite's integrity check says ok, and no event that was there before the kill is
-gone. A file that is not there yet, or has no table yet, is fine as long as none was seen.
+An instant is one of the calls that change a file: a write, a flush, the deletion of a journal, a rename. The library
+of tools/kill_at.c counts them and kills (-9) before the n-th, after it, or in the middle of a write; it also makes the
+recorder's clock fast, so that a short run has as many commits as a long one. After each commit it copies the file. What
+a kill leaves must open: `report` succeeds, SQLite's integrity check says ok, and it has no fewer events than the last
+copy. With --old, that trace is upgraded, too, by the first program that opens it (tests/store/old/old_trace.c makes
+one); with --python, scripts are recorded over a simulated GPU.
 """
 import argparse
+import collections
+import concurrent.futures
 import os
 import random
 import shutil
@@ -20,101 +26,163 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 
-# What is recorded: a name, the arguments, and how long until the kill at most, in seconds.
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPT = "import torch\nx = [torch.ones(1 << 20, device='cuda') for _ in range(8)]\ndel x\n"
+
+
+def record(net, device, steps, *more):
+    return ["record", net, "--device", device, "--steps", str(steps), *more, "-f", "-o", "{trace}"]
+
+
+# A name, how often it is chosen, its arguments, and whether a trace of an earlier run is there.
+Kind = collections.namedtuple("Kind", "name weight arguments earlier")
 KINDS = [
-    ("cpu", ["record", "sample_nets/lenet.py", "--device", "cpu", "--steps", "1000000"], 1.5),
-    ("meta", ["record", "sample_nets/mlp_swish.py", "--device", "meta", "--steps", "10000000"], 1.5),
-    ("keep", ["record", "sample_nets/lenet.py", "--device", "meta", "--steps", "10000000", "--keep", "5k"], 1.5),
-    ("index", ["record", "sample_nets/gpt2_small.py", "--device", "meta", "--steps", "12"], 0.8),
-    ("replace", ["record", "sample_nets/lenet.py", "--device", "meta", "--steps", "2000"], 0.4),
+    Kind("cpu", 3, record("sample_nets/lenet.py", "cpu", 8, "--batch", "8"), None),
+    Kind("meta", 4, record("sample_nets/lenet.py", "meta", 60), None),
+    Kind("keep", 4, record("sample_nets/lenet.py", "meta", 40, "--keep", "5k"), None),
+    Kind("index", 1, record("sample_nets/gpt2_small.py", "meta", 4), None),
+    Kind("replace", 3, record("sample_nets/lenet.py", "meta", 20), "new"),
+    Kind("import", 3, ["import", "{snapshot}", "-f", "-o", "{trace}"], None),
 ]
+MIGRATE = Kind("migrate", 2, ["report", "{trace}"], "old")
+PROGRAM = Kind("program", 1, ["record", "--gpu", "h100", "-f", "-o", "{trace}", "--", "{python}", "{script}"], None)
 
 
-def meta_of(path):
-    """The numbers of the trace's table `meta`; None where there is none to be read yet."""
+class Campaign:
+    """What all rounds share: files that are made once, and how many calls a run of each kind makes."""
+
+    def __init__(self, args, folder):
+        self.args = args
+        self.folder = folder
+        self.library = os.path.join(folder, "kill_at.so")
+        self.kinds = KINDS + ([MIGRATE] if args.old else []) + ([PROGRAM] if args.python else [])
+        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", self.library,
+                        os.path.join(HERE, "kill_at.c")], check=True)
+        self.files = {name: os.path.join(folder, file) for name, file in
+                      [("new", "new.db"), ("snapshot", "snapshot.pickle"), ("script", "script.py")]}
+        self.files.update(python=args.python, old=args.old)
+        with open(self.files["script"], "w", encoding="ascii") as file:
+            file.write(SCRIPT)
+        self.earlier_make()
+        self.calls = {kind.name: self.calls_of(kind) for kind in self.kinds}
+
+    def run(self, *arguments):
+        subprocess.run([self.args.program, *arguments], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=600)
+
+    def earlier_make(self):
+        self.run("record", "sample_nets/lenet.py", "--device", "meta", "--steps", "4", "-o", self.files["new"])
+        self.run("export", self.files["new"], "--format", "snapshot", "-o", self.files["snapshot"])
+
+    def command(self, kind, trace):
+        return [self.args.program, *(word.format(trace=trace, **self.files) for word in kind.arguments)]
+
+    def round_start(self, kind, trace):
+        if kind.earlier:
+            shutil.copy(self.files[kind.earlier], trace)
+
+    def environment(self, trace, **more):
+        return dict(os.environ, LD_PRELOAD=self.library, KILL_TRACE=trace, KILL_CLOCK="1000", **more)
+
+    def calls_of(self, kind):
+        """How many calls a run makes; of a program the process that makes most."""
+        trace = os.path.join(self.folder, f"{kind.name}-counted.db")
+        count = os.path.join(self.folder, f"{kind.name}.count")
+        self.round_start(kind, trace)
+        subprocess.run(self.command(kind, trace), env=self.environment(trace, KILL_COUNT=count), check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
+        with open(count, encoding="ascii") as file:
+            return max(int(line) for line in file)
+
+
+def events_of(path):
+    """How many events of the run the trace has or has dropped; 0 where there is no trace to be read."""
     if not os.path.exists(path):
-        return None
+        return 0
     try:
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
-        rows = db.execute("select key, value from meta where key in ('events', 'dropped_events', 'start_events')")
-        numbers = {key: int(value) for key, value in rows.fetchall()}
+        rows = dict(db.execute("select key, value from meta where key in ('events', 'dropped_events', 'start_events')"))
         db.close()
-        return numbers
     except sqlite3.Error:
-        return None
-
-
-def events_of(numbers):
-    """How many events of the run the trace has or has dropped."""
-    if not numbers:
         return 0
-    return numbers.get("events", 0) + numbers.get("dropped_events", 0) - numbers.get("start_events", 0)
+    return int(rows.get("events", 0)) + int(rows.get("dropped_events", 0)) - int(rows.get("start_events", 0))
 
 
-def examine(program, path, seen):
-    """What is wrong with what a kill left; None: nothing."""
-    if not os.path.exists(path):
-        return "the file is gone" if seen else None
-    report = subprocess.run([program, "report", path, "--json"], capture_output=True, text=True, timeout=120)
+def examine(program, trace, kind, seen):
+    """What is wrong with what a kill left of `seen` committed events; None: nothing."""
+    if not os.path.exists(trace):
+        return "the file is gone" if seen or kind.earlier else None
+    report = subprocess.run([program, "report", trace, "--json"], capture_output=True, text=True, timeout=600)
     if report.returncode != 0:
         return f"report: {report.stderr.strip()}"
-    left = events_of(meta_of(path))
+    left = events_of(trace)
     if left < seen:
         return f"{left} events are left of {seen}"
-    db = sqlite3.connect(path)
+    db = sqlite3.connect(trace)
     said = db.execute("pragma integrity_check").fetchall()
     db.close()
     return None if said == [("ok",)] else f"integrity check: {said[:3]}"
 
 
-def round_run(program, folder, number, rnd, kinds):
-    """Kill one recording; returns its kind, whether the kill came before its end, and what is wrong."""
-    name, arguments, longest = kinds[rnd.randrange(len(kinds))]
-    path = os.path.join(folder, f"{name}-{number}.db")
-    if name == "replace":  # there is a trace of this name already
-        subprocess.run([program, "record", "sample_nets/mlp_swish.py", "--device", "meta", "-o", path],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=120)
-    before = 0
-    child = subprocess.Popen([program, *arguments, "-f", "-o", path], stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
-    time.sleep(rnd.random() * longest)
-    if name != "replace":
-        before = events_of(meta_of(path))
-    child.send_signal(signal.SIGKILL)
-    was_killed = child.wait(timeout=60) == -signal.SIGKILL
-    wrong = examine(program, path, before)
-    for file in os.listdir(folder):
-        if file.startswith(f"{name}-{number}.db"):
-            os.unlink(os.path.join(folder, file))
-    return name, was_killed, wrong
+def round_run(campaign, number):
+    """Kill one run; returns its kind, whether the kill came before its end, the events committed, what is wrong."""
+    rnd = random.Random(f"{campaign.args.seed}:{number}")
+    kind = rnd.choices(campaign.kinds, [kind.weight for kind in campaign.kinds])[0]
+    folder = tempfile.mkdtemp(prefix=f"{kind.name}-{number}-", dir=campaign.folder)
+    trace = os.path.join(folder, "trace.db")
+    environment = campaign.environment(trace, KILL_AT=str(rnd.randint(1, campaign.calls[kind.name])),
+                                       KILL_PART=str(rnd.randrange(1 << 16)))
+    try:
+        campaign.round_start(kind, trace)
+        child = subprocess.run(campaign.command(kind, trace), env=environment, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, timeout=600, check=False)
+        seen = events_of(trace + ".committed")
+        wrong = examine(campaign.args.program, trace, kind, seen)
+    finally:
+        if os.path.isdir(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+    return kind.name, child.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), seen, wrong
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the number of the first round")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--program", default="build/vramscope")
+    parser.add_argument("--old", help="a trace of an earlier version of the format")
+    parser.add_argument("--python", help="a Python with PyTorch's CUDA build")
     parser.add_argument("--folder", default=None)
     args = parser.parse_args()
-    rnd = random.Random(args.seed)
-    folder = tempfile.mkdtemp(prefix="vramscope-kill-", dir=args.folder)
-    rounds = {name: [0, 0] for name, _, _ in KINDS}
+    args.program = os.path.abspath(args.program)
+    folder = tempfile.mkdtemp(prefix="vramscope-kill-", dir=args.folder and os.path.abspath(args.folder))
+    rounds = collections.Counter()
+    killed = collections.Counter()
+    compared = collections.Counter()
     failures = 0
     try:
-        for number in range(args.count):
-            name, was_killed, wrong = round_run(args.program, folder, number, rnd, KINDS)
-            rounds[name][0] += 1
-            rounds[name][1] += was_killed
-            if wrong:
-                failures += 1
-                print(f"round {number}, {name}: {wrong}", flush=True)
+        campaign = Campaign(args, folder)
+        print("calls of a run: " + ", ".join(f"{name} {calls}" for name, calls in campaign.calls.items()), flush=True)
+        numbers = range(args.first, args.first + args.count)
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            results = pool.map(lambda n: round_run(campaign, n), numbers)
+            for number, (name, was_killed, seen, wrong) in zip(numbers, results):
+                rounds[name] += 1
+                compared[name] += seen > 0
+                killed[name] += was_killed
+                if wrong:
+                    failures += 1
+                    print(f"round {number}, {name}: {wrong}", flush=True)
+                if (number + 1) % 250 == 0:
+                    print(f"{number + 1} rounds, {failures} failures", flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    for name, (count, killed) in rounds.items():
-        print(f"{name}: {count} rounds, {killed} killed before their end")
-    print(f"seed {args.seed}: {args.count} rounds, {failures} failures")
+    for name in sorted(rounds):
+        print(f"{name}: {rounds[name]} rounds, {killed[name]} killed before their end, "
+              f"{compared[name]} with events that were committed")
+    print(f"seed {args.seed}: {args.count} rounds from {args.first}, {failures} failures")
     return 1 if failures else 0
 
 
