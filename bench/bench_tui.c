@@ -12,8 +12,8 @@
  *
  * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in
  * $TMPDIR. Their index is made before anything is measured. Arguments: words; only rows whose name has one of them are
- * measured. long first: also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of 2
- * GB, without the peer that reads them. steps=400 first: the trace of so many steps alone, for
+ * measured. long first: also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of
+ * 2 GB, without the peer that reads them. steps=400 first: the trace of so many steps alone, for
  * `valgrind --tool=callgrind --toggle-collect=key`, whose counts are the same under any load.
  */
 #include <inttypes.h>

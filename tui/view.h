@@ -43,9 +43,9 @@ struct tui_hint {
  * draw        draws everything below the pane's title. is_focused: the pane has the keyboard
  * key         true: the view has handled the action
  * text        text of row `row` of a list, for searching, filtering and copying
- * find        *row: the next row after *row, or the one before it, whose text contains `word`, in capitals or not, round
- *             the end of the list; VS_E_NOT_FOUND: there is none; VS_E_STOPPED: the user stopped it. NULL: the texts of
- *             the rows are compared
+ * find        *row: the next row after *row, or the one before it, whose text contains `word`, in capitals or not,
+ *             round the end of the list; VS_E_NOT_FOUND: there is none; VS_E_STOPPED: the user stopped it. NULL: the
+ *             texts of the rows are compared
  * opened      called when a key or command shows the view, which then begins its work; NULL: it has none
  * moved       called when another row of the list was chosen; NULL: nothing to do
  * click       a click into the canvas; NULL: a list chooses the clicked row, other views ignore it

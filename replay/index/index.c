@@ -1,7 +1,7 @@
 /*
  * replay/index/index.c - see index.h.
  *
- * Must not know:  how an index is computed (index_build.c) or stored (index_store.c).
+ * Must not know:  how an index is computed (index_build.c) or stored (index_save.c, index_store.c).
  * Invariant:      a chunk in the window contains the events that the trace has there.
  */
 #include "replay/index/index.h"

@@ -19,6 +19,8 @@
 #include "replay/index/scratch.h"
 #include "replay/index/timeline.h"
 
+struct rpl_pack;
+
 /* ---- arrays ---- */
 
 /*
@@ -54,6 +56,21 @@ enum rpl_part {
     /* Plus the level of the pyramid. */
     RPL_PART_LEVEL
 };
+
+/* The id of item or group `number` of a part in the table `derived`; level: 0 but for RPL_PART_LEVEL. */
+static inline uint64_t rpl_part_id(enum rpl_part part, size_t level, size_t number)
+{
+    return ((uint64_t)part + level) << 32 | number;
+}
+
+/* The number of items of group `number`, of `count` items in groups of `group`. */
+static inline size_t rpl_group_count(size_t count, size_t group, size_t number)
+{
+    size_t left = count - number * group;
+
+    return left < group ? left : group;
+}
+
 /* The index of a trace with fewer events is computed at once, and not stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Incremented with every change of what is stored or of its meaning. */
@@ -320,6 +337,11 @@ VS_MUST_USE enum vs_status rpl_index_head_load(struct rpl_index *index, struct v
  * reading the file.
  */
 VS_MUST_USE enum vs_status rpl_index_reload(struct rpl_index *index, struct vs_error *err);
+/* Append the first part: which events the index is of, and its sizes. */
+void rpl_index_head_pack(const struct rpl_index *index, struct rpl_pack *out);
+
+/* ---- index_save.c ---- */
+
 /* Write the whole index to the file. */
 VS_MUST_USE enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err);
 

@@ -1,7 +1,7 @@
 /*
  * replay/index/index_pack.h - the encoding of the items of an index, each as the differences from the item before it.
  *
- * For:            replay/index/index_store.c.
+ * For:            replay/index/index_store.c, index_save.c.
  * Must not know:  files, groups.
  * Invariant:      unpacked items refer only to events that the trace has; otherwise in->is_bad is set.
  *

@@ -1,5 +1,5 @@
 /*
- * replay/index/index_store.c - stores an index as parts of the file, and reads it a group of items at a time.
+ * replay/index/index_store.c - reads a stored index, a group of its items at a time; index_save.c stores it.
  *
  * Must not know:  SQL; how an index is computed.
  * Invariant:      what is read is what was written, or the index is computed again: damaged bytes are never used.
@@ -15,55 +15,7 @@
 #include "replay/trace/trace_internal.h"
 #include "store/derived.h"
 
-/* Memory of a scratch is given back after so many groups are written. */
-#define DROP_GROUPS 32
-
-static uint64_t part_id(enum rpl_part part, size_t level, size_t number)
-{
-    return ((uint64_t)part + level) << 32 | number;
-}
-
 /* ---- groups ---- */
-
-/* The number of items of a group. */
-static size_t group_count(size_t count, size_t group, size_t number)
-{
-    size_t left = count - number * group;
-
-    return left < group ? left : group;
-}
-
-/* Append the items from `number` * group on to `out`. */
-static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t level,
-                       size_t number, struct rpl_pack *out)
-{
-    static const struct rpl_node no_node;
-    static const struct rpl_row no_row;
-    const struct rpl_pages *pages = part == RPL_PART_LIFETIMES ? &index->rows
-                                    : part == RPL_PART_NODES   ? &index->nodes
-                                                               : &index->levels[level];
-    size_t first = number * pages->group;
-    size_t count = group_count(pages->count, pages->group, number);
-
-    rpl_pack_clear(out);
-    for (size_t i = first; i < first + count; i++) {
-        if (part == RPL_PART_LIFETIMES) {
-            const struct rpl_row *rows = pages->items;
-
-            rpl_index_pack_row(&rows[i], i > first ? &rows[i - 1] : &no_row, out);
-        } else if (part == RPL_PART_NODES) {
-            const uint32_t *names = pages->items;
-
-            rpl_pack_int(out, (int64_t)names[i] - (i > first ? names[i - 1] : 0));
-        } else {
-            const struct rpl_node *nodes = pages->items;
-
-            rpl_index_pack_node(&nodes[i], i > first ? &nodes[i - 1] : &no_node,
-                                rpl_index_node_first(level, i), out);
-        }
-    }
-    rpl_pack_seal(out);
-}
 
 static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t level, size_t number,
                          uint64_t events, struct rpl_unpack *in)
@@ -71,7 +23,7 @@ static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t lev
     static const struct rpl_node no_node;
     static const struct rpl_row no_row;
     size_t first = number * pages->group;
-    size_t count = group_count(pages->count, pages->group, number);
+    size_t count = rpl_group_count(pages->count, pages->group, number);
 
     for (size_t i = first; i < first + count; i++) {
         if (part == RPL_PART_LIFETIMES) {
@@ -148,7 +100,7 @@ static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *page
     VS_ASSERT(i < pages->count);
     if (!pages->is_there || pages->is_there[number])
         return VS_OK;
-    st = part_open(index, part_id(part, level, number), &in, err);
+    st = part_open(index, rpl_part_id(part, level, number), &in, err);
     if (!st) {
         group_unpack(pages, part, level, number, index->event_count, &in);
         if (!rpl_unpack_is_done(&in))
@@ -197,13 +149,13 @@ enum vs_status rpl_index_filters(struct rpl_index *index, size_t chunk, struct v
 {
     const size_t group = chunk / RPL_CHUNK_GROUP;
     const size_t first = group * RPL_CHUNK_GROUP;
-    const size_t count = group_count(index->chunk_count, RPL_CHUNK_GROUP, group);
+    const size_t count = rpl_group_count(index->chunk_count, RPL_CHUNK_GROUP, group);
     struct rpl_unpack in;
     enum vs_status st;
 
     if (!index->is_paged || index->has_filters[group])
         return VS_OK;
-    st = part_open(index, part_id(RPL_PART_FILTERS, 0, group), &in, err);
+    st = part_open(index, rpl_part_id(RPL_PART_FILTERS, 0, group), &in, err);
     for (size_t i = first; !st && i < first + count; i++)
         rpl_index_unpack_filters(&in, &index->chunks[i]);
     if (!st && !rpl_unpack_is_done(&in))
@@ -222,7 +174,7 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
 
     if (index->has_peaks)
         return VS_OK;
-    st = part_open(index, part_id(RPL_PART_PEAKS, 0, 0), &in, err);
+    st = part_open(index, rpl_part_id(RPL_PART_PEAKS, 0, 0), &in, err);
     if (!st) {
         index->peaks = vs_realloc(index->peaks, index->peak_count + 1, sizeof(*index->peaks));
         index->peak_cap = index->peak_count + 1;
@@ -240,7 +192,7 @@ enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
 static enum vs_status unused_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
-    enum vs_status st = part_open(index, part_id(RPL_PART_UNUSED, 0, 0), &in, err);
+    enum vs_status st = part_open(index, rpl_part_id(RPL_PART_UNUSED, 0, 0), &in, err);
 
     if (st)
         return st;
@@ -270,7 +222,7 @@ enum vs_status rpl_unused_get(struct rpl_index *index, const struct rpl_unused *
 static enum vs_status event_classes_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
-    enum vs_status st = part_open(index, part_id(RPL_PART_EVENT_CLASSES, 0, 0), &in, err);
+    enum vs_status st = part_open(index, rpl_part_id(RPL_PART_EVENT_CLASSES, 0, 0), &in, err);
 
     if (st)
         return st;
@@ -301,7 +253,7 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
     if (index->is_paged) {
         struct rpl_unpack in;
 
-        st = sto_derived_get(index->reader, part_id(part, 0, chunk), &index->bytes, &len,
+        st = sto_derived_get(index->reader, rpl_part_id(part, 0, chunk), &index->bytes, &len,
                              &index->bytes_cap, err);
         if (!st && rpl_unpack_init(&in, index->bytes, len)) {
             *out = (struct rpl_blob){index->bytes, len};
@@ -320,7 +272,7 @@ enum vs_status rpl_index_blob(struct rpl_index *index, enum rpl_part part, size_
 static const uint64_t HEAD[] = {RPL_INDEX_VERSION, RPL_CHUNK_EVENTS, RPL_PIECE_EVENTS,
                                 RPL_FAN,           RPL_LEVEL_COUNT,  VS_CATEGORY_COUNT};
 
-static void head_pack(const struct rpl_index *index, struct rpl_pack *out)
+void rpl_index_head_pack(const struct rpl_index *index, struct rpl_pack *out)
 {
     const struct rpl_facts *f = &index->facts;
     const uint64_t facts[] = {f->allocated_max, f->max_seq, f->max_is_recompute, f->reserved_max,
@@ -401,7 +353,7 @@ static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
     index->has_filters = vs_calloc(count / RPL_CHUNK_GROUP + 1, sizeof(*index->has_filters));
     for (size_t i = 0; !st && i < count; i++) {
         if (i % RPL_CHUNK_GROUP == 0)
-            st = part_open(index, part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), &in, err);
+            st = part_open(index, rpl_part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), &in, err);
         if (!st)
             rpl_index_unpack_chunk(&in, i ? &index->chunks[i - 1] : &none,
                                    rpl_index_chunk_events(index, i), &index->chunks[i]);
@@ -414,7 +366,7 @@ static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
 static enum vs_status names_load(struct rpl_index *index, struct vs_error *err)
 {
     struct rpl_unpack in;
-    enum vs_status st = part_open(index, part_id(RPL_PART_NAMES, 0, 0), &in, err);
+    enum vs_status st = part_open(index, rpl_part_id(RPL_PART_NAMES, 0, 0), &in, err);
 
     if (st)
         return st;
@@ -432,7 +384,7 @@ enum vs_status rpl_index_head_load(struct rpl_index *index, struct vs_error *err
     struct rpl_unpack in;
     enum vs_status st;
 
-    st = part_open(index, part_id(RPL_PART_HEAD, 0, 0), &in, err);
+    st = part_open(index, rpl_part_id(RPL_PART_HEAD, 0, 0), &in, err);
     if (!st && !head_unpack(index, &in))
         st = vs_fail(err, VS_E_NOT_FOUND, "the stored index belongs to other events");
     return st;
@@ -468,142 +420,4 @@ enum vs_status rpl_index_reload(struct rpl_index *index, struct vs_error *err)
     /* another process has changed it since */
     rpl_index_build_begin(index, NULL);
     return rpl_index_build(index, rpl_trace_event_count(index->trace), NULL, NULL, err);
-}
-
-/* ---- writing ---- */
-
-static enum vs_status groups_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                  enum rpl_part part, size_t level, const struct rpl_pages *pages,
-                                  struct rpl_pack *pack, struct vs_error *err)
-{
-    enum vs_status st = VS_OK;
-
-    for (size_t g = 0; !st && g * pages->group < pages->count; g++) {
-        group_pack(index, part, level, g, pack);
-        st = sto_derived_put(w, part_id(part, level, g), pack->bytes, pack->len, err);
-        if (g % DROP_GROUPS == 0)
-            rpl_scratch_drop(index->scratch);
-    }
-    return st;
-}
-
-static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                  struct rpl_pack *pack, struct vs_error *err)
-{
-    static const struct rpl_chunk none = {.step = 0};
-    enum vs_status st = VS_OK;
-
-    for (size_t g = 0; !st && g * RPL_CHUNK_GROUP < index->chunk_count; g++) {
-        const size_t first = g * RPL_CHUNK_GROUP;
-        const size_t end = first + group_count(index->chunk_count, RPL_CHUNK_GROUP, g);
-
-        rpl_pack_clear(pack);
-        for (size_t i = first; i < end; i++)
-            rpl_index_pack_chunk(&index->chunks[i], i ? &index->chunks[i - 1] : &none, pack);
-        rpl_pack_seal(pack);
-        st = sto_derived_put(w, part_id(RPL_PART_CHUNKS, 0, g), pack->bytes, pack->len, err);
-        rpl_pack_clear(pack);
-        for (size_t i = first; i < end; i++)
-            rpl_index_pack_filters(&index->chunks[i], pack);
-        rpl_pack_seal(pack);
-        if (!st)
-            st = sto_derived_put(w, part_id(RPL_PART_FILTERS, 0, g), pack->bytes, pack->len, err);
-    }
-    for (size_t i = 0; !st && i < index->chunk_count; i++) {
-        if (i % DROP_GROUPS == 0)
-            rpl_scratch_drop(index->scratch);
-        if (index->chunks[i].has_keyframe)
-            st = sto_derived_put(w, part_id(RPL_PART_KEYFRAME, 0, i), index->keyframes[i].bytes,
-                                 index->keyframes[i].len, err);
-        if (!st)
-            st = sto_derived_put(w, part_id(RPL_PART_TOUCHED, 0, i), index->touched[i].bytes,
-                                 index->touched[i].len, err);
-    }
-    return st;
-}
-
-static enum vs_status peaks_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                 struct rpl_pack *pack, struct vs_error *err)
-{
-    rpl_pack_clear(pack);
-    for (size_t i = 0; i < index->peak_count; i++)
-        rpl_pack_uint(pack, index->peaks[i] - (i ? index->peaks[i - 1] : 0));
-    rpl_pack_seal(pack);
-    return sto_derived_put(w, part_id(RPL_PART_PEAKS, 0, 0), pack->bytes, pack->len, err);
-}
-
-static enum vs_status names_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                 struct rpl_pack *pack, struct vs_error *err)
-{
-    rpl_pack_clear(pack);
-    for (size_t i = 0; i < index->name_count; i++)
-        rpl_pack_uint(pack, index->names[i]);
-    rpl_pack_seal(pack);
-    return sto_derived_put(w, part_id(RPL_PART_NAMES, 0, 0), pack->bytes, pack->len, err);
-}
-
-static enum vs_status unused_save(struct sto_derived_writer *w, struct rpl_index *index,
-                                  struct rpl_pack *pack, struct vs_error *err)
-{
-    const struct rpl_unused *unused;
-    enum vs_status st = rpl_unused_get(index, &unused, err);
-
-    if (st)
-        return st;
-    rpl_pack_clear(pack);
-    rpl_unused_pack(unused, pack);
-    rpl_pack_seal(pack);
-    return sto_derived_put(w, part_id(RPL_PART_UNUSED, 0, 0), pack->bytes, pack->len, err);
-}
-
-static enum vs_status sorts_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                 struct rpl_pack *pack, struct vs_error *err)
-{
-    rpl_pack_clear(pack);
-    rpl_event_classes_pack(index->event_classes, pack);
-    rpl_pack_seal(pack);
-    return sto_derived_put(w, part_id(RPL_PART_EVENT_CLASSES, 0, 0), pack->bytes, pack->len, err);
-}
-
-enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
-{
-    struct vs_error ignored = VS_ERROR_INIT;
-    struct sto_derived_writer *w = NULL;
-    struct rpl_pack pack = {NULL, 0, 0};
-    enum vs_status st;
-
-    VS_ASSERT(!index->is_paged && index->reader);
-    st = sto_derived_begin(sto_reader_path(index->reader), &w, err);
-    if (st)
-        return st;
-    st = chunks_save(w, index, &pack, err);
-    if (!st)
-        st = peaks_save(w, index, &pack, err);
-    if (!st)
-        st = names_save(w, index, &pack, err);
-    if (!st)
-        st = unused_save(w, index, &pack, err);
-    if (!st)
-        st = sorts_save(w, index, &pack, err);
-    if (!st)
-        st = groups_save(w, index, RPL_PART_LIFETIMES, 0, &index->rows, &pack, err);
-    if (!st)
-        st = groups_save(w, index, RPL_PART_NODES, 0, &index->nodes, &pack, err);
-    for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)
-        st = groups_save(w, index, RPL_PART_LEVEL, i, &index->levels[i], &pack, err);
-    if (!st)
-        st = sto_derived_put_list(w, index->reader, err);
-    rpl_pack_clear(&pack);
-    head_pack(index, &pack);
-    if (!st)
-        /* Last: without it the other parts are not used. */
-        st = sto_derived_put(w, part_id(RPL_PART_HEAD, 0, 0), pack.bytes, pack.len, err);
-    if (st)
-        /* Report the first failure. */
-        (void)!sto_derived_end(w, false, &ignored);
-    else
-        st = sto_derived_end(w, true, err);
-    index->is_stored = !st;
-    rpl_pack_release(&pack);
-    return st;
 }

@@ -1,7 +1,7 @@
 /*
  * replay/index/unused_internal.h - computing the states of unused bytes, and their encoding.
  *
- * For:            replay/index/index_store.c, which stores them.
+ * For:            replay/index/index_store.c and index_save.c.
  * Must not know:  files.
  * Invariant:      unpacking gives what was packed, or nothing.
  */

@@ -71,8 +71,8 @@ VS_MUST_USE enum vs_status rpl_step_location_back(struct rpl_index *index, uint6
 typedef bool rpl_op_is_wanted_fn(void *user, uint64_t number, const struct vs_event *begin);
 /*
  * *out: the number of the first wanted op after number `from` (0: from the start) or, backwards, of the last one before
- * it (one more than there are: from the end); 0: there is none. Reads all chunks that have ops on the way. progress may be NULL; it is called with the number
- * of chunks passed. VS_E_STOPPED: it returned false.
+ * it (one more than there are: from the end); 0: there is none. Reads all chunks that have ops on the way. progress may
+ * be NULL; it is called with the number of chunks passed. VS_E_STOPPED: it returned false.
  */
 VS_MUST_USE enum vs_status rpl_step_op_find(struct rpl_index *index, uint64_t from,
                                             bool is_backward, rpl_op_is_wanted_fn *is_wanted,

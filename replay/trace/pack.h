@@ -1,7 +1,7 @@
 /*
  * replay/trace/pack.h - variable-length integers with a checksum: the encoding of the index in a file.
  *
- * For:            replay/index/index_store.c, replay/state/state.c, replay/index/unused.c.
+ * For:            replay/index/index_store.c, index_save.c, replay/state/state.c, replay/index/unused.c.
  * Must not know:  what the numbers mean.
  * Invariant:      unpacking never reads past the end: what is missing reads as 0, and is_bad is set.
  */

@@ -269,7 +269,9 @@ static size_t step_at(const struct sto_reader *r, uint64_t seq)
                : SIZE_MAX;
 }
 
-/* The chunks `from` … `end` - 1 repeat those of `period` chunks before: take it if that is longer than what is known. */
+/*
+ * The chunks `from` … `end` - 1 repeat those of `period` chunks before: take it if that is longer than what is known.
+ */
 static void run_take(struct find *f, size_t from, size_t end, size_t period, const uint64_t shift[],
                      struct sto_repeat *out)
 {

@@ -17,7 +17,8 @@
 
 /*
  * *out: the number of the first op after number `from` (0: from the start) whose row contains `word` or, backwards, of
- * the last one before it (one more than there are: from the end); 0: there is none. `word` is not empty. progress may be NULL.
+ * the last one before it (one more than there are: from the end); 0: there is none. `word` is not empty. progress may
+ * be NULL.
  *
  * A word that the strings of the trace exclude costs reading these. A number costs no event, unless a string contains
  * it. Otherwise all chunks up to the op are read. VS_E_STOPPED: progress returned false. Other errors: those of reading

@@ -76,8 +76,11 @@ static struct corpus_case rows[] = {
     {.command = "toggles/unet", .has_no_figures = true},
 };
 
-/* Not programs by themselves, or without events: figures and hand are imported, blocks records others, test_nets and test_sample_nets have
- * those of as_net and sample, and a rank of late_rank waits for half a minute and allocates nothing. */
+/*
+ * Not programs by themselves, or without events: figures and hand are imported, blocks records others, test_nets and
+ * test_sample_nets have those of as_net and sample, and a rank of late_rank waits for half a minute and allocates
+ * nothing.
+ */
 static const char *const EXCEPTIONS[] = {"figures",      "as_net",          "late_rank",
                                          "toggles/hand", "observed/sample", "observed/blocks"};
 
