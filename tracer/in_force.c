@@ -16,14 +16,27 @@
 #include "base/table.h"
 
 /*
+ * Holders that one drop or unsave could end are in a ring, the oldest first: those with the same tensor, and those of
+ * all tensors. A table has the oldest of each ring.
+ */
+enum ring { RING_SAME_TENSOR, RING_ANY_TENSOR, RING_COUNT };
+
+/* The neighbours in a ring: indices of items. */
+struct ring_link {
+    uint32_t next;
+    uint32_t prev;
+};
+
+/*
  * An event about a block. order: its number among all events, from 1; 0: the item is unused. next, prev: of the same
- * block, + 1; of an unused item next is the next unused one, + 1.
+ * block, + 1; of an unused item next is the next unused one, + 1. rings: of a hold or save.
  */
 struct item {
     struct vs_event event;
     uint64_t order;
     uint32_t next;
     uint32_t prev;
+    struct ring_link rings[RING_COUNT];
 };
 
 /* first, last: its items, + 1; of an unused block first is the next unused one, + 1. use: its last use, + 1. */
@@ -43,9 +56,15 @@ struct plain {
 /*
  * segments  the ranges that are allocated or mapped; `address` and `bytes` are those of the range
  * running   ops and recomputations that have begun and not ended, the outermost first
+ * oldest    the oldest holder of each ring
+ * allocated bytes of the blocks that are alive; peak: when they were most
  */
 struct trc_in_force {
     uint64_t order;
+    uint64_t allocated;
+    int64_t step;
+    struct trc_peak peak;
+    struct vs_table oldest[RING_COUNT];
     struct item *items;
     size_t item_count;
     size_t item_cap;
@@ -66,7 +85,10 @@ struct trc_in_force {
 
 struct trc_in_force *trc_in_force_new(void)
 {
-    return vs_calloc(1, sizeof(struct trc_in_force));
+    struct trc_in_force *f = vs_calloc(1, sizeof(*f));
+
+    f->step = f->peak.step = -1; /* the set-up */
+    return f;
 }
 
 void trc_in_force_free(struct trc_in_force *f)
@@ -76,6 +98,8 @@ void trc_in_force_free(struct trc_in_force *f)
     vs_free(f->items);
     vs_free(f->blocks);
     vs_table_release(&f->by_id);
+    for (int ring = 0; ring < RING_COUNT; ring++)
+        vs_table_release(&f->oldest[ring]);
     vs_free(f->segments);
     vs_free(f->running);
     vs_free(f);
@@ -116,7 +140,8 @@ static struct block *block_add(struct trc_in_force *f, uint64_t id)
     return &f->blocks[at];
 }
 
-static void item_add(struct trc_in_force *f, struct block *block, const struct vs_event *event)
+/* Append an item to the list of the block; returns its index. */
+static uint32_t item_add(struct trc_in_force *f, struct block *block, const struct vs_event *event)
 {
     uint32_t at = f->unused_item;
 
@@ -133,12 +158,97 @@ static void item_add(struct trc_in_force *f, struct block *block, const struct v
         block->first = at + 1;
     block->last = at + 1;
     f->used_items++;
+    return at;
 }
+
+/* ---- rings of holders ---- */
+
+static uint64_t ring_hash(const struct vs_event *event, enum ring ring)
+{
+    const bool is_save = event->kind == VS_EV_SAVE || event->kind == VS_EV_UNSAVE;
+    uint64_t hash = vs_hash_mix(is_save, vs_event_block(event));
+
+    if (is_save) {
+        hash = vs_hash_mix(hash, event->save.node << 1 | event->save.is_checkpoint_input);
+    } else {
+        hash = vs_hash_mix(hash, event->hold.name);
+        hash = vs_hash_mix(hash, event->hold.scope << 8 | event->hold.holder);
+    }
+    return ring == RING_SAME_TENSOR ? vs_hash_mix(hash, event->raw.b) : hash;
+}
+
+/* Whether `end`, a drop or unsave, may end what `event` began, or is itself a hold or save of that ring. */
+static bool is_of_ring(const struct vs_event *event, const struct vs_event *end, enum ring ring)
+{
+    const bool is_save = end->kind == VS_EV_SAVE || end->kind == VS_EV_UNSAVE;
+
+    if ((event->kind == VS_EV_SAVE) != is_save || vs_event_block(event) != vs_event_block(end) ||
+        (ring == RING_SAME_TENSOR && event->raw.b != end->raw.b)) /* of both kinds, the tensor */
+        return false;
+    if (is_save)
+        return event->save.node == end->save.node &&
+               event->save.is_checkpoint_input == end->save.is_checkpoint_input;
+    return event->hold.name == end->hold.name && event->hold.scope == end->hold.scope &&
+           event->hold.holder == end->hold.holder;
+}
+
+/* Move the probe to the oldest holder that `end` may end; false: there is none. */
+static bool ring_probe(const struct trc_in_force *f, const struct vs_event *end, enum ring ring,
+                       struct vs_probe *probe)
+{
+    *probe = vs_probe(ring_hash(end, ring));
+    while (vs_table_next(&f->oldest[ring], probe))
+        if (is_of_ring(&f->items[probe->item].event, end, ring))
+            return true;
+    return false;
+}
+
+static void ring_append(struct trc_in_force *f, uint32_t at, enum ring ring)
+{
+    struct ring_link *link = &f->items[at].rings[ring];
+    struct ring_link *oldest;
+    struct vs_probe probe;
+
+    *link = (struct ring_link){at, at};
+    if (!ring_probe(f, &f->items[at].event, ring, &probe)) {
+        vs_table_add(&f->oldest[ring], ring_hash(&f->items[at].event, ring), at);
+        return;
+    }
+    oldest = &f->items[probe.item].rings[ring];
+    *link = (struct ring_link){.next = probe.item, .prev = oldest->prev};
+    f->items[oldest->prev].rings[ring].next = at;
+    oldest->prev = at;
+}
+
+static void ring_remove(struct trc_in_force *f, uint32_t at, enum ring ring)
+{
+    const struct ring_link link = f->items[at].rings[ring];
+    struct vs_probe probe;
+
+    f->items[link.prev].rings[ring].next = link.next;
+    f->items[link.next].rings[ring].prev = link.prev;
+    if (!ring_probe(f, &f->items[at].event, ring, &probe) || probe.item != at)
+        return;
+    if (link.next == at)
+        vs_table_remove(&f->oldest[ring], &probe);
+    else
+        vs_table_renumber(&f->oldest[ring], &probe, link.next);
+}
+
+static bool is_holder(const struct vs_event *event)
+{
+    return event->kind == VS_EV_SAVE || event->kind == VS_EV_HOLD;
+}
+
+/* ---- removing ---- */
 
 static void item_remove(struct trc_in_force *f, struct block *block, uint32_t number)
 {
     struct item *item = &f->items[number - 1];
 
+    if (is_holder(&item->event))
+        for (int ring = 0; ring < RING_COUNT; ring++)
+            ring_remove(f, number - 1, (enum ring)ring);
     if (item->prev)
         f->items[item->prev - 1].next = item->next;
     else
@@ -161,6 +271,8 @@ static void block_free(struct trc_in_force *f, uint64_t id)
     if (!block_probe(f, id, &probe))
         return;
     block = &f->blocks[probe.item];
+    if (block->first && f->items[block->first - 1].event.kind == VS_EV_ALLOC)
+        f->allocated -= f->items[block->first - 1].event.alloc.block_bytes;
     while (block->first)
         item_remove(f, block, block->first);
     block->first = f->unused_block;
@@ -184,7 +296,7 @@ static void use_note(struct trc_in_force *f, const struct vs_event *event)
         return;
     if (block->use)
         item_remove(f, block, block->use);
-    item_add(f, block, event);
+    (void)item_add(f, block, event);
     block->use = block->last;
 }
 
@@ -195,44 +307,26 @@ static void holder_add(struct trc_in_force *f, const struct vs_event *event)
     const uint64_t id = vs_event_block(event);
     struct block *block = block_find(f, id);
 
+    uint32_t at;
+
     if (!block && !id)
         block = block_add(f, 0);
-    if (block)
-        item_add(f, block, event);
-}
-
-/* Whether `end`, a drop or unsave, may end what `event` began, whatever the tensor. */
-static bool is_ended(const struct vs_event *event, const struct vs_event *end)
-{
-    if (end->kind == VS_EV_UNSAVE)
-        return event->kind == VS_EV_SAVE && event->save.node == end->save.node &&
-               event->save.is_checkpoint_input == end->save.is_checkpoint_input;
-    return event->kind == VS_EV_HOLD && event->hold.name == end->hold.name &&
-           event->hold.scope == end->hold.scope && event->hold.holder == end->hold.holder;
+    if (!block)
+        return;
+    at = item_add(f, block, event);
+    for (int ring = 0; ring < RING_COUNT; ring++)
+        ring_append(f, at, (enum ring)ring);
 }
 
 /* If several match, the oldest of those with the same tensor, or else of all: as replay/state/holders.h. */
 static void holder_end(struct trc_in_force *f, const struct vs_event *end)
 {
     struct block *block = block_find(f, vs_event_block(end));
-    uint32_t found = 0;
+    struct vs_probe probe;
 
-    if (!block)
-        return;
-    for (uint32_t at = block->first; at; at = f->items[at - 1].next) {
-        const struct vs_event *event = &f->items[at - 1].event;
-
-        if (!is_ended(event, end))
-            continue;
-        if (event->raw.b == end->raw.b) { /* the tensor, of both kinds */
-            found = at;
-            break;
-        }
-        if (!found)
-            found = at;
-    }
-    if (found)
-        item_remove(f, block, found);
+    if (block && (ring_probe(f, end, RING_SAME_TENSOR, &probe) ||
+                  ring_probe(f, end, RING_ANY_TENSOR, &probe)))
+        item_remove(f, block, probe.item + 1);
 }
 
 /* ---- segments ---- */
@@ -277,6 +371,15 @@ static void range_remove(struct trc_in_force *f, uint64_t first, uint64_t end)
 
 /* ---- events ---- */
 
+static void block_alloc(struct trc_in_force *f, const struct vs_event *event)
+{
+    block_free(f, event->alloc.block);
+    (void)item_add(f, block_add(f, event->alloc.block), event);
+    f->allocated += event->alloc.block_bytes;
+    if (f->allocated > f->peak.bytes)
+        f->peak = (struct trc_peak){.bytes = f->allocated, .event = f->order, .step = f->step};
+}
+
 static void running_begin(struct trc_in_force *f, const struct vs_event *event)
 {
     f->running = vs_grow(f->running, f->running_count, &f->running_cap, sizeof(*f->running));
@@ -288,8 +391,7 @@ void trc_in_force_event(struct trc_in_force *f, const struct vs_event *event)
     f->order++;
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
-        block_free(f, event->alloc.block);
-        item_add(f, block_add(f, event->alloc.block), event);
+        block_alloc(f, event);
         break;
     case VS_EV_FREE:
         block_free(f, event->free.block);
@@ -324,14 +426,21 @@ void trc_in_force_event(struct trc_in_force *f, const struct vs_event *event)
     case VS_EV_RECOMPUTE_END:
         f->running_count -= f->running_count > 0;
         break;
+    case VS_EV_STEP:
+        f->step = vs_event_step(event);
+        break;
     case VS_EV_FREE_COMPLETED:
     case VS_EV_OOM:
     case VS_EV_PHASE:
-    case VS_EV_STEP:
     case VS_EV_ANY_AMP:
     case VS_EVENT_KIND_COUNT:
         break;
     }
+}
+
+struct trc_peak trc_in_force_peak(const struct trc_in_force *f)
+{
+    return f->peak;
 }
 
 /* ---- the events in force ---- */

@@ -25,8 +25,19 @@ struct trc_in_force;
 struct trc_in_force *trc_in_force_new(void) VS_MUST_USE;
 void trc_in_force_free(struct trc_in_force *f);
 
-/* Apply the next event. Amortised O(1), but for the holders of one block, through which it searches. */
+/* Apply the next event. Amortised O(1), but for a freed segment, for which it searches through all. */
 void trc_in_force_event(struct trc_in_force *f, const struct vs_event *event);
+
+/*
+ * The most bytes that blocks had together so far, first reached at event `event`, from 1, in step `step`; -1 is the
+ * set-up. event 0: nothing was ever allocated.
+ */
+struct trc_peak {
+    uint64_t bytes;
+    uint64_t event;
+    int64_t step;
+};
+struct trc_peak trc_in_force_peak(const struct trc_in_force *f);
 
 /*
  * The events in force, in the order in which they happened; *count is their number, at most that of all events so far.

@@ -181,6 +181,24 @@ static enum vs_status number_write(const struct part *part, const char *key, uin
     return sto_writer_meta_set(part->writer, key, text, err);
 }
 
+/* The peak of the whole run so far, which a trace without its beginning may not have. */
+static enum vs_status run_peak_write(const struct trc_keep *k, const struct part *part,
+                                     struct vs_error *err)
+{
+    const struct trc_peak peak =
+        k->in_force ? trc_in_force_peak(k->in_force) : (struct trc_peak){.event = 0};
+    enum vs_status st;
+    char step[24];
+
+    if (!part->is_renumbered)
+        return VS_OK;
+    snprintf(step, sizeof(step), "%" PRId64, peak.step);
+    st = number_write(part, "run_peak", peak.bytes, err);
+    if (!st)
+        st = number_write(part, "run_peak_event", peak.event, err);
+    return st ? st : sto_writer_meta_set(part->writer, "run_peak_step", step, err);
+}
+
 /* Number what is there now from 1 on. The tensors are in order of their ids. */
 static void ids_begin(const struct trc_keep *k, struct part *part, struct vs_event *start,
                       size_t count)
@@ -257,6 +275,8 @@ static enum vs_status next_take(struct trc_keep *k, struct vs_error *err)
     part_release(&k->now);
     k->now = k->next;
     k->next = (struct part){.path = NULL};
+    if (!st)
+        st = run_peak_write(k, &k->now, err);
     if (!st)
         st = sto_writer_move(k->now.writer, k->path, err);
     if (st)
@@ -456,8 +476,10 @@ enum vs_status trc_keep_stack(struct trc_keep *k, uint32_t stack, struct vs_erro
 
 enum vs_status trc_keep_commit(struct trc_keep *k, struct vs_error *err)
 {
-    enum vs_status st = sto_writer_commit(k->now.writer, err);
+    enum vs_status st = run_peak_write(k, &k->now, err);
 
+    if (!st)
+        st = sto_writer_commit(k->now.writer, err);
     return st || !k->next.path ? st : sto_writer_commit(k->next.writer, err);
 }
 
@@ -514,7 +536,11 @@ enum vs_status trc_keep_close(struct trc_keep *k, bool complete, struct vs_error
 
     if (!k)
         return VS_OK;
-    st = sto_writer_close(k->now.writer, complete, err);
+    st = run_peak_write(k, &k->now, err);
+    if (st)
+        (void)!sto_writer_close(k->now.writer, false, &ignored);
+    else
+        st = sto_writer_close(k->now.writer, complete, err);
     (void)!sto_writer_close(k->next.writer, false, &ignored); /* of no use any more */
     if (k->next.path)
         unlink(k->next.path);

@@ -336,6 +336,27 @@ static void locations_written_together_are_read_back_one_by_one(void **state)
     sto_reader_close(r);
 }
 
+/* A trace that cannot be renamed is whole under its own name, and its writer has failed. */
+static void a_failed_rename_leaves_the_trace_under_its_name(void **state)
+{
+    char path[4096];
+    char nowhere[4096 + 16];
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_event event = {.kind = VS_EV_ALLOC, .alloc = {.block = 1, .block_bytes = 512}};
+    struct sto_writer *w = writer_open(trace_path(state, "stays.db", path, sizeof(path)));
+    struct sto_reader *r;
+
+    snprintf(nowhere, sizeof(nowhere), "%s/x.db", path); /* a file is no folder */
+    ok(sto_writer_events(w, &event, 1, &err), &err);
+    assert_int_equal(sto_writer_move(w, nowhere, &err), VS_E_IO);
+    assert_non_null(strstr(err.text, "cannot be renamed to"));
+    assert_int_equal(sto_writer_events(w, &event, 1, &err), VS_E_IO);
+    assert_int_equal(sto_writer_close(w, true, &err), VS_E_IO);
+    r = reader_open(path);
+    assert_int_equal(sto_reader_event_count(r), 1);
+    sto_reader_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +366,7 @@ int main(void)
         cmocka_unit_test(steps_and_phases_are_kept_from_the_events),
         cmocka_unit_test(file_names_special_to_sqlite_are_plain_file_names),
         cmocka_unit_test(a_reader_keeps_one_state_while_the_writer_continues),
+        cmocka_unit_test(a_failed_rename_leaves_the_trace_under_its_name),
     };
 
     return cmocka_run_group_tests_name("store/trace", tests, trace_folder_setup,

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "lang/run/run.h"
 #include "replay/index/cursor.h"
+#include "replay/report/dropped.h"
 #include "replay/report/summary.h"
 #include "tests/facts/facts.h"
 #include "tests/store/trace_file.h"
@@ -307,6 +309,22 @@ static void state_same(const struct maps *maps, const struct side *kept, const s
     assert_int_equal(holders[0], holders[1]);
 }
 
+/* The trace says the peak of all events that were recorded, which `full` has all. */
+static void run_peak_check(struct rpl_trace *kept, struct rpl_trace *full)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_run_peak peak = {.bytes = 0};
+    struct rpl_summary sum;
+
+    memset(&sum, 0, sizeof(sum));
+    ok(rpl_summary_fill(&sum, full, &err), &err);
+    assert_true(rpl_run_peak(kept, &peak));
+    assert_int_equal(peak.bytes, sum.peak.allocated);
+    assert_int_equal(peak.event, sum.peak.event);
+    assert_int_equal(peak.step, sum.peak.step);
+    rpl_summary_release(&sum);
+}
+
 /*
  * The events of `kept` behind its start are the last of `full`, or those up to where it ends; the states are the same.
  * Returns how many events were dropped.
@@ -326,6 +344,7 @@ static uint64_t tail_check(const char *kept_path, const char *full_path)
     start = meta_number(kept.trace, "start_events");
     dropped = meta_number(kept.trace, "dropped_events");
     assert_true(start <= dropped);
+    run_peak_check(kept.trace, full.trace);
     count = rpl_trace_event_count(kept.trace) - start;
     assert_true(dropped + count <= rpl_trace_event_count(full.trace));
     for (uint64_t i = 1; i <= count; i++) {
@@ -482,6 +501,80 @@ static void the_second_trace_is_deleted_at_the_end(void **state)
     assert_int_equal(files, 1);
 }
 
+/* ---- what fails ---- */
+
+/* Steps of so many allocations until one call fails; returns what it says. */
+static enum vs_status steps_write(struct trc_keep *k, int from, int to, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+    uint64_t block = (uint64_t)from * 100;
+
+    for (int step = from; !st && step < to; step++) {
+        const struct vs_event begin = {.kind = VS_EV_STEP,
+                                       .step = {.number_plus_one = (uint64_t)step + 1}};
+
+        st = trc_keep_events(k, &begin, 1, err);
+        for (int i = 0; !st && i < 100; i++) {
+            const struct vs_event events[] = {
+                {.kind = VS_EV_ALLOC, .alloc = {.block = ++block, .block_bytes = 512}},
+                {.kind = VS_EV_FREE, .free = {.block = block, .block_bytes = 512}},
+            };
+
+            st = trc_keep_events(k, events, 2, err);
+        }
+    }
+    return st;
+}
+
+static void a_trace_that_cannot_take_its_place_says_so_and_leaves_no_file(void **state)
+{
+    char path[PATH_SIZE];
+    char other[PATH_SIZE];
+    struct vs_error err = VS_ERROR_INIT;
+    struct trc_keep *k = NULL;
+    char second[PATH_SIZE + 64];
+
+    trace_path(state, "taken.db", path, sizeof(path));
+    trace_path(state, "taken-away.db", other, sizeof(other));
+    ok(trc_keep_open(path, false, 300, &k, &err), &err);
+    ok(steps_write(k, 0, 3, &err), &err); /* the second trace has begun, and is not full */
+    ok(trc_keep_commit(k, &err), &err);
+    assert_int_equal(rename(path, other), 0);
+    assert_int_equal(mkdir(path, 0700), 0); /* which no file can replace */
+    assert_int_equal(steps_write(k, 3, 9, &err), VS_E_IO);
+    assert_non_null(strstr(err.text, path));
+    assert_int_not_equal(trc_keep_close(k, true, &err), VS_OK);
+    snprintf(second, sizeof(second), "%s.new-%ld-keep", path, (long)getpid());
+    assert_int_not_equal(access(second, F_OK), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void a_folder_that_takes_no_second_trace_leaves_the_first_whole(void **state)
+{
+    char folder[PATH_SIZE];
+    char moved[PATH_SIZE];
+    char path[PATH_SIZE + 16];
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    struct trc_keep *k = NULL;
+
+    trace_path(state, "folder", folder, sizeof(folder));
+    trace_path(state, "moved", moved, sizeof(moved));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    snprintf(path, sizeof(path), "%s/t.db", folder);
+    ok(trc_keep_open(path, false, 1000, &k, &err), &err);
+    ok(steps_write(k, 0, 2, &err), &err);
+    ok(trc_keep_commit(k, &err), &err);
+    assert_int_equal(rename(folder, moved), 0);
+    assert_int_not_equal(steps_write(k, 2, 20, &err), VS_OK);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(rename(moved, folder), 0);
+    (void)!trc_keep_close(k, false, &err);
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    assert_true(rpl_trace_event_count(trace) >= 402);
+    rpl_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +583,8 @@ int main(void)
         cmocka_unit_test(a_run_within_the_bound_is_kept_as_a_whole),
         cmocka_unit_test(whatever_was_committed_opens_at_any_time),
         cmocka_unit_test(the_second_trace_is_deleted_at_the_end),
+        cmocka_unit_test(a_trace_that_cannot_take_its_place_says_so_and_leaves_no_file),
+        cmocka_unit_test(a_folder_that_takes_no_second_trace_leaves_the_first_whole),
     };
 
     return cmocka_run_group_tests(tests, trace_folder_setup, trace_folder_teardown);
