@@ -35,13 +35,14 @@ struct cells {
  * A search.
  *
  * blocks      the blocks that are left: id, first_seq, kind. It is not reset before the end, which keeps the
- *             transaction open
+ *             transaction open. has_tensors: it was made for a search in which tensors of all chunks are left
  * chunk_id    the chunk, or block of tensors, whose events are decoded; -1: none
  * kind, first_seq  of the block; at: the event of it, counted from the chunk's first
  */
 struct cells_cursor {
     sqlite3_vtab_cursor base;
     sqlite3_stmt *blocks;
+    bool has_tensors;
     sqlite3_int64 chunk_id;
     sqlite3_int64 first_seq;
     sqlite3_int64 kind;
@@ -214,20 +215,35 @@ static int seq_find(const struct cells *cells, uint64_t seq, int64_t *out)
     return SQLITE_OK;
 }
 
-/* Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. */
+/*
+ * Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. `seq` of a tensor is its id, which is in
+ * any chunk: their blocks are left in a search for a number alone.
+ */
 static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, int argc,
                         sqlite3_value **argv)
 {
     static const char SQL[] = "SELECT id, first_seq, kind FROM event_block "
                               "WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR id % 64 = ?3) "
                               "ORDER BY id";
+    static const char WITH_TENSORS[] =
+        "SELECT id, first_seq, kind FROM event_block "
+        "WHERE (id BETWEEN ?1 AND ?2 OR id % 64 = 63) AND (?3 IS NULL OR id % 64 = ?3) "
+        "ORDER BY id";
+    const bool may_be_tensor = by == BY_SEQ || (by == (BY_KIND | BY_SEQ) &&
+                                                sqlite3_value_int64(argv[0]) == STO_KIND_TENSOR);
     struct cells_cursor *c = (struct cells_cursor *)cursor;
     const struct cells *cells = (const struct cells *)cursor->pVtab;
     int64_t first = 0;
     int64_t last = INT64_MAX;
 
     (void)name;
-    if (!c->blocks && sqlite3_prepare_v2(cells->db.handle, SQL, -1, &c->blocks, NULL) != SQLITE_OK)
+    if (c->blocks && c->has_tensors != may_be_tensor) {
+        sqlite3_finalize(c->blocks);
+        c->blocks = NULL;
+    }
+    c->has_tensors = may_be_tensor;
+    if (!c->blocks && sqlite3_prepare_v2(cells->db.handle, may_be_tensor ? WITH_TENSORS : SQL, -1,
+                                         &c->blocks, NULL) != SQLITE_OK)
         return SQLITE_ERROR;
     sqlite3_reset(c->blocks);
     sqlite3_clear_bindings(c->blocks);

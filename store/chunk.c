@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "store/codec/codec.h"
 
@@ -102,8 +103,11 @@ static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
 
 /* ---- the list as a part of `derived` ---- */
 
-/* A packed list: LIST_VERSION, the rows of event_block, the chunks, and of each its number's distance, count, print. */
-#define LIST_VERSION 1
+/*
+ * A packed list: LIST_VERSION, the rows of event_block, the chunks, and of each its number's distance, count, print;
+ * behind them a hash of all these bytes.
+ */
+#define LIST_VERSION 2
 #define LIST_NUMBER_BYTES 10
 
 static void number_put(uint8_t **at, uint64_t n)
@@ -137,7 +141,7 @@ enum vs_status sto_chunks_pack(const struct sto_chunks *c, uint8_t **bytes, size
 
     if (st)
         return st;
-    at = *bytes = vs_alloc((3 + 3 * c->list_count) * LIST_NUMBER_BYTES);
+    at = *bytes = vs_alloc((4 + 3 * c->list_count) * LIST_NUMBER_BYTES);
     number_put(&at, LIST_VERSION);
     number_put(&at, (uint64_t)rows);
     number_put(&at, c->list_count);
@@ -147,15 +151,19 @@ enum vs_status sto_chunks_pack(const struct sto_chunks *c, uint8_t **bytes, size
         number_put(&at, c->list[i].print);
         next = c->list[i].idx + 1;
     }
+    number_put(&at, vs_hash_bytes(*bytes, (size_t)(at - *bytes)));
     *len = (size_t)(at - *bytes);
     return VS_OK;
 }
 
-/* Take a packed list. False: it is of other rows, or of another version. */
+/* Take a packed list. False: it is of other rows, of another version, or damaged. */
 static bool list_unpack(struct sto_chunks *c, const uint8_t *at, size_t len, uint64_t rows)
 {
+    const uint8_t *begin = at;
     const uint8_t *end = at + len;
     struct vs_error ignored = VS_ERROR_INIT;
+    uint64_t hash = 0;
+    uint64_t hashed;
     uint64_t version = 0;
     uint64_t listed = 0;
     uint64_t count = 0;
@@ -176,7 +184,8 @@ static bool list_unpack(struct sto_chunks *c, const uint8_t *at, size_t len, uin
         if (list_add(c, &chunk, &ignored))
             return false;
     }
-    return at == end;
+    hashed = vs_hash_bytes(begin, (size_t)(at - begin));
+    return number_take(&at, end, &hash) && hash == hashed && at == end;
 }
 
 /* Take a packed list, if it is of the rows that the file has. In a transaction. */

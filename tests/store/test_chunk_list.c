@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -99,8 +100,20 @@ static void a_damaged_list_is_not_used(void **state)
         "UPDATE derived SET data = x'' WHERE " THE_LIST,
     };
     char path[PATH_SIZE];
+    char sql[PATH_SIZE];
     uint64_t print;
 
+    trace_write(trace_path(state, "flipped_list.db", path, sizeof(path)), EVENTS);
+    print = read_all(path, EVENTS);
+    for (int at = 1; at <= 12; at++) { /* each byte for a time: the list has a hash */
+        snprintf(sql, sizeof(sql),
+                 "UPDATE derived SET data = CAST(substr(data, 1, %d) || "
+                 "CASE substr(data, %d, 1) WHEN x'01' THEN x'02' ELSE x'01' END || "
+                 "substr(data, %d) AS BLOB) WHERE length(data) > %d AND " THE_LIST,
+                 at - 1, at, at + 1, at);
+        sql_run(path, sql);
+        assert_int_equal(read_all(path, EVENTS), print);
+    }
     trace_write(trace_path(state, "damaged_list.db", path, sizeof(path)), EVENTS);
     print = read_all(path, EVENTS);
     for (size_t i = 0; i < sizeof(DAMAGE) / sizeof(DAMAGE[0]); i++) {

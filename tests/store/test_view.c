@@ -193,12 +193,57 @@ static void events_of_later_chunks_are_found_by_their_number(void **state)
     vs_free(events);
 }
 
+/*
+ * `seq` of a tensor is its id, and its row is in another chunk than the event of that number: a search for a number
+ * finds the rows that reading all rows finds.
+ */
+static void a_search_for_a_number_finds_events_and_tensors(void **state)
+{
+    enum { COUNT = STO_CHUNK_EVENTS_MAX * 2 + 100, TENSORS = 3000 };
+    char path[4096];
+    struct vs_error err = VS_ERROR_INIT;
+    struct sample_random rnd = {99};
+    struct vs_event *events = vs_alloc(COUNT * sizeof(*events));
+    struct sto_writer *w;
+    sqlite3 *db;
+
+    trace_path(state, "numbers.db", path, sizeof(path));
+    sample_events_training(&rnd, events, COUNT);
+    if (sto_writer_open(path, NULL, &w, &err) || sto_writer_events(w, events, COUNT - 100, &err))
+        fail_msg("%s", err.text);
+    for (uint32_t id = 1; id <= TENSORS; id++)
+        if (sto_writer_tensor(w, &(struct vs_tensor_desc){.id = id, .block = 1, .ndim = 1}, &err))
+            fail_msg("%s", err.text);
+    if (sto_writer_events(w, events + COUNT - 100, 100, &err) || sto_writer_close(w, true, &err))
+        fail_msg("%s", err.text);
+    db = db_open(path, false);
+    for (int seq = 1; seq <= TENSORS; seq += 499) {
+        char sql[256];
+        sqlite3_stmt *stmt;
+
+        snprintf(sql, sizeof(sql),
+                 "SELECT (SELECT count(*) FROM cell WHERE seq = %d), "
+                 "(SELECT count(*) FROM cell WHERE +seq = %d), "
+                 "(SELECT count(*) FROM cell WHERE seq = %d AND kind = 63)",
+                 seq, seq, seq);
+        stmt = prepare(db, sql);
+        assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(stmt, 0), 2);
+        assert_int_equal(sqlite3_column_int(stmt, 1), 2);
+        assert_int_equal(sqlite3_column_int(stmt, 2), 1);
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_close(db);
+    vs_free(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_views_give_what_was_written),
         cmocka_unit_test(sums_over_the_view_equal_those_of_the_events),
         cmocka_unit_test(events_of_later_chunks_are_found_by_their_number),
+        cmocka_unit_test(a_search_for_a_number_finds_events_and_tensors),
     };
 
     return cmocka_run_group_tests_name("store/view", tests, trace_folder_setup,
