@@ -110,8 +110,9 @@ bool lang_run_reduce_scatter(struct lang_vm *vm, const struct lang_call *call,
     all = call->args[1].as.tensor;
     if (!ranks || !elements_of(own))
         return true;
-    if (!is_f32(vm, own))
+    if (!is_f32(vm, own) || !is_f32(vm, all))
         return false;
+    VS_ASSERT(elements_of(all) && eng_numel(all) == eng_numel(own) * ranks->count);
     st = ranks->reduce_scatter(elements_of(all), elements_of(own), (size_t)eng_numel(own), &err);
     if (!st)
         divide(elements_of(own), (size_t)eng_numel(own), ranks->count);

@@ -33,7 +33,11 @@ static enum vs_status failed(int code, struct vs_error *err)
     return vs_fail(err, VS_E_IO, "the other processes of the training cannot be reached: %s", why);
 }
 
-/* Wait until the request is done. code: what beginning it has returned. */
+/*
+ * Wait until the request is done. code: what beginning it has returned. Where this is stopped the request stays open:
+ * MPI can neither cancel a collective operation nor free one that is active. After that nothing of MPI is called but
+ * MPI_Abort, so that nothing is written to its buffers any more.
+ */
 static enum vs_status finish(int code, MPI_Request *request, struct vs_error *err)
 {
     const struct timespec pause = {.tv_nsec = SLEEP_NS};
