@@ -80,11 +80,13 @@ def has_pytest():
 
 # The PyTorch of tests/tracer/python has one peak, that of its snapshot.
 TESTS = """
+import time
 import pytest, torch
 
-@pytest.mark.max_vram("%s")
+@pytest.mark.max_vram("%s"%s)
 def test_it():
     torch.cuda.init()
+    time.sleep(%d)
 
 def test_without_a_mark():
     pass
@@ -93,11 +95,11 @@ def test_without_a_mark():
 
 @unittest.skipUnless(has_pytest(), "there is no pytest")
 class Plugin(unittest.TestCase):
-    def pytest(self, size, is_installed=False):
-        """is_installed: pytest finds the plug-in by its entry point, as that of the wheel; else by -p."""
+    def pytest(self, size, more="", sleeps=0, is_installed=False):
+        """more: of the mark's arguments; sleeps: for so many seconds; is_installed: pytest finds the plug-in by its entry point, as that of the wheel; else by -p."""
         path = os.path.join(FOLDER, "test_vram.py")
         with open(path, "w") as f:
-            f.write(TESTS % size)
+            f.write(TESTS % (size, more, sleeps))
         folders = [os.path.abspath(p) for p in ("tools/wheel", "tests/tracer/python")]
         words = ["-p", "vramscope.pytest_plugin"]
         env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
@@ -135,6 +137,12 @@ class Plugin(unittest.TestCase):
         status, text = self.pytest("1 MiB")
         self.assertEqual(status, 1, text)
         self.assertIn("1.0 MiB (1048576 bytes) are allowed", text)
+        self.assertIn("1 failed, 1 passed", text)
+
+    def test_a_test_that_does_not_end_is_ended(self):
+        status, text = self.pytest("1 TiB", ", timeout=0.1", 600)
+        self.assertEqual(status, 1, text)
+        self.assertIn("did not end within 0.1 seconds", text)
         self.assertIn("1 failed, 1 passed", text)
 
     def test_what_is_no_size_is_refused(self):

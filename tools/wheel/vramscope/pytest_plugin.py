@@ -7,15 +7,18 @@ The test is recorded in a process of its own: `vramscope record -- python -m pyt
 GPU it is simulated, and sizes are PyTorch's all the same. The peak is that of the process, fixtures included.
 
     @pytest.mark.max_vram("20 GiB", gpu="h100")      # as this GPU, even where there is another one
+    @pytest.mark.max_vram("2 GiB", timeout=60)       # it fails if it has not ended after so many seconds; else 1800
 """
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 
 import pytest
 
+TIMEOUT_SECONDS = 1800  # of a test that is recorded, where its mark says no other
 INSIDE = "VRAMSCOPE_PYTEST_INSIDE"  # set in the process that is recorded
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -35,11 +38,11 @@ def text_of(size):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", 'max_vram(size, gpu=None): the test allocates at most so much on the GPU: '
+    config.addinivalue_line("markers", 'max_vram(size, gpu=None, timeout=1800): the test allocates at most so much on the GPU: '
                             '"2 GiB"; it is recorded by vramscope, without a GPU on a simulated one')
 
 
-def record(item, gpu, folder):
+def record(item, gpu, seconds, folder):
     """Run the test in a process of its own; the path of its trace, or None where it never used the GPU."""
     from vramscope.trace import command
 
@@ -49,18 +52,27 @@ def record(item, gpu, folder):
     # By the name it has here, that of the entry point or of the module: pytest refuses it under both.
     words += ["-p", item.config.pluginmanager.get_name(sys.modules[__name__])]
     words += ["--rootdir", str(item.config.rootpath), item.nodeid]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          universal_newlines=True, cwd=str(item.config.rootpath), env=dict(os.environ, **{INSIDE: "1"}))
+    done = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            universal_newlines=True, cwd=str(item.config.rootpath), start_new_session=True,
+                            env=dict(os.environ, **{INSIDE: "1"}))
+    try:
+        said = done.communicate(timeout=seconds)[0]
+    except BaseException as e:
+        os.killpg(done.pid, signal.SIGKILL)
+        said = done.communicate()[0]
+        if not isinstance(e, subprocess.TimeoutExpired):
+            raise
+        pytest.fail("the test did not end within %g seconds where it was recorded:\n%s" % (seconds, said), pytrace=False)
     if done.returncode:
-        pytest.fail("the test failed where it was recorded:\n" + done.stdout, pytrace=False)
+        pytest.fail("the test failed where it was recorded:\n" + said, pytrace=False)
     return trace if os.path.exists(trace) else None
 
 
-def check(item, limit, gpu):
+def check(item, limit, gpu, seconds):
     from vramscope.trace import Trace
 
     with tempfile.TemporaryDirectory(prefix="vramscope-pytest-") as folder:
-        trace = record(item, gpu, folder)
+        trace = record(item, gpu, seconds, folder)
         if trace is None:
             return
         report = Trace(trace).report(3)
@@ -79,7 +91,7 @@ def pytest_pyfunc_call(pyfuncitem):
     mark = pyfuncitem.get_closest_marker("max_vram")
     if mark is None or os.environ.get(INSIDE):
         return None
-    if len(mark.args) != 1 or set(mark.kwargs) - {"gpu"}:
-        raise pytest.UsageError('max_vram takes one size, and gpu="NAME": max_vram("2 GiB")')
-    check(pyfuncitem, bytes_of(mark.args[0]), mark.kwargs.get("gpu"))
+    if len(mark.args) != 1 or set(mark.kwargs) - {"gpu", "timeout"}:
+        raise pytest.UsageError('max_vram takes one size, gpu="NAME" and timeout=SECONDS: max_vram("2 GiB")')
+    check(pyfuncitem, bytes_of(mark.args[0]), mark.kwargs.get("gpu"), mark.kwargs.get("timeout", TIMEOUT_SECONDS))
     return True
