@@ -124,7 +124,8 @@ const struct cli_cmd cli_cmd_sql = {
     .help =
         "The views `event`, `block` and `tensor`, and the tables beside them, are described in\n"
         "docs/formats/trace-format.md. A trace is an ordinary SQLite file: the sqlite3 shell works "
-        "as\nwell, with the extension that is described there.\n\n"
+        "as\nwell, with the extension that is described there; without it the views of events say "
+        "`no such table:\nmain.cell`.\n\n"
         "  vramscope sql trace.db \"select sum(size) from event where kind = 'alloc'\"\n",
     .options = OPTIONS,
     .positionals_min = 2,

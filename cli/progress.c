@@ -15,14 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/text.h"
 
 #define BAR_WIDTH 24
 #define COLUMNS_DEFAULT 80
 #define REDRAW_NS UINT64_C(50000000)
-/* Without a terminal, longer runs print at most one line per second. */
+/* Without a terminal, longer runs print a line after a second, the next after two more, and so on. */
 #define STEPS_ALL_SAID 20
 #define SAY_NS UINT64_C(1000000000)
+/* What is tried is said so often there. */
+#define SAY_TRIED_NS UINT64_C(30000000000)
 
 static uint64_t now_ns(void)
 {
@@ -44,11 +47,14 @@ void cli_progress_init(struct cli_progress *progress, FILE *out)
     if (progress->is_terminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
         progress->columns = size.ws_col;
     progress->step_said = -1;
+    progress->began_ns = now_ns();
 }
 
 static void add_state(struct vs_text *text, const struct cli_progress_state *state,
                       const char *phase)
 {
+    char events[VS_BYTES_TEXT_MAX];
+
     if (state->step < 0)
         vs_text_add(text, "setup");
     else
@@ -57,7 +63,7 @@ static void add_state(struct vs_text *text, const struct cli_progress_state *sta
         vs_text_addf(text, " %s", phase);
     if (!isnan(state->loss))
         vs_text_addf(text, ", loss %.5g", state->loss);
-    vs_text_addf(text, ", %" PRIu64 " events", state->events);
+    vs_text_addf(text, ", %s events", vs_bytes_exact_text(state->events, events));
 }
 
 /* Whether there is a terminal, and the interval since the last drawing has passed. */
@@ -75,17 +81,49 @@ static void line_draw(struct cli_progress *progress, const struct vs_text *text)
     progress->drawn_ns = now_ns();
 }
 
+/* Without a terminal: whether nothing has been said for long. */
+static bool is_long(const struct cli_progress *progress)
+{
+    const uint64_t since = progress->drawn_ns ? progress->drawn_ns : progress->began_ns;
+
+    return !progress->is_terminal && now_ns() - since >= SAY_TRIED_NS;
+}
+
+static void line_print(struct cli_progress *progress, const struct vs_text *text)
+{
+    fprintf(progress->out, "%s\n", vs_text_get(text));
+    fflush(progress->out);
+    progress->drawn_ns = now_ns();
+}
+
+void cli_progress_done(struct cli_progress *progress, const char *fmt, ...)
+{
+    struct vs_text text = {NULL, 0, 0};
+    va_list args;
+
+    if (progress->is_terminal)
+        return;
+    va_start(args, fmt);
+    vs_text_addfv(&text, fmt, args);
+    va_end(args);
+    line_print(progress, &text);
+    vs_text_release(&text);
+}
+
 void cli_progress_say(struct cli_progress *progress, const char *fmt, ...)
 {
     struct vs_text text = {NULL, 0, 0};
     va_list args;
 
-    if (!is_due(progress))
+    if (!is_due(progress) && !is_long(progress))
         return;
     va_start(args, fmt);
     vs_text_addfv(&text, fmt, args);
     va_end(args);
-    line_draw(progress, &text);
+    if (progress->is_terminal)
+        line_draw(progress, &text);
+    else
+        line_print(progress, &text);
     vs_text_release(&text);
 }
 
@@ -119,9 +157,10 @@ void cli_progress_step(struct cli_progress *progress, const struct cli_progress_
         return;
     now = now_ns();
     if (state->steps > STEPS_ALL_SAID && state->step + 1 < state->steps &&
-        now - progress->drawn_ns < SAY_NS)
+        now - progress->drawn_ns < SAY_NS * (1 + progress->lines_said))
         return;
     progress->drawn_ns = now;
+    progress->lines_said++;
     progress->step_said = state->step;
     add_state(&text, state, NULL);
     fprintf(progress->out, "%s\n", vs_text_get(&text));

@@ -22,6 +22,8 @@ struct cli_progress {
     bool is_drawn;
     int columns;
     int64_t step_said;
+    uint64_t lines_said;
+    uint64_t began_ns;
     uint64_t drawn_ns;
 };
 
@@ -40,11 +42,13 @@ struct cli_progress_state {
 void cli_progress_init(struct cli_progress *progress, FILE *out);
 /* Draw the bar on a terminal. Cheap to call often: it draws at most 20 times a second. */
 void cli_progress_show(struct cli_progress *progress, const struct cli_progress_state *state);
-/* Show a formatted text of one line in place of the bar. */
+/* Show a formatted text of one line in place of the bar; without a terminal at most every half minute. */
 void cli_progress_say(struct cli_progress *progress, const char *fmt, ...) VS_PRINTF(2, 3);
+/* Say a formatted text of one line about something that is done. On a terminal nothing: the bar says it. */
+void cli_progress_done(struct cli_progress *progress, const char *fmt, ...) VS_PRINTF(2, 3);
 /*
- * Call once at the end of each step. Without a terminal it prints a line: at most one a second, and always the last
- * step.
+ * Call once at the end of each step. Without a terminal it prints a line: of few steps each, of more the first after a
+ * second, the next after two more, and so on, and always the last step.
  */
 void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state);
 /* Erase the bar. */

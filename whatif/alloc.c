@@ -104,6 +104,15 @@ static uint64_t block_of(const struct rerun *a, const struct vs_event *from)
     return from->kind == VS_EV_OOM ? a->rec.last + a->fits : vs_event_block(from);
 }
 
+/* The category of what was refused: that of the latest allocation before it at the same place, or else `other`. */
+static uint8_t refused_category(const struct rerun *a, const struct vs_event *oom)
+{
+    for (const struct vs_event *event = oom; event-- > a->rec.events;)
+        if (event->kind == VS_EV_ALLOC && event->location == oom->location)
+            return event->alloc.category;
+    return VS_CAT_OTHER;
+}
+
 static void alloc_fill(const struct rerun *a, const struct vs_event *from,
                        const struct eng_alloc_event *ev, struct vs_event *out)
 {
@@ -115,7 +124,7 @@ static void alloc_fill(const struct rerun *a, const struct vs_event *from,
     out->alloc.block_bytes = eng_block_bytes(ev->block);
     out->alloc.address = ev->address;
     out->alloc.tensor = is_recorded ? from->alloc.tensor : 0;
-    out->alloc.category = is_recorded ? from->alloc.category : VS_CAT_OTHER;
+    out->alloc.category = is_recorded ? from->alloc.category : refused_category(a, from);
 }
 
 static void free_fill(struct rerun *a, const struct vs_event *from,

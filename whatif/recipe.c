@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "replay/trace/scripts.h"
 
-#define SCRIPT_KEY "rerun_script "
 #define VALUE_BRIEF 40 /* bytes of a variable's value in a message */
 #define CHANGED_LINES_SHOWN 6
 
@@ -223,7 +223,7 @@ static void note_script(const char *path, wif_note_fn *note, void *user)
     struct vs_text key = {NULL, 0, 0};
     char *text = file_text(path);
 
-    vs_text_addf(&key, SCRIPT_KEY "%s", path);
+    vs_text_addf(&key, RPL_SCRIPT_KEY "%s", path);
     if (text)
         note(user, vs_text_get(&key), text);
     vs_text_release(&key);
@@ -446,7 +446,7 @@ void wif_recipe_add_changes(const struct wif_recipe *recipe, const struct rpl_tr
         char *now = file_text(paths.items[i]);
         const char *before;
 
-        vs_text_addf(&key, SCRIPT_KEY "%s", paths.items[i]);
+        vs_text_addf(&key, RPL_SCRIPT_KEY "%s", paths.items[i]);
         before = rpl_trace_meta(trace, vs_text_get(&key));
         vs_text_release(&key);
         if (before && !now) {

@@ -283,7 +283,7 @@ static void script_copy(void *user, const struct rpl_script *script)
 {
     struct vs_text key = {NULL, 0, 0};
 
-    vs_text_addf(&key, "rerun_script %s", script->path);
+    vs_text_addf(&key, RPL_SCRIPT_KEY "%s", script->path);
     rpl_trace_set_meta(user, vs_text_get(&key), script->text);
     vs_text_release(&key);
 }

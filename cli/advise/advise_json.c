@@ -135,6 +135,7 @@ void cli_advise_json(const struct wif_advise *advise, const struct rpl_trace *tr
     put_uint_or_null(&json, "max_batch", advise->batch);
     list_json("advice", advise, advise->items, advise->count, trace, &json);
     list_json("dominated", advise, advise->dominated, advise->dominated_count, trace, &json);
+    rpl_mistakes_json(&advise->mistakes, &json);
     vs_json_key(&json, "findings");
     vs_json_array(&json);
     for (size_t i = 0; i < advise->finding_count; i++)

@@ -187,7 +187,7 @@ static void judge_tui(const struct doc_findings *f, struct doc_verdict *out)
 static void judge_smi(const struct doc_findings *f, struct doc_verdict *out)
 {
     if (*f->machine.nvml.why)
-        say(out, false, "%s", f->machine.nvml.why);
+        say(out, false, "needs NVML, which comes with NVIDIA's driver; see above");
     else
         say(out, true, "%zu GPU%s, driver %s", f->machine.smi.count,
             f->machine.smi.count == 1 ? "" : "s", f->machine.smi.driver);

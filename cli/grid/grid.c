@@ -169,11 +169,16 @@ void cli_grid_text(const struct wif_grid_table *table, bool all, struct vs_text 
     int widths[VS_TOGGLE_COUNT];
     char capacity[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%zu configuration%s of %s: %zu fit", table->count,
-                 table->count == 1 ? "" : "s", table->net, counts.fit);
-    if (table->capacity)
-        vs_text_addf(out, " %s", vs_bytes_text(table->capacity, capacity));
-    vs_text_addf(out, ", %zu do not, %zu refused\n", counts.do_not_fit, counts.refused);
+    vs_text_addf(out, "%zu configuration%s of %s: ", table->count, table->count == 1 ? "" : "s",
+                 table->net);
+    if (table->count && counts.refused == table->count) {
+        vs_text_add(out, "none can be run\n");
+    } else {
+        vs_text_addf(out, "%zu fit", counts.fit);
+        if (table->capacity)
+            vs_text_addf(out, " %s", vs_bytes_text(table->capacity, capacity));
+        vs_text_addf(out, ", %zu do not, %zu refused\n", counts.do_not_fit, counts.refused);
+    }
     widths_fill(table, widths);
     if (all && table->count) {
         vs_text_add_char(out, '\n');

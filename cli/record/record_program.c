@@ -64,8 +64,12 @@ struct job {
 
 static enum vs_status options_check(const struct cli_args *args, struct vs_error *err)
 {
-    static const char *const OF_NETS[] = {"device", "capacity", "seed"};
+    static const char *const OF_NETS[] = {"device", "seed"};
 
+    if (cli_args_has(args, "capacity"))
+        return vs_fail(err, VS_E_USAGE,
+                       "record: --capacity is for net files; a program has the memory of its GPU: "
+                       "--gpu NAME simulates another one");
     for (size_t i = 0; i < sizeof(OF_NETS) / sizeof(OF_NETS[0]); i++)
         if (cli_args_has(args, OF_NETS[i]))
             return vs_fail(err, VS_E_USAGE,

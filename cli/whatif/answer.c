@@ -16,6 +16,9 @@
 
 /* Changes by more than this factor are not given in per cent. */
 #define TIMES_MAX 10
+#define TERA UINT64_C(1000000000000)
+/* From so many milliseconds on a time is given in seconds. */
+#define SECONDS_FROM_MS 10000
 
 void cli_whatif_answer_release(struct cli_whatif_answer *answer)
 {
@@ -73,7 +76,7 @@ static void add_where(const struct rpl_trace *trace, const struct rpl_peak *peak
     vs_text_addf(out, "  %s: ", word);
     if (peak->step >= 0)
         vs_text_addf(out, "step %" PRId64 ", ", peak->step);
-    vs_text_addf(out, "%s, %s", vs_phase_name(peak->phase), *op ? op : "between ops");
+    vs_text_addf(out, "%s, %s", vs_phase_name(peak->phase), *op ? op : rpl_no_op_text(trace));
     if (*module)
         vs_text_addf(out, " of %s", module);
     if (rpl_trace_is_imported(trace) && location->func)
@@ -101,13 +104,17 @@ static void add_oom(const struct rpl_trace *run, const struct rpl_oom *oom, cons
 static void add_arithmetic(const struct cli_whatif_answer *answer, struct vs_text *out)
 {
     const struct rpl_summary *sum = &answer->sum;
+    const bool is_tera = sum->flops >= TERA;
+    const double unit = is_tera ? 1e12 : 1e9;
+    const char *name = is_tera ? "TFLOP" : "GFLOP";
 
     if (sum->recompute_flops)
-        vs_text_addf(out, "arithmetic: %.3g GFLOP, of these %.3g (%.1f %%) recomputed\n",
-                     (double)sum->flops / 1e9, (double)sum->recompute_flops / 1e9,
+        vs_text_addf(out, "arithmetic: %.3g %s, of these %.3g (%.1f %%) recomputed\n",
+                     (double)sum->flops / unit, name, (double)sum->recompute_flops / unit,
                      100.0 * (double)sum->recompute_flops / (double)sum->flops);
     else
-        vs_text_addf(out, "arithmetic: %.3g GFLOP, nothing recomputed\n", (double)sum->flops / 1e9);
+        vs_text_addf(out, "arithmetic: %.3g %s, nothing recomputed\n", (double)sum->flops / unit,
+                     name);
 }
 
 /* The time of recomputed ops, from the recorded times of their first runs; nothing where none were recorded. */
@@ -152,8 +159,9 @@ static void add_refused(const struct cli_whatif_answer *answer, struct vs_text *
 }
 
 void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summary *baseline,
-                            const struct rpl_trace *run, const char *label,
-                            const struct cli_whatif_answer *answer, struct vs_text *out)
+                            const struct rpl_trace *base, const struct rpl_trace *run,
+                            const char *label, const struct cli_whatif_answer *answer,
+                            struct vs_text *out)
 {
     const struct rpl_peak *before = &baseline->peak;
     const struct rpl_peak *after = &answer->sum.peak;
@@ -161,7 +169,9 @@ void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summ
     char events[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "%s\n\n  %-14s%14s%14s%s\n", label, "peak",
-                 baseline->oom.event ? "until it ended" : "as recorded",
+                 baseline->oom.event ? "until it ended"
+                 : base != trace     ? "the whole run"
+                                     : "as recorded",
                  answer->sum.oom.event ? "until it ends" : "what if",
                  is_cut ? "" : "        change");
     add_row(out, "allocated", before->allocated, after->allocated, is_cut);
@@ -173,10 +183,12 @@ void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summ
             add_row(out, vs_category_name((enum vs_category)i), before->by_category[i],
                     after->by_category[i], is_cut);
     vs_text_add(out, "\n");
-    add_where(trace, before, "peak before", out);
+    if (base != trace)
+        vs_text_add(out, "  both of the whole run: what was dropped of the recording ran again\n");
+    add_where(base, before, "peak before", out);
     add_where(run, after, "peak after", out);
     if (baseline->oom.event)
-        add_oom(trace, &baseline->oom, "the recorded run ended out of memory", out);
+        add_oom(base, &baseline->oom, "the recorded run ended out of memory", out);
     if (answer->sum.oom.event)
         add_oom(run, &answer->sum.oom, "this run ends out of memory", out);
     if (answer->why.len) {
@@ -192,7 +204,10 @@ void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summ
         add_arithmetic(answer, out);
     add_time(trace, answer, out);
     add_refused(answer, out);
-    vs_text_addf(out, "%s events in %.1f ms\n", vs_bytes_exact_text(answer->sum.events, events),
-                 answer->milliseconds);
+    vs_text_addf(out, "%s events in ", vs_bytes_exact_text(answer->sum.events, events));
+    if (answer->milliseconds < SECONDS_FROM_MS)
+        vs_text_addf(out, "%.1f ms\n", answer->milliseconds);
+    else
+        vs_text_addf(out, "%.1f s\n", answer->milliseconds / 1e3);
     rpl_warnings_text(run, out);
 }

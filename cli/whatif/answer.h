@@ -39,9 +39,13 @@ void cli_whatif_answer_release(struct cli_whatif_answer *answer);
 void cli_whatif_answer_json(const struct rpl_summary *baseline, const struct rpl_trace *run,
                             const struct cli_whatif_answer *answer, struct vs_json *json);
 
-/* Append both peaks side by side, and what else is known. trace: the recorded one; label: the toggles, as a heading. */
+/*
+ * Append both peaks side by side, and what else is known. trace: the recorded one; base: the one of `baseline`, which
+ * is another where the recorded one does not have all of its run; label: the toggles, as a heading.
+ */
 void cli_whatif_answer_text(const struct rpl_trace *trace, const struct rpl_summary *baseline,
-                            const struct rpl_trace *run, const char *label,
-                            const struct cli_whatif_answer *answer, struct vs_text *out);
+                            const struct rpl_trace *base, const struct rpl_trace *run,
+                            const char *label, const struct cli_whatif_answer *answer,
+                            struct vs_text *out);
 
 #endif

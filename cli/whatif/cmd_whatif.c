@@ -21,6 +21,7 @@
 #include "cli/whatif/answer.h"
 #include "cli/whatif/program.h"
 #include "cli/whatif/ranks.h"
+#include "replay/report/dropped.h"
 #include "replay/report/report.h"
 #include "whatif/cost.h"
 #include "whatif/recipe.h"
@@ -52,11 +53,14 @@ static const struct cli_option OPTIONS[] = {
 };
 
 /*
- * trace: as recorded, costs: its times; memory: of the what-if; program: how a program ran again; set: of --set,
- * is_set: there is one; capacity: of --capacity, or as recorded
+ * trace: as recorded, costs: its times; base: what is compared with, the trace, or whole: the run from its beginning,
+ * where the trace does not have it; memory: of the what-if; program: how a program ran again; set: of --set, is_set:
+ * there is one; capacity: of --capacity, or as recorded
  */
 struct session {
     struct rpl_trace *trace;
+    struct rpl_trace *base;
+    struct rpl_trace *whole;
     struct rpl_trace *memory;
     struct rpl_summary baseline;
     struct wif_costs *costs;
@@ -137,7 +141,7 @@ static uint64_t base_of(const struct session *s, const struct wif_sweep *sweep)
 static void baseline_json(const struct session *s, struct vs_json *json)
 {
     vs_json_key(json, "baseline");
-    rpl_peak_json(s->trace, &s->baseline.peak, json);
+    rpl_peak_json(s->base, &s->baseline.peak, json);
 }
 
 static void set_json(const struct vs_toggles *set, struct vs_json *json)
@@ -163,6 +167,7 @@ struct filling {
     size_t cap;
     size_t why_cap;
     double start_ms;
+    bool may_rerun;
     struct cli_progress progress;
     struct vs_error err;
 };
@@ -229,6 +234,19 @@ static enum vs_status why_fill(struct filling *f, const struct wif_sweep_row *ro
                         &answer->err);
 }
 
+/* A program takes its time for each row: what is done is said at once, and stays where the rest is given up. */
+static void row_say(struct filling *f, const struct wif_sweep_row *row)
+{
+    const char *label = *row->label ? row->label : "as recorded";
+    char buf[VS_BYTES_TEXT_MAX];
+
+    if (row->failed)
+        cli_progress_done(&f->progress, "%s: %s", label, row->reason);
+    else
+        cli_progress_done(&f->progress, "%s: peak %s%s", label, vs_bytes_text(row->run.peak, buf),
+                          row->fits ? "" : ", out of memory");
+}
+
 /* One more row is done. Row 0 is the recorded run, which is `baseline` in JSON. */
 static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trace *memory)
 {
@@ -249,6 +267,8 @@ static void on_done(void *user, const struct wif_sweep_row *row, struct rpl_trac
     f->whys[f->count] = answer.why.len ? vs_strdup(vs_text_get(&answer.why)) : NULL;
     f->costs[f->count++] = answer.cost;
     answer.milliseconds = now_ms() - f->start_ms;
+    if (f->may_rerun)
+        row_say(f, row);
     vs_free(answer.refused); /* the text of the row is used instead */
     answer.refused = *row->refused ? vs_strdup(row->refused) : NULL;
     if (is_written)
@@ -264,7 +284,9 @@ static void add_base(const struct session *s, const struct cli_sweep *table, str
     char buf[VS_BYTES_TEXT_MAX];
 
     add_set(&s->set, out);
-    vs_text_add(out, s->is_set ? ": " : "as recorded: ");
+    vs_text_add(out, s->is_set  ? ": "
+                     : s->whole ? "as recorded, the whole run: "
+                                : "as recorded: ");
     if (!as_is->fits && table->capacity)
         vs_text_addf(out, "out of memory on %s; ", vs_bytes_text(table->capacity, buf));
     vs_text_addf(out, "%s%s", as_is->fits ? "peak " : "without a limit the peak would be ",
@@ -342,6 +364,7 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
     }
     if (request.may_rerun)
         cli_running_say(&s->program.running, "the program is running again for each toggle");
+    f.may_rerun = request.may_rerun;
     cli_progress_init(&f.progress, stderr);
     st = wif_sweep_fill(&sweep, s->trace, &request, err);
     cli_progress_end(&f.progress);
@@ -372,7 +395,7 @@ static void print_one(struct session *s, const char *label, const struct cli_wha
     struct vs_json j;
 
     if (!json) {
-        cli_whatif_answer_text(s->trace, &s->baseline, s->memory, label, answer, out);
+        cli_whatif_answer_text(s->trace, &s->baseline, s->base, s->memory, label, answer, out);
         return;
     }
     vs_json_init(&j, out);
@@ -382,6 +405,22 @@ static void print_one(struct session *s, const char *label, const struct cli_wha
     cli_whatif_answer_json(&s->baseline, s->memory, answer, &j);
     cli_program_whatif_json(&s->program, &j);
     vs_json_end(&j);
+}
+
+/*
+ * What the changes are compared with: the recorded run. Of one whose first events were dropped, the net runs again as
+ * it was recorded, as a what-if has all steps, too.
+ */
+static enum vs_status baseline_fill(struct session *s, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    s->base = s->trace;
+    if (rpl_has_dropped(s->trace) && rpl_trace_source_text(s->trace)) {
+        s->base = s->whole = rpl_trace_new();
+        st = wif_run(s->trace, NULL, s->whole, err);
+    }
+    return st ? st : rpl_summary_fill(&s->baseline, s->base, err);
 }
 
 static enum vs_status session_open(const struct cli_args *args, struct session *s,
@@ -411,11 +450,11 @@ static enum vs_status session_open(const struct cli_args *args, struct session *
     st = rpl_trace_open(args->positionals[0], &s->trace, err);
     if (!st && !capacity && !rpl_trace_meta_uint(s->trace, "capacity", &s->capacity))
         s->capacity = 0;
+    s->memory = rpl_trace_new();
     if (!st)
-        st = rpl_summary_fill(&s->baseline, s->trace, err);
+        st = baseline_fill(s, err);
     if (!st)
         st = wif_costs_new(s->trace, &s->costs, err);
-    s->memory = rpl_trace_new();
     return st;
 }
 
@@ -425,6 +464,7 @@ static void session_close(struct session *s)
     wif_costs_free(s->costs);
     vs_toggles_release(&s->set);
     rpl_trace_free(s->memory);
+    rpl_trace_free(s->whole);
     rpl_trace_free(s->trace);
     cli_program_whatif_release(&s->program);
 }

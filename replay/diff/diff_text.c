@@ -53,6 +53,7 @@ static void add_toggles(const struct rpl_diff *diff, struct vs_text *out)
 {
     size_t line_count = 0;
     size_t unknown = 0;
+    bool is_known_in_a = false;
 
     for (size_t i = 0; i < diff->toggle_count; i++) {
         const struct rpl_diff_toggle *t = &diff->toggles[i];
@@ -60,13 +61,12 @@ static void add_toggles(const struct rpl_diff *diff, struct vs_text *out)
         if (t->a && t->b)
             vs_text_addf(out, "%s%s: %s -> %s\n", line_count++ ? "         " : "toggles  ", t->name,
                          t->a, t->b);
-        else
-            unknown++;
+        else if (++unknown == 1)
+            is_known_in_a = t->a != NULL;
     }
     if (unknown)
-        vs_text_addf(out, "%s%zu more, which only %s says: the other is not a recording of a net\n",
-                     line_count ? "         " : "toggles  ", unknown,
-                     diff->toggles[0].a ? "A" : "B");
+        vs_text_addf(out, "%sof %s not known: it is not a recording of a net\n",
+                     line_count ? "         " : "toggles  ", is_known_in_a ? "B" : "A");
 }
 
 /* The differing lines of the net as in a patch, at most LINES_SHOWN. */

@@ -218,8 +218,11 @@ enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_kept_list *o
 
 /* ---- leaks ---- */
 
-/* Set the events between which leaked blocks are allocated; out->at stays 0 where there are too few steps. */
-static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
+/*
+ * Set the events between which leaked blocks are allocated, without the last `left_out` steps; out->at stays 0 where
+ * there are too few steps.
+ */
+static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace, size_t left_out)
 {
     size_t count = rpl_trace_step_count(trace);
 
@@ -227,6 +230,7 @@ static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
     /* where the recording was cut off, the last step is incomplete */
     if (count && !rpl_trace_is_complete(trace))
         count--;
+    count -= left_out < count ? left_out : count;
     /* needed: set-up, the first step, a step that may leak, and the step after it */
     if (count < 4)
         return;
@@ -297,11 +301,13 @@ static void leak_take(struct rpl_leak *out, const struct rpl_trace *trace,
     vs_free(leaked);
 }
 
-enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, struct vs_error *err)
+/* Find the leaked blocks without the last `left_out` steps. */
+static enum vs_status leak_find(struct rpl_index *index, size_t left_out, struct rpl_leak *out,
+                                struct vs_error *err)
 {
     enum vs_status st;
 
-    leak_begin(out, index->trace);
+    leak_begin(out, index->trace, left_out);
     if (!out->at || out->at > index->event_count)
         return VS_OK;
     if (!index->scan)
@@ -309,5 +315,22 @@ enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, str
     st = rpl_cursor_seek(index->scan, out->at, err);
     if (!st)
         leak_take(out, index->trace, rpl_cursor_live(index->scan));
+    return st;
+}
+
+/*
+ * The last step of a program goes on to the end of the recording, where its variables are gone: where nothing leaks at
+ * that end, the end of the step before it is looked at.
+ */
+enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, struct vs_error *err)
+{
+    enum vs_status st = leak_find(index, 0, out, err);
+    struct rpl_leak before;
+
+    if (st || !out->at || out->count || !rpl_trace_is_imported(index->trace))
+        return st;
+    st = leak_find(index, 1, &before, err);
+    if (!st && before.count)
+        *out = before;
     return st;
 }

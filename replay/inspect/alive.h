@@ -108,8 +108,11 @@ VS_MUST_USE enum vs_status rpl_alive_kept(struct rpl_cursor *cursor, struct rpl_
  * block of the same location and of another step, be it the first, is alive, too. So what is allocated once and late
  * (DistributedDataParallel's buckets, optimizer state after a skipped step) is no leak.
  *
- * at               end of the last whole step; 0: the trace has fewer than three whole steps, and nothing else is
- *                  filled
+ * The last step of a program ends with the recording, where the program's variables are gone: where nothing is found
+ * there, it is left out.
+ *
+ * at               end of the last whole step that was looked at; 0: the trace has fewer than three whole steps, and
+ *                  nothing else is filled
  * first_seq, last_seq   a block allocated from the one event to the other that is alive at `at` is leaked
  * bytes, count     of all leaked blocks
  * steps            number of steps from first_seq to last_seq
@@ -128,7 +131,7 @@ struct rpl_leak {
 };
 
 /*
- * Find the leaked blocks of the trace. Costs one seek to the end of the last whole step; no cursor of the caller moves.
+ * Find the leaked blocks of the trace. Costs one or two seeks to the ends of steps; no cursor of the caller moves.
  */
 VS_MUST_USE enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out,
                                           struct vs_error *err);

@@ -428,13 +428,19 @@ static int by_bytes(const void *x, const void *y)
     return strcmp(a->where, b->where) ? strcmp(a->where, b->where) : strcmp(a->text, b->text);
 }
 
+/* Mistakes are looked for in a program that was observed. */
+static bool has_mistakes(const struct rpl_trace *trace)
+{
+    return rpl_trace_is_imported(trace) && rpl_trace_meta(trace, "observed");
+}
+
 enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *trace,
                                  const struct rpl_summary *sum, struct vs_error *err)
 {
     struct lives lives = {.items = NULL};
     enum vs_status st;
 
-    if (!rpl_trace_is_imported(trace) || !rpl_trace_meta(trace, "observed"))
+    if (!has_mistakes(trace))
         return VS_OK;
     recorded_read(out, trace);
     st = lives_read(&lives, trace, err);
@@ -447,6 +453,32 @@ enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *tra
     if (out->count)
         qsort(out->items, out->count, sizeof(*out->items), by_bytes);
     return st;
+}
+
+enum vs_status rpl_mistakes_find(struct rpl_mistakes *out, struct rpl_trace *trace,
+                                 struct vs_error *err)
+{
+    struct rpl_summary sum = {.events = 0};
+    enum vs_status st = VS_OK;
+
+    if (!has_mistakes(trace))
+        return VS_OK;
+    st = rpl_summary_fill(&sum, trace, err);
+    if (!st)
+        st = rpl_mistakes_fill(out, trace, &sum, err);
+    rpl_summary_release(&sum);
+    return st;
+}
+
+bool rpl_mistakes_leak(const struct rpl_mistakes *mistakes)
+{
+    static const char *const KINDS[] = {"leak", "history", "cycle"};
+
+    for (size_t i = 0; i < mistakes->count; i++)
+        for (size_t k = 0; k < sizeof(KINDS) / sizeof(KINDS[0]); k++)
+            if (strcmp(mistakes->items[i].kind, KINDS[k]) == 0)
+                return true;
+    return false;
 }
 
 void rpl_mistakes_release(struct rpl_mistakes *mistakes)

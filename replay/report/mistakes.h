@@ -11,6 +11,7 @@
 #ifndef RPL_MISTAKES_H
 #define RPL_MISTAKES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,11 @@ struct rpl_mistakes {
  */
 VS_MUST_USE enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *trace,
                                              const struct rpl_summary *sum, struct vs_error *err);
+/* The same, where the figures are not at hand. */
+VS_MUST_USE enum vs_status rpl_mistakes_find(struct rpl_mistakes *out, struct rpl_trace *trace,
+                                             struct vs_error *err);
+/* Whether one of them says that memory grows: a leak, a history or a reference cycle. */
+bool rpl_mistakes_leak(const struct rpl_mistakes *mistakes);
 /* Add one; `where` and `text` are heap memory, and belong to the list from now on. */
 void rpl_mistake_add(struct rpl_mistakes *out, const char *kind, uint64_t bytes, char *where,
                      char *text);

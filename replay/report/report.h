@@ -130,4 +130,10 @@ void rpl_uncertainty_text(const struct rpl_trace *trace, const struct rpl_uncert
 void rpl_uncertainty_json(const struct rpl_trace *trace, const struct rpl_summary *sum,
                           struct vs_json *json);
 
+/*
+ * What to say where an event of `trace` has no op: of a net that it was between two ops; of what others recorded it is
+ * not known.
+ */
+const char *rpl_no_op_text(const struct rpl_trace *trace);
+
 #endif

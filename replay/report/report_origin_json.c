@@ -4,6 +4,7 @@
  * For:            replay/report/report_json.c.
  * Invariant:      a member whose figures the trace does not have is null, never left out.
  */
+#include "replay/report/dropped.h"
 #include "replay/report/report_internal.h"
 
 #include <math.h>
@@ -109,6 +110,7 @@ void rpl_report_partial_json(const struct rpl_trace *trace, struct vs_json *json
 
 void rpl_report_dropped_json(const struct rpl_trace *trace, struct vs_json *json)
 {
+    struct rpl_run_peak peak;
     uint64_t dropped = 0;
     uint64_t start = 0;
 
@@ -121,5 +123,15 @@ void rpl_report_dropped_json(const struct rpl_trace *trace, struct vs_json *json
     vs_json_object_flat(json);
     vs_json_put_uint(json, "events", dropped);
     vs_json_put_uint(json, "start_events", start);
+    vs_json_key(json, "run_peak");
+    if (rpl_run_peak(trace, &peak)) {
+        vs_json_object_flat(json);
+        vs_json_put_uint(json, "allocated", peak.bytes);
+        vs_json_put_uint(json, "event", peak.event);
+        vs_json_put_int(json, "step", peak.step);
+        vs_json_end(json);
+    } else {
+        vs_json_null(json);
+    }
     vs_json_end(json);
 }

@@ -102,6 +102,33 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
     add_holders(report, why, out);
 }
 
+static bool is_alike(const struct rpl_kept *a, const struct rpl_kept *b)
+{
+    return a->block.alloc_location == b->block.alloc_location &&
+           a->block.requested == b->block.requested;
+}
+
+/* What freeing item `i` early would give. Of several of one line and size it is said once: it is that of all. */
+static void add_gain(const struct rpl_kept_list *kept, size_t i, struct vs_text *out)
+{
+    size_t alike = 0;
+
+    for (size_t k = 0; k < kept->count; k++) {
+        if (k < i && is_alike(&kept->items[k], &kept->items[i]))
+            return;
+        alike += is_alike(&kept->items[k], &kept->items[i]);
+    }
+    if (alike > 1)
+        vs_text_addf(out,
+                     "               if the %zu of this line and size were freed right after their "
+                     "last use, the peak would fall by ",
+                     alike);
+    else
+        vs_text_add(out, "               if freed right after its last use, the peak falls by ");
+    rpl_report_add_bytes(out, 0, kept->items[i].gain);
+    vs_text_add_char(out, '\n');
+}
+
 void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_kept_list *kept = &report->kept;
@@ -130,9 +157,7 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
                                                      : " without them\n");
     for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
         rpl_report_tensor_text(report, &report->kept_why[i], out);
-        vs_text_add(out, "               if freed right after its last use, the peak falls by ");
-        rpl_report_add_bytes(out, 0, kept->items[i].gain);
-        vs_text_add_char(out, '\n');
+        add_gain(kept, i, out);
     }
 }
 
@@ -154,6 +179,11 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_leak *leak = &report->leak;
 
+    if (!leak->count && rpl_mistakes_leak(&report->mistakes)) {
+        vs_text_add(out, "\nLeak: a likely mistake above says what grows; at the end of the last "
+                         "whole step no line keeps memory step after step.\n");
+        return;
+    }
     if (!leak->at) {
         vs_text_add(out, "\nLeaks: not known, that needs three whole training steps.\n");
         return;

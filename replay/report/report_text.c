@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "replay/report/by_value.h"
+#include "replay/report/dropped.h"
 #include "replay/report/report_internal.h"
 #include "replay/report/simulated.h"
 #include "replay/report/warnings.h"
@@ -190,19 +191,27 @@ static void add_head(const struct rpl_report *report, const char *name, struct v
                      rpl_trace_meta(trace, "why_cpu"));
     if (rpl_trace_meta(trace, "failure"))
         vs_text_addf(out, "\nthe run failed there: %s", rpl_trace_meta(trace, "failure"));
-    vs_text_add(out, "\ntoggles:");
+    if (!rpl_trace_is_imported(trace))
+        vs_text_add(out, "\ntoggles:");
     for (size_t i = 0; i < rpl_trace_toggle_count(trace); i++) {
         struct rpl_toggle toggle = rpl_trace_toggle(trace, i);
 
         if (toggle.is_default)
             continue;
+        if (!given && rpl_trace_is_imported(trace))
+            vs_text_add(out, "\ntoggles:");
         vs_text_addf(out, " %s=%s", toggle.name, toggle.value);
         given++;
     }
-    vs_text_add(out, given ? "\n" : " none set\n");
+    vs_text_add(out, given || rpl_trace_is_imported(trace) ? "\n" : " none set\n");
     add_derived(trace, out);
     add_observed(trace, out);
     rpl_simulated_text(trace, out);
+}
+
+const char *rpl_no_op_text(const struct rpl_trace *trace)
+{
+    return rpl_trace_is_imported(trace) ? "op not known" : "between ops";
 }
 
 /* "  in `op` of module, line 24 of Net.forward" and the line itself. */
@@ -216,8 +225,7 @@ static void add_location(const struct rpl_trace *trace, uint32_t id, struct vs_t
     size_t len;
 
     if (*op || *module || location->line) {
-        vs_text_addf(out, "  %s", *op ? "in " : "between ops");
-        vs_text_add(out, op);
+        vs_text_addf(out, "  %s%s", *op ? "in " : rpl_no_op_text(trace), op);
         if (*module)
             vs_text_addf(out, " of %s", module);
         if (location->line)
@@ -290,10 +298,15 @@ static void add_peak(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_peak *peak = &report->sum.peak;
 
-    vs_text_add(out, "\nPeak: ");
+    vs_text_add(out, rpl_has_dropped(report->trace) ? "\nPeak of what was kept: " : "\nPeak: ");
     add_bytes_and_exact(out, " allocated", peak->allocated);
     add_event(out, peak->event, peak->step, peak->phase);
     vs_text_add(out, peak->is_recompute ? ", recomputed for a checkpoint\n" : "\n");
+    if (rpl_has_dropped(report->trace)) {
+        vs_text_add(out, "  ");
+        rpl_run_peak_text(report->trace, out);
+        vs_text_add_char(out, '\n');
+    }
     add_location(report->trace, peak->location, out);
     vs_text_add(out, "  requested ");
     rpl_report_add_bytes(out, 0, peak->requested_there);
@@ -392,7 +405,15 @@ static void add_alloc_sites(const struct rpl_report *report, struct vs_text *out
     rpl_alloc_sites_text(&report->layers, report->trace, SITES_SHOWN, out);
 }
 
-static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *out)
+/* The set-up of a recording with a bound is the state at the start of what was kept. */
+static const char *phase_word(const struct rpl_trace *trace, const struct rpl_step_figures *step,
+                              const struct rpl_phase *phase)
+{
+    return step->step < 0 && rpl_has_dropped(trace) ? "at start" : vs_phase_name(phase->phase);
+}
+
+static void add_step_rows(const struct rpl_trace *trace, const struct rpl_step_figures *step,
+                          struct vs_text *out)
 {
     for (size_t i = 0; i < step->phase_count; i++) {
         const struct rpl_phase *phase = &step->phases[i];
@@ -401,7 +422,7 @@ static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *o
             vs_text_add(out, "     -");
         else
             vs_text_addf(out, "%6" PRId64, step->step);
-        vs_text_addf(out, "  %-10s", vs_phase_name(phase->phase));
+        vs_text_addf(out, "  %-10s", phase_word(trace, step, phase));
         rpl_report_add_bytes(out, 12, phase->allocated_end);
         rpl_report_add_bytes(out, 12, phase->allocated_peak);
         rpl_report_add_bytes(out, 12, phase->requested_end);
@@ -413,7 +434,8 @@ static void add_step_rows(const struct rpl_step_figures *step, struct vs_text *o
 }
 
 /* All steps if they are few, otherwise the first ones and the last. */
-static void add_steps(const struct rpl_summary *sum, struct vs_text *out)
+static void add_steps(const struct rpl_trace *trace, const struct rpl_summary *sum,
+                      struct vs_text *out)
 {
     size_t head = sum->step_count <= STEPS_SHOWN ? sum->step_count : STEPS_SHOWN - 1;
 
@@ -421,12 +443,15 @@ static void add_steps(const struct rpl_summary *sum, struct vs_text *out)
         out,
         "\n  step  phase      allocated:   at end     highest   requested    reserved   loss\n");
     for (size_t i = 0; i < head; i++)
-        add_step_rows(&sum->steps[i], out);
+        add_step_rows(trace, &sum->steps[i], out);
     if (head == sum->step_count)
-        return;
+        goto out;
     vs_text_addf(out, "   ...  %zu more step%s\n", sum->step_count - head - 1,
                  sum->step_count - head - 1 == 1 ? "" : "s");
-    add_step_rows(&sum->steps[sum->step_count - 1], out);
+    add_step_rows(trace, &sum->steps[sum->step_count - 1], out);
+out:
+    if (rpl_has_dropped(trace))
+        vs_text_add(out, "  at start: what was alive at the start of what was kept\n");
 }
 
 static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
@@ -475,7 +500,7 @@ void rpl_report_need_text(const struct rpl_report *free, uint64_t capacity, stru
     vs_text_add(out, is_imported
                          ? "; what the program would have requested afterwards is not known\n"
                          : "\n");
-    if (free->kept.count && free->kept.gain >= peak->allocated / KEPT_SHARE_MIN)
+    if (!is_imported && free->kept.count && free->kept.gain >= peak->allocated / KEPT_SHARE_MIN)
         rpl_report_kept_text(free, out);
 }
 
@@ -506,7 +531,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
         rpl_report_tensor_text(report, &report->largest[i], out);
     rpl_report_kept_text(report, out);
     rpl_report_leak_text(report, out);
-    add_steps(&report->sum, out);
+    add_steps(report->trace, &report->sum, out);
     if (report->non_pytorch && report->non_pytorch->at)
         rpl_non_pytorch_text(report->non_pytorch, report->top, out);
     if (rpl_trace_has_saves(report->trace))

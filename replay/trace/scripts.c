@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define SCRIPT_KEY "rerun_script "
-
 /*
  * The path in the line at *at, of which *at becomes the next; false: there is no further one. The caller frees *path.
  */
@@ -38,7 +36,7 @@ static const char *text_of(const struct rpl_trace *trace, const char *path)
     struct vs_text key = {NULL, 0, 0};
     const char *text;
 
-    vs_text_addf(&key, SCRIPT_KEY "%s", path);
+    vs_text_addf(&key, RPL_SCRIPT_KEY "%s", path);
     text = rpl_trace_meta(trace, vs_text_get(&key));
     vs_text_release(&key);
     return text;

@@ -23,6 +23,9 @@ struct rpl_script {
 };
 void rpl_script_release(struct rpl_script *script);
 
+/* The key of a file's text in the trace's meta table begins so; its path follows. */
+#define RPL_SCRIPT_KEY "rerun_script "
+
 /* Called with each recorded file, which is borrowed. */
 typedef void rpl_script_fn(void *user, const struct rpl_script *script);
 void rpl_scripts_each(const struct rpl_trace *trace, rpl_script_fn *fn, void *user);

@@ -172,6 +172,8 @@ static void options_for_nets_are_refused_for_programs(void **state)
     (void)state;
     check(program_run("record", "-o", out, "--device", "cpu", "--", "true", NULL), 2, "",
           "--device is for net files");
+    check(program_run("record", "-o", out, "--capacity", "8G", "--", "true", NULL), 2, "",
+          "--gpu NAME simulates another one");
     check(program_run("record", "-o", out, "--steps", "4", "--", "true", NULL), 2, "",
           "--steps cannot be applied to a program");
     check(program_run("record", "-o", out, "--stacks", "some", "--", "true", NULL), 2, "",

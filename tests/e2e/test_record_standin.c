@@ -117,10 +117,10 @@ static void a_simulated_gpu_is_announced_in_one_line(void **state)
                "import os, subprocess, sys\nimport torch\nprint(torch.devices())\n"
                "sys.stdout.flush()\n"
                "subprocess.run([sys.executable, '-c', 'import torch; print(torch.devices())'])\n");
-    assert_int_equal(lines_with(p.err, "runs over a stand-in that simulates H100 SXM, 79.19 GiB, "
+    assert_int_equal(lines_with(p.err, "a simulated GPU, H100 SXM, 79.19 GiB, "
                                        "compute capability 9.0"),
                      1);
-    check(p, 0, "1\n1\n", "as asked for");
+    check(p, 0, "1\n1\n", "--gpu h100: a simulated GPU");
 }
 
 static void functions_without_a_simulation_are_named_at_the_end(void **state)
@@ -247,7 +247,7 @@ static void the_second_start_uses_the_cache_of_the_first(void **state)
 
     (void)state;
     torch_for_cuda();
-    check(record("t4", PROGRAM), 0, "1 801\n", "simulates");
+    check(record("t4", PROGRAM), 0, "1 801\n", "a simulated GPU");
     /* newer files would be written anew: nothing below the cache may be newer than this */
     snprintf(command, sizeof(command), "touch '%s'", program_path("mark"));
     run(command);
@@ -264,7 +264,7 @@ static void an_unwritable_cache_does_not_prevent_recording(void **state)
     (void)state;
     torch_for_cuda();
     setenv("XDG_CACHE_HOME", program_file("file", "no folder"), 1);
-    check(record("t4", PROGRAM), 0, "1 801\n", "simulates Tesla T4");
+    check(record("t4", PROGRAM), 0, "1 801\n", "a simulated GPU, Tesla T4");
 }
 
 static void a_build_for_the_cpu_alone_is_refused_with_what_to_install(void **state)

@@ -165,7 +165,7 @@ static void what_is_refused_or_does_not_fit_is_in_the_table(void **state)
     check(program_run("sweep", NET, "--vary", "batch=2", "--capacity", "1M", "--all", NULL), 0,
           "does not fit");
     check(program_run("sweep", NET, "--vary", "rank=9", "--set", "shard=fsdp", NULL), 1,
-          "1 refused");
+          "1 configuration of " NET ": none can be run\n");
 }
 
 static void a_file_of_results_is_gone_on_with_and_printed(void **state)

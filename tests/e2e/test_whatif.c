@@ -444,6 +444,23 @@ static void a_run_that_ends_out_of_memory_is_no_improvement(void **state)
     program_release(&p);
 }
 
+/* The arithmetic of a large net has a unit that needs no exponent. */
+static void arithmetic_is_given_in_a_unit_that_fits(void **state)
+{
+    const char *trace = program_record("sample_nets/gpt2_small.py", "large.db", "--steps", "2");
+    struct program p = program_run("whatif", trace, "--set", "zero-grad=zeros", NULL);
+
+    (void)state;
+    if (p.status)
+        fail_msg("%s", p.err);
+    assert_non_null(strstr(p.out, " TFLOP, nothing recomputed\n"));
+    assert_null(strstr(p.out, "e+0"));
+    program_release(&p);
+    p = program_run("whatif", trace, "--set", "checkpoint=blocks", NULL);
+    assert_non_null(strstr(p.out, " TFLOP, of these 0."));
+    program_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +477,7 @@ int main(void)
         cmocka_unit_test(every_command_has_help),
         cmocka_unit_test(the_tables_of_toggles_and_ops_are_printed_completely),
         cmocka_unit_test(a_run_that_ends_out_of_memory_is_no_improvement),
+        cmocka_unit_test(arithmetic_is_given_in_a_unit_that_fits),
     };
 
     return cmocka_run_group_tests_name("e2e/whatif", tests, NULL, cleanup);

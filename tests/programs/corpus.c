@@ -142,7 +142,7 @@ static void end_check(const char *command, const struct program *p, int status)
 {
     if (p->status != status)
         fail_msg("%s: status %d: %s%s", command, p->status, p->out, p->err);
-    if (!strstr(p->err, "runs over a stand-in that simulates"))
+    if (!strstr(p->err, "PyTorch allocates as on that GPU"))
         fail_msg("%s: no line says that a GPU is simulated: %s", command, p->err);
 }
 

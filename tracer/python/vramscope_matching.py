@@ -21,6 +21,7 @@ KINDS = ("op_begin",  # node, role, arithmetic, bytes overwritten in place
          "uncache",  # the cache releases it
          "rerun_begin",  # name
          "rerun_end")  # name
+QUERIES = ("_has_compatible_shallow_copy_type",)  # ops that ask what a tensor is, and read none of its memory
 OP_BEGIN, OP_END, USE, SAVE, UNSAVE, GRADIENT, UNGRADIENT, CAST, CACHE, UNCACHE, RERUN_BEGIN, RERUN_END = range(12)
 FORWARD, BACKWARD, RECOMPUTE = range(3)  # roles of an op
 HALVES = ("float16", "bfloat16")
@@ -139,7 +140,7 @@ class Between:
                      context.flops)
 
     def on_use(self, time, context, made):
-        if not self.is_here(made) or context.op is None:
+        if not self.is_here(made) or context.op is None or context.op in QUERIES:
             return
         self.add(time, USE, context, made.index)
         if context.node in self.R.HIDING and made.time < self.began:
@@ -341,10 +342,17 @@ class Matching:
                 op = self.contexts_by_op[order]
                 self.orders.setdefault((op.module, op.phase), []).append(order)
                 self.orders.setdefault(op.module or "", []).append(order)
+            ooms = [index for index, event in enumerate(trace) if event["action"] == "oom"]
+            failed = {}  # by the number of the event of an out of memory: what was allocated last in the op that failed
             for made, free in pairs:
-                self.say(trace, made.index, made.context, self.about(made))
+                oom = self.oom_within(ooms, made, free)
+                if oom is not None and (oom not in failed or failed[oom].index < made.index):
+                    failed[oom] = made
+                self.say(trace, made.index, made.context, self.about(made, oom is not None))
                 if free is not None and made.freed is not None:
                     self.say(trace, free, made.freed, (None, None, None, (), ()))
+            for oom, made in failed.items():
+                self.say(trace, oom, made.context, (None, None, None, (), ()))
             between = Between(self, device, trace, pairs)
             self.between.append(between.rows())
             ops += between.ops
@@ -413,9 +421,19 @@ class Matching:
                 return self.frames_by_op[orders[at - 1]]
         return None
 
-    def about(self, made):
+    @staticmethod
+    def oom_within(ooms, made, free):
+        """The out of memory that ended the op in which this was allocated and freed, by its number; None: none did."""
+        if free is None or made.freed is not made.context or made.context.op is None:
+            return None
+        at = bisect_right(ooms, made.index)
+        return ooms[at] if at < len(ooms) and ooms[at] < free else None
+
+    def about(self, made, has_failed):
         _, dtype, sizes, strides = made.tensor or (0, None, (), ())
         kind = made.kind
         if made.tensor is None and made.freed is made.context and made.context.op is not None:
-            kind = "workspace"  # no op ever had it as an input, and it did not outlive the one it was allocated in
+            # no op ever had it as an input, and it did not outlive the one it was allocated in: where that one ran out of
+            # memory it may have been a result
+            kind = "temporary" if has_failed else "workspace"
         return (kind, made.name, dtype, sizes, strides)

@@ -324,8 +324,9 @@ def simulate(folder, torch_file):
         stand_in.point_compilers()
         stand_in.watch_reads()
         note(folder, "played", said)
-        say_once(folder, "played", "%s: PyTorch runs over a stand-in that simulates %s; --gpu selects another"
-                 % ("no GPU here" if gpu == "auto" else "as asked for", said))
+        say_once(folder, "played", "%s: a simulated GPU, %s; PyTorch allocates as on that GPU, and computes nothing%s"
+                 % (("no GPU here", said, "; --gpu NAME selects another") if gpu == "auto" else
+                    ("--gpu %s" % gpu, said, "")))
         return stand_in
     if gpu != "auto":
         say_once(folder, "refused", "no GPU is simulated: %s" % said)

@@ -16,6 +16,8 @@
 #include "replay/inspect/space.h"
 #include "replay/report/account.h"
 #include "replay/report/by_value.h"
+#include "replay/report/dropped.h"
+#include "replay/report/mistakes.h"
 #include "replay/report/report.h"
 #include "replay/report/warnings.h"
 #include "replay/trace/scripts.h"
@@ -81,6 +83,17 @@ static void add_oom(struct pass *pass, const struct vs_event *event)
     tui_page_add(pass->page, TUI_PLAIN, "%s", "")->seq = pass->at;
 }
 
+/* Of a recording with a bound: the peak of the whole run. */
+static void add_run_peak(struct pass *pass)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    rpl_run_peak_text(pass->run->trace, &text);
+    if (text.len)
+        tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&text));
+    vs_text_release(&text);
+}
+
 static void add_event_and_bytes(struct pass *pass)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
@@ -93,7 +106,9 @@ static void add_event_and_bytes(struct pass *pass)
     if (pass->oom)
         add_oom(pass, &here.event);
     else
-        tui_page_add(pass->page, TUI_STRONG, "Peak: ")->seq = pass->at;
+        tui_page_add(pass->page, TUI_STRONG, "%s",
+                     rpl_has_dropped(pass->run->trace) ? "Peak of what was kept: " : "Peak: ")
+            ->seq = pass->at;
     tui_page_more(pass->page, 0, TUI_STRONG, "%s allocated", vs_bytes_text(live->allocated, buf));
     tui_page_more(pass->page, 0, TUI_DIM, " (%s bytes)", vs_bytes_exact_text(live->allocated, buf));
     tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", ", pass->at)->seq = pass->at;
@@ -103,6 +118,8 @@ static void add_event_and_bytes(struct pass *pass)
                   *here.op ? ", in " : "", here.op, *here.module ? " of " : "", here.module);
     if (here.is_recompute)
         tui_page_more(pass->page, 0, TUI_DIM, ", recomputed for a checkpoint");
+    if (!pass->oom)
+        add_run_peak(pass);
     if (here.line) {
         tui_page_add(pass->page, TUI_LINE_NUMBER, "  %" PRIu32 "  ", here.line)->seq = pass->at;
         if (len)
@@ -155,6 +172,25 @@ static void add_category(struct pass *pass, int category, uint64_t bytes, uint64
                   100.0 * share);
     tui_page_more(pass->page, 0, tui_category_role(category), "%s", vs_text_get(&bar));
     vs_text_release(&bar);
+}
+
+/* Likely mistakes of a program, as the report has them. */
+static enum vs_status add_mistakes(struct pass *pass, struct vs_error *err)
+{
+    struct rpl_mistakes mistakes = {.items = NULL};
+    const enum vs_status st = rpl_mistakes_find(&mistakes, pass->run->trace, err);
+
+    if (!st && mistakes.count) {
+        tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+        tui_page_add(pass->page, TUI_STRONG, "Likely mistakes");
+    }
+    for (size_t i = 0; !st && i < mistakes.count; i++) {
+        tui_page_add(pass->page, TUI_BAD, "  %s  %s", mistakes.items[i].where,
+                     mistakes.items[i].kind);
+        tui_page_wrap(pass->page, pass->w, 4, TUI_PLAIN, mistakes.items[i].text);
+    }
+    rpl_mistakes_release(&mistakes);
+    return st;
 }
 
 /* The share of blocks that the recording did not see being allocated: their category follows from what frees them. */
@@ -373,6 +409,9 @@ static void page_make(struct peak *s, struct tui_app *app)
     if (!st) {
         add_event_and_bytes(&pass);
         add_warnings(&pass);
+        st = add_mistakes(&pass, &err);
+    }
+    if (!st) {
         add_categories(&pass);
         st = add_largest(&pass, &err);
     }

@@ -106,7 +106,7 @@ static void add_where(struct tui_page *page, const char *word, const struct rpl_
     if (run->step >= 0)
         tui_page_more(page, 0, TUI_PLAIN, "step %" PRId64 " ", run->step);
     tui_page_more(page, 0, TUI_PLAIN, "%s, %s", vs_phase_name(run->phase),
-                  *op ? op : "between ops");
+                  *op ? op : rpl_no_op_text(trace));
     if (*module)
         tui_page_more(page, 0, TUI_PLAIN, " of %s", module);
     if (location->line)

@@ -259,6 +259,20 @@ static enum vs_status net_advise(struct wif_advising *s, struct vs_error *err)
     return st;
 }
 
+/* What the recorded run itself tells. */
+static enum vs_status recorded_read(struct wif_advise *out, struct rpl_trace *base,
+                                    struct vs_error *err)
+{
+    struct rpl_summary sum = {.events = 0};
+    enum vs_status st = rpl_summary_fill(&sum, base, err);
+
+    out->is_oom = sum.oom.event != 0;
+    if (!st)
+        st = rpl_mistakes_fill(&out->mistakes, base, &sum, err);
+    rpl_summary_release(&sum);
+    return st;
+}
+
 enum vs_status wif_advise_fill(struct wif_advise *out, struct rpl_trace *base,
                                const struct wif_advise_options *options, struct vs_error *err)
 {
@@ -271,6 +285,8 @@ enum vs_status wif_advise_fill(struct wif_advise *out, struct rpl_trace *base,
     st = wif_costs_new(base, &s.costs, err);
     if (!st)
         st = rpl_trace_source_text(base) ? net_advise(&s, err) : imported_advise(&s, err);
+    if (!st)
+        st = recorded_read(out, base, err);
     if (!st)
         wif_advise_rank(out);
     wif_costs_free(s.costs);
@@ -300,6 +316,7 @@ void wif_advise_release(struct wif_advise *advise)
     for (size_t i = 0; i < advise->finding_count; i++)
         vs_free(advise->findings[i].text);
     vs_free(advise->findings);
+    rpl_mistakes_release(&advise->mistakes);
     vs_free(advise->cannot);
     memset(advise, 0, sizeof(*advise));
 }

@@ -16,6 +16,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/toggle.h"
+#include "replay/report/mistakes.h"
 #include "replay/trace/trace.h"
 #include "whatif/cost.h"
 #include "whatif/edit.h"
@@ -94,9 +95,10 @@ struct wif_finding {
  * dominated  changes that lower the peak and are not in `items`, because another one there costs as little in every
  *            respect and has as low a peak; in the same order
  * findings   by gain
- * base       the recorded run, to its end
+ * base       the recorded run, to its end; of a recording that ran out of memory (is_oom) what it would have needed
  * capacity   of the device in question; 0: none
  * batch, is_batch_max   the largest batch that fits as recorded; 0: none does, or it was not searched
+ * mistakes   likely mistakes of a recorded program; none of a net
  * cannot     why changes could not be run on this trace; NULL: they were
  */
 struct wif_advise {
@@ -106,7 +108,9 @@ struct wif_advise {
     size_t dominated_count;
     struct wif_finding *findings;
     size_t finding_count, finding_cap;
+    struct rpl_mistakes mistakes;
     struct wif_figures base;
+    bool is_oom;
     uint64_t capacity;
     uint64_t batch;
     bool is_batch_max;

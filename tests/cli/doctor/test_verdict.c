@@ -94,7 +94,7 @@ static void without_a_gpu_a_program_runs_over_a_simulated_one(void **state)
     expect(f, PROGRAM, true, "PyTorch 2.8.0 runs over a simulated GPU");
     expect(f, DRIVER_CALLS, false, "no driver of NVIDIA's");
     expect(f, "record NET --device cuda", false, "no driver of NVIDIA's");
-    expect(f, "smi", false, "libnvidia-ml");
+    expect(f, "smi", false, "needs NVML");
     expect(f, "tui", true, NULL);
     assert_true(doc_records_programs(f));
     vs_free(f);

@@ -8,13 +8,15 @@
 
 #include "base/mem.h"
 
-static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace)
+static void leak_begin(struct rpl_leak *out, const struct rpl_trace *trace, bool without_last)
 {
     size_t count = rpl_trace_step_count(trace);
 
     memset(out, 0, sizeof(*out));
     /* where the recording was cut off, the last step is not whole */
     if (count && !rpl_trace_is_complete(trace))
+        count--;
+    if (count && without_last)
         count--;
     /* the setup, the first step, one that may leak, one after it */
     if (count < 4)
@@ -69,12 +71,13 @@ static void leak_take(struct rpl_leak *out, const struct rpl_trace *trace,
     vs_free(leaked);
 }
 
-enum vs_status naive_leak_fill(struct rpl_leak *out, struct rpl_trace *trace, struct vs_error *err)
+static enum vs_status leak_read(struct rpl_leak *out, struct rpl_trace *trace, bool without_last,
+                                struct vs_error *err)
 {
     struct rpl_live live;
     enum vs_status st;
 
-    leak_begin(out, trace);
+    leak_begin(out, trace, without_last);
     if (!out->at)
         return VS_OK;
     rpl_live_init(&live);
@@ -82,5 +85,19 @@ enum vs_status naive_leak_fill(struct rpl_leak *out, struct rpl_trace *trace, st
     if (!st)
         leak_take(out, trace, &live);
     rpl_live_release(&live);
+    return st;
+}
+
+/* Of a program the last step is left out where nothing is left at its end. */
+enum vs_status naive_leak_fill(struct rpl_leak *out, struct rpl_trace *trace, struct vs_error *err)
+{
+    enum vs_status st = leak_read(out, trace, false, err);
+    struct rpl_leak shorter;
+
+    if (st || !out->at || out->count || !rpl_trace_is_imported(trace))
+        return st;
+    st = leak_read(&shorter, trace, true, err);
+    if (!st && shorter.count)
+        *out = shorter;
     return st;
 }

@@ -99,6 +99,35 @@ static void memory_that_every_step_keeps_is_a_leak_with_its_line(void **state)
     rpl_trace_free(trace);
 }
 
+/* A program frees its variables before its recording ends, which is in its last step. */
+static void what_a_program_frees_at_its_end_leaked_until_then(void **state)
+{
+    (void)state;
+    for (int is_program = 0; is_program < 2; is_program++) {
+        struct make m;
+        struct rpl_leak leak;
+
+        make_init(&m);
+        if (is_program)
+            rpl_trace_set_meta(m.trace, "source_kind", "program");
+        make_step(&m, -1);
+        make_alloc(&m, 4096, VS_CAT_PARAMETER);
+        for (int64_t step = 0; step < 6; step++) {
+            make_step(&m, step);
+            m.line = 7;
+            make_alloc(&m, 512, VS_CAT_SAVED);
+            make_phase(&m, VS_PHASE_ZERO_GRAD);
+        }
+        for (uint64_t block = 2; block <= 7; block++)
+            make_free(&m, block, 512);
+        leak = leak_of(m.trace);
+        assert_int_equal(leak.count, is_program ? 3 : 0); /* of steps 1, 2 and 3 */
+        assert_int_equal(leak.steps, is_program ? 3 : 4);
+        assert_int_equal(leak.bytes, is_program ? 3 * 512 : 0);
+        rpl_trace_free(m.trace);
+    }
+}
+
 static void memory_that_one_step_allocates_late_is_no_leak(void **state)
 {
     (void)state;
@@ -127,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_with_constant_memory_has_no_leak),
         cmocka_unit_test(memory_that_every_step_keeps_is_a_leak_with_its_line),
+        cmocka_unit_test(what_a_program_frees_at_its_end_leaked_until_then),
         cmocka_unit_test(memory_that_one_step_allocates_late_is_no_leak),
         cmocka_unit_test(two_steps_are_too_few_to_find_leaks),
     };

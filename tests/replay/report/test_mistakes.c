@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "replay/report/mistakes.h"
+#include "replay/report/report.h"
 #include "tests/replay/make_trace.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -79,6 +80,50 @@ static void what_was_found_while_it_ran_is_listed_by_bytes(void **state)
     assert_string_equal(text, "\nLikely mistakes\n"
                               "  b.py:3  view\n    a view\n"
                               "  a.py:1 a.py:2  leak\n    `x` grows\n");
+    free(text);
+}
+
+/* Steps that leave nothing behind, of a program in which a mistake of this kind was found. */
+static char *leak_text_of(const char *mistake)
+{
+    struct rpl_report report = {.trace = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text text = {NULL, 0, 0};
+    char *copy;
+    struct make m;
+
+    begin(&m);
+    rpl_trace_set_meta(m.trace, "mistakes", mistake);
+    for (int step = -1; step < 6; step++) {
+        (void)make_step(&m, step);
+        (void)block(&m, 7, 512, VS_CAT_ACTIVATION);
+        (void)make_free(&m, m.blocks, 512);
+    }
+    if (rpl_report_fill(&report, m.trace, 1, &err))
+        fail_msg("%s", err.text);
+    rpl_report_text(&report, "t.db", &text);
+    copy = strdup(vs_text_get(&text));
+    rpl_report_release(&report);
+    vs_text_release(&text);
+    rpl_trace_free(m.trace);
+    return copy;
+}
+
+static void a_report_that_names_a_leak_does_not_deny_it_below(void **state)
+{
+    static const char *const GROW[] = {"leak|5|a.py:1|`x` grows", "history|5|a.py:1|`x` grows",
+                                       "cycle|5|a.py:1|a cycle"};
+    char *text;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(GROW) / sizeof(GROW[0]); i++) {
+        text = leak_text_of(GROW[i]);
+        assert_null(strstr(text, "No leak"));
+        assert_non_null(strstr(text, "\nLeak: a likely mistake above says what grows"));
+        free(text);
+    }
+    text = leak_text_of("view|5|a.py:1|a view");
+    assert_non_null(strstr(text, "\nNo leak: "));
     free(text);
 }
 
@@ -175,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_found_while_it_ran_is_listed_by_bytes),
+        cmocka_unit_test(a_report_that_names_a_leak_does_not_deny_it_below),
         cmocka_unit_test(memory_that_no_step_reads_is_named_by_its_line),
         cmocka_unit_test(a_net_and_a_program_that_was_not_observed_have_none),
         cmocka_unit_test(the_first_line_whose_sizes_vary_is_named_where_memory_is_in_pieces),
