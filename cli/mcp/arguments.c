@@ -6,17 +6,84 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/bytes.h"
 #include "cli/mcp/mcp.h"
 
 #define PATH_MAX_LEN 80
+#define NAME_MAX_LEN 80
 
 static const char *path_of(const char *name, char *buf)
 {
     snprintf(buf, PATH_MAX_LEN, "$.params.arguments.%s", name);
     return buf;
+}
+
+/* The names that are allowed, and one that is looked for among them. */
+struct names {
+    struct sto_json_reader *schema;
+    const char *name;
+    struct vs_text unknown;
+    struct vs_text legal;
+    bool is_found;
+};
+
+static bool on_property(void *user, const char *key, enum sto_json_type type, const char *value)
+{
+    struct names *names = user;
+
+    (void)type;
+    (void)value;
+    names->is_found = strcmp(key, names->name) == 0;
+    return !names->is_found;
+}
+
+static bool on_legal(void *user, const char *key, enum sto_json_type type, const char *value)
+{
+    struct names *names = user;
+
+    (void)type;
+    (void)value;
+    vs_text_addf(&names->legal, "%s%s", names->legal.len ? ", " : "", key);
+    return true;
+}
+
+static bool on_argument(void *user, const char *key, enum sto_json_type type, const char *value)
+{
+    struct names *names = user;
+
+    (void)type;
+    (void)value;
+    names->name = key;
+    names->is_found = false;
+    sto_json_members(names->schema, "$.properties", on_property, names);
+    if (!names->is_found)
+        vs_text_add_n(&names->unknown, key, vs_utf8_cut(key, NAME_MAX_LEN));
+    return names->is_found;
+}
+
+enum vs_status mcp_args_check(const struct mcp_call *call, const struct mcp_tool *tool,
+                              struct vs_error *err)
+{
+    struct names names = {.schema = sto_json_reader_new(err)};
+    enum vs_status st;
+
+    if (!names.schema)
+        return err->status;
+    st = sto_json_reader_take(names.schema, tool->schema, strlen(tool->schema), err);
+    if (!st)
+        sto_json_members(call->reader, "$.params.arguments", on_argument, &names);
+    if (!st && !names.is_found && names.name) {
+        sto_json_members(names.schema, "$.properties", on_legal, &names);
+        st = vs_fail(err, VS_E_USAGE, "`%s` has no argument `%s`; it has: %s", tool->name,
+                     vs_text_get(&names.unknown), vs_text_get(&names.legal));
+    }
+    vs_text_release(&names.unknown);
+    vs_text_release(&names.legal);
+    sto_json_reader_free(names.schema);
+    return st;
 }
 
 bool mcp_arg_has(const struct mcp_call *call, const char *name)
@@ -90,6 +157,15 @@ enum vs_status mcp_arg_path(const struct mcp_call *call, const char *name, struc
     return VS_OK;
 }
 
+static bool has_time(void *user)
+{
+    const struct mcp_call *call = user;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec < call->deadline;
+}
+
 enum vs_status mcp_arg_trace(const struct mcp_call *call, const char *name, struct rpl_trace **out,
                              struct vs_error *err)
 {
@@ -98,17 +174,15 @@ enum vs_status mcp_arg_trace(const struct mcp_call *call, const char *name, stru
 
     if (!st)
         st = rpl_trace_open(vs_text_get(&path), out, err);
+    if (!st)
+        rpl_trace_watch(*out, has_time, (void *)(uintptr_t)call);
     vs_text_release(&path);
     return st;
 }
 
 bool mcp_goes_on(void *user, uint64_t done, uint64_t total)
 {
-    const struct mcp_call *call = user;
-    struct timespec now;
-
     (void)done;
     (void)total;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec < call->deadline;
+    return has_time(user);
 }

@@ -67,6 +67,7 @@ struct mcp_call {
  * A tool.
  *
  * schema  of its arguments, JSON Schema
+ * is_read_only   no file is written; the others store the index of a long trace in its file
  * run     writes the members of the answer into the object that is open. A failure is reported to the client with the
  *         text of *err, and what was written is dropped
  */
@@ -76,6 +77,7 @@ struct mcp_tool {
     const char *description;
     const char *schema;
     enum vs_status (*run)(const struct mcp_call *call, struct vs_json *json, struct vs_error *err);
+    bool is_read_only;
 };
 
 extern const struct mcp_tool mcp_tool_peak;
@@ -94,6 +96,10 @@ void mcp_tools_json(struct vs_text *out);
 
 /* ---- arguments (arguments.c) ---- */
 
+/* VS_E_USAGE: an argument is given that the tool's schema does not have; it is named. */
+VS_MUST_USE enum vs_status mcp_args_check(const struct mcp_call *call, const struct mcp_tool *tool,
+                                          struct vs_error *err);
+
 /* Append a string. VS_E_USAGE: it is not given, or no string. */
 VS_MUST_USE enum vs_status mcp_arg_text(const struct mcp_call *call, const char *name,
                                         struct vs_text *out, struct vs_error *err);
@@ -106,7 +112,10 @@ bool mcp_arg_has(const struct mcp_call *call, const char *name);
 /* Append the path that `name` names, or the server's. VS_E_USAGE: neither is given. */
 VS_MUST_USE enum vs_status mcp_arg_path(const struct mcp_call *call, const char *name,
                                         struct vs_text *out, struct vs_error *err);
-/* Open the trace there; the caller frees it. Other errors: those of opening a trace. */
+/*
+ * Open the trace there; the caller frees it. Reading its events ends with VS_E_STOPPED when the call's time is over.
+ * Other errors: those of opening a trace.
+ */
 VS_MUST_USE enum vs_status mcp_arg_trace(const struct mcp_call *call, const char *name,
                                          struct rpl_trace **out, struct vs_error *err);
 /* A size such as "24 GiB" or a number of bytes; 0 where it is not given. */
@@ -122,6 +131,9 @@ bool mcp_goes_on(void *user, uint64_t done, uint64_t total);
 void mcp_location_json(const struct rpl_trace *trace, uint32_t location, struct vs_json *json);
 /* A live block: its number, bytes, name, shape, the events of its life, and at most 8 holders. */
 void mcp_block_json(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_json *json);
+/* Append the path of the trace that a call is about as a word of a shell's command. */
+VS_MUST_USE enum vs_status mcp_add_path(const struct mcp_call *call, struct vs_text *out,
+                                        struct vs_error *err);
 /* A string of at most `max` bytes, with "…" behind it where it is cut; null where `text` is NULL. */
 void mcp_add_clipped(struct vs_json *json, const char *text, size_t max);
 /* The same as the member `key`. */
@@ -129,9 +141,11 @@ void mcp_put_clipped(struct vs_json *json, const char *key, const char *text, si
 
 /*
  * A trace with its index, and a cursor at the event that the argument `event` names; without it at out of memory, or
- * else at the peak. Zero-initialise; the caller releases it, also after a failure.
+ * else at the peak. path: of the trace, as a word of a shell's command. Zero-initialise; the caller releases it, also
+ * after a failure.
  */
 struct mcp_at {
+    struct vs_text path;
     struct rpl_trace *trace;
     struct rpl_index *index;
     struct rpl_cursor *cursor;

@@ -37,6 +37,29 @@ void mcp_put_clipped(struct vs_json *json, const char *key, const char *text, si
     mcp_add_clipped(json, text, max);
 }
 
+enum vs_status mcp_add_path(const struct mcp_call *call, struct vs_text *out, struct vs_error *err)
+{
+    static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./@%+=:,-";
+    struct vs_text path = {NULL, 0, 0};
+    const enum vs_status st = mcp_arg_path(call, "trace", &path, err);
+    const char *text = vs_text_get(&path);
+
+    if (!st && *text && strspn(text, PLAIN) == path.len) {
+        vs_text_add(out, text);
+    } else if (!st) {
+        vs_text_add_char(out, '\'');
+        for (; *text; text++)
+            if (*text == '\'')
+                vs_text_add(out, "'\\''");
+            else
+                vs_text_add_char(out, *text);
+        vs_text_add_char(out, '\'');
+    }
+    vs_text_release(&path);
+    return st;
+}
+
 static void put_where_known(struct vs_json *json, const char *key, const char *text)
 {
     if (text && *text)
@@ -122,7 +145,10 @@ static enum vs_status event_get(struct mcp_at *at, const struct mcp_call *call,
 
 enum vs_status mcp_at_open(struct mcp_at *at, const struct mcp_call *call, struct vs_error *err)
 {
-    enum vs_status st = mcp_arg_trace(call, "trace", &at->trace, err);
+    enum vs_status st = mcp_add_path(call, &at->path, err);
+
+    if (!st)
+        st = mcp_arg_trace(call, "trace", &at->trace, err);
 
     if (!st)
         st = event_get(at, call, err);
@@ -137,6 +163,7 @@ enum vs_status mcp_at_open(struct mcp_at *at, const struct mcp_call *call, struc
 
 void mcp_at_release(struct mcp_at *at)
 {
+    vs_text_release(&at->path);
     rpl_cursor_free(at->cursor);
     rpl_index_free(at->index);
     rpl_trace_free(at->trace);

@@ -165,7 +165,9 @@ static enum vs_status tool_run(struct mcp_server *server, const struct mcp_tool 
     call.deadline = now.tv_sec + server->seconds;
     vs_json_init(&json, answer);
     vs_json_object_flat(&json);
-    st = tool->run(&call, &json, err);
+    st = mcp_args_check(&call, tool, err);
+    if (!st)
+        st = tool->run(&call, &json, err);
     if (st == VS_E_STOPPED)
         st = vs_fail(err, st, "it took longer than %d seconds", server->seconds);
     if (st)

@@ -66,6 +66,7 @@ static void put_advise(const struct wif_advise *advise, struct vs_json *json)
         put_finding(&advise->findings[i], json);
     vs_json_end(json);
     vs_json_put_uint(json, "findings_in_all", advise->finding_count);
+    rpl_mistakes_json(&advise->mistakes, json);
     vs_json_key(json, "changes");
     vs_json_array(json);
     for (size_t i = 0; i < advise->count && i < ITEMS_MAX; i++)
@@ -97,7 +98,8 @@ const struct mcp_tool mcp_tool_advise = {
     .name = "advise",
     .title = "What would lower the peak",
     .description =
-        "What would help a run: findings of the trace (leaks, tensors that are kept too long, "
+        "What would help a run: likely mistakes of a program, findings of the trace (leaks, "
+        "tensors that are kept too long, "
         "parameters that nothing reads), and changes, each of which was run on the recorded net, "
         "with the peak it gives and its price. Takes some fifty runs of a net: seconds to a "
         "minute.",

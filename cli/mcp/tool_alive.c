@@ -9,6 +9,7 @@
 
 #include "cli/mcp/mcp.h"
 #include "replay/index/cursor.h"
+#include "replay/index/lifetimes.h"
 #include "replay/inspect/retained.h"
 #include "replay/trace/found.h"
 
@@ -19,11 +20,17 @@
 /* Why a program's holders are not known there; nothing where they are. */
 static void put_note(const struct mcp_at *at, struct vs_json *json)
 {
-    if (rpl_trace_is_imported(at->trace) && !rpl_found_has(at->trace, at->event))
-        vs_json_put_string(json, "note",
-                           "holders are not known at this event: the trace is of a program, which "
+    if (rpl_trace_is_imported(at->trace) && !rpl_found_has(at->trace, at->event)) {
+        struct vs_text note = {NULL, 0, 0};
+
+        vs_text_add(&note, "holders are not known at this event: the trace is of a program, which "
                            "would have to run again up to it. The user can do that in a terminal: "
-                           "vramscope why TRACE --at EVENT");
+                           "vramscope why ");
+        vs_text_add(&note, vs_text_get(&at->path));
+        vs_text_addf(&note, " --at %" PRIu64, at->event);
+        vs_json_put_string(json, "note", vs_text_get(&note));
+        vs_text_release(&note);
+    }
 }
 
 static void put_here(const struct mcp_at *at, struct vs_json *json)
@@ -122,6 +129,44 @@ const struct mcp_tool mcp_tool_holders = {
 
 /* ---- why_alive ---- */
 
+/*
+ * Of a block that is not alive at the event: when it was, and who held it right before it was freed. A number that no
+ * block of the trace has is refused.
+ */
+static enum vs_status put_dead(struct mcp_at *at, uint64_t id, struct vs_json *json,
+                               struct vs_error *err)
+{
+    struct rpl_why why = {.id = id};
+    struct rpl_lifetime life = {.alloc_seq = 0};
+    enum vs_status st = VS_OK;
+
+    if (id <= rpl_lifetime_count(at->index))
+        st = rpl_lifetime_get(at->index, id, &life, err);
+    if (!st && !life.alloc_seq)
+        st = vs_fail(err, VS_E_USAGE, "the trace has no block %" PRIu64, id);
+    if (!st)
+        st = rpl_cursor_seek(at->cursor, life.free_seq ? life.free_seq - 1 : life.alloc_seq, err);
+    if (!st)
+        st = rpl_alive_why(at->cursor, &why, err);
+    if (!st) {
+        vs_json_put_string(json, "why_not",
+                           life.alloc_seq > at->event ? "not yet allocated at this event"
+                                                      : "already freed at this event");
+        vs_json_key(json, "last_alive");
+        vs_json_object(json);
+        vs_json_put_uint(json, "event", rpl_cursor_seq(at->cursor));
+        vs_json_key(json, "block");
+        mcp_block_json(at->trace, &why, json);
+        if (why.free_seq) {
+            vs_json_key(json, "freed_by");
+            mcp_location_json(at->trace, why.free_location, json);
+        }
+        vs_json_end(json);
+    }
+    rpl_why_release(&why);
+    return st;
+}
+
 static enum vs_status why_run(const struct mcp_call *call, struct vs_json *json,
                               struct vs_error *err)
 {
@@ -144,6 +189,8 @@ static enum vs_status why_run(const struct mcp_call *call, struct vs_json *json,
             mcp_block_json(at.trace, &why, json);
         else
             vs_json_null(json);
+        if (!why.is_alive)
+            st = put_dead(&at, why.id, json, err);
         if (why.is_alive && why.free_seq) {
             vs_json_key(json, "freed_by");
             mcp_location_json(at.trace, why.free_location, json);
@@ -163,7 +210,8 @@ const struct mcp_tool mcp_tool_why_alive = {
     .title = "Why a block is alive",
     .description =
         "Why one block is alive right after an event (the peak, if none is given): who holds it, "
-        "which op reads it next, and which event frees it. Blocks have numbers, as `peak`, "
+        "which op reads it next, and which event frees it; of one that is not alive there, when it "
+        "was and who held it last. Blocks have numbers, as `peak`, "
         "`holders` and the view `block` of `query` give them.",
     .schema =
         "{\"type\": \"object\", \"properties\": {\"trace\": {\"type\": \"string\", "

@@ -8,6 +8,7 @@
 
 #include "cli/mcp/mcp.h"
 #include "replay/diff/diff.h"
+#include "replay/report/dropped.h"
 #include "replay/report/report.h"
 #include "whatif/rerun.h"
 #include "whatif/whatif.h"
@@ -172,16 +173,28 @@ static bool on_member(void *user, const char *key, enum sto_json_type type, cons
 }
 
 /* Nothing here runs a program: that is said, with what the user can do. */
-static enum vs_status net_check(const struct rpl_trace *trace, const struct vs_toggles *set,
-                                struct vs_error *err)
+static enum vs_status net_check(const struct mcp_call *call, const struct rpl_trace *trace,
+                                const struct vs_toggles *set, struct vs_error *err)
 {
+    struct vs_text command = {NULL, 0, 0};
+    enum vs_status st;
+
     if (!wif_rerun_is_needed(trace, set))
         return VS_OK;
-    return vs_fail(err, VS_E_UNSUPPORTED,
-                   "this trace is of a program, which would have to run again, and this server "
-                   "starts none. alloc-conf, target and capacity can be changed without it; for "
-                   "the others the user runs in a terminal: vramscope whatif TRACE --set "
-                   "TOGGLE=VALUE");
+    vs_text_add(&command, "vramscope whatif ");
+    st = mcp_add_path(call, &command, err);
+    for (size_t i = 0; !st && i < VS_TOGGLE_COUNT; i++)
+        if (vs_toggles_is_set(set, (enum vs_toggle)i))
+            vs_text_addf(&command, " --set '%s=%s'", vs_toggle_info((enum vs_toggle)i)->name,
+                         vs_toggles_get(set, (enum vs_toggle)i));
+    if (!st)
+        st = vs_fail(err, VS_E_UNSUPPORTED,
+                     "this trace is of a program, which would have to run again, and this server "
+                     "starts none. alloc-conf, target and capacity can be changed without it; for "
+                     "the others the user runs in a terminal: %s",
+                     vs_text_get(&command));
+    vs_text_release(&command);
+    return st;
 }
 
 static void put_peak(const char *key, const struct rpl_trace *trace, const struct rpl_summary *sum,
@@ -207,18 +220,25 @@ static enum vs_status run_and_put(struct rpl_trace *trace, const struct vs_toggl
                                   struct vs_json *json, struct vs_error *err)
 {
     struct rpl_trace *run = rpl_trace_new();
+    struct rpl_trace *whole = rpl_trace_new();
     struct rpl_summary before = {.events = 0};
     struct rpl_summary after = {.events = 0};
     const char *refused = NULL;
-    enum vs_status st = rpl_summary_fill(&before, trace, err);
+    enum vs_status st = VS_OK;
 
+    /* a what-if has all steps: so has what it is compared with */
+    if (rpl_has_dropped(trace) && rpl_trace_source_text(trace))
+        st = wif_run_observed(trace, NULL, wif_capacity(trace), mcp_goes_on,
+                              (void *)(uintptr_t)call, whole, err);
+    if (!st)
+        st = rpl_summary_fill(&before, rpl_trace_event_count(whole) ? whole : trace, err);
     if (!st)
         st = wif_run_observed(trace, set, capacity ? capacity : wif_capacity(trace), mcp_goes_on,
                               (void *)(uintptr_t)call, run, err);
     if (!st)
         st = rpl_summary_fill(&after, run, err);
     if (!st) {
-        put_peak("recorded", trace, &before, json);
+        put_peak("recorded", rpl_trace_event_count(whole) ? whole : trace, &before, json);
         put_peak("result", run, &after, json);
         vs_json_put_int(json, "delta_allocated",
                         (int64_t)(after.peak.allocated - before.peak.allocated));
@@ -229,6 +249,7 @@ static enum vs_status run_and_put(struct rpl_trace *trace, const struct vs_toggl
     rpl_summary_release(&before);
     rpl_summary_release(&after);
     rpl_trace_free(run);
+    rpl_trace_free(whole);
     return st;
 }
 
@@ -253,7 +274,7 @@ static enum vs_status whatif_run(const struct mcp_call *call, struct vs_json *js
     if (!st)
         st = mcp_arg_trace(call, "trace", &trace, err);
     if (!st)
-        st = net_check(trace, &s.set, err);
+        st = net_check(call, trace, &s.set, err);
     if (!st)
         st = run_and_put(trace, &s.set, capacity, call, json, err);
     rpl_trace_free(trace);

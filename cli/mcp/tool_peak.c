@@ -103,6 +103,7 @@ static enum vs_status run(const struct mcp_call *call, struct vs_json *json, str
             mcp_block_json(trace, &report.largest[i], json);
         vs_json_end(json);
         put_leak(&report, json);
+        rpl_mistakes_json(&report.mistakes, json);
         rpl_uncertainty_json(trace, &report.sum, json);
     }
     rpl_report_release(&report);
@@ -116,7 +117,8 @@ const struct mcp_tool mcp_tool_peak = {
     .description =
         "The peak of a trace: allocated and reserved bytes, the event and line where it is, what "
         "fills it by category and by line of the program, its largest blocks with their holders, "
-        "what leaks in each step, and where memory ran out. `described_event` is the event that "
+        "what leaks in each step, likely mistakes of a program with their lines, and where memory "
+        "ran out. `described_event` is the event that "
         "by_category, by_line and largest describe.",
     .schema =
         "{\"type\": \"object\", \"properties\": {\"trace\": {\"type\": \"string\", "

@@ -124,4 +124,5 @@ const struct mcp_tool mcp_tool_query = {
         "\"limit\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 200, \"description\": "
         "\"rows at most; 50\"}}, \"required\": [\"sql\"]}",
     .run = run,
+    .is_read_only = true,
 };

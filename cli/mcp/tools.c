@@ -54,9 +54,10 @@ void mcp_tools_json(struct vs_text *out)
                      TOOLS[i]->name, TOOLS[i]->title);
         add_string(vs_text_get(&description), out);
         vs_text_addf(out,
-                     ", \"inputSchema\": %s, \"annotations\": {\"readOnlyHint\": true, "
+                     ", \"inputSchema\": %s, \"annotations\": {\"readOnlyHint\": %s, "
+                     "\"destructiveHint\": false, \"idempotentHint\": true, "
                      "\"openWorldHint\": false}}",
-                     TOOLS[i]->schema);
+                     TOOLS[i]->schema, TOOLS[i]->is_read_only ? "true" : "false");
     }
     vs_text_add(out, "]");
     vs_text_release(&description);

@@ -24,6 +24,8 @@ struct rpl_trace {
     struct rpl_mem *mem;
     const struct rpl_trace *of;
     struct rpl_found found;
+    rpl_watch_fn *watch;
+    void *watch_user;
     void *user_data;
     void (*user_data_free)(void *user_data);
 };
@@ -106,6 +108,20 @@ struct rpl_mem *rpl_trace_memory(const struct rpl_trace *trace)
     return trace->mem;
 }
 
+void rpl_trace_watch(struct rpl_trace *trace, rpl_watch_fn *watch, void *user)
+{
+    trace->watch = watch;
+    trace->watch_user = user;
+}
+
+static enum vs_status file_read(struct rpl_trace *trace, uint64_t first, size_t count,
+                                struct vs_event *out, struct vs_error *err)
+{
+    if (trace->watch && !trace->watch(trace->watch_user))
+        return vs_fail(err, VS_E_STOPPED, "stopped");
+    return sto_reader_events(trace->reader, first, count, out, err);
+}
+
 enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t count,
                               struct vs_event *buffer, const struct vs_event **out,
                               struct vs_error *err)
@@ -116,7 +132,7 @@ enum vs_status rpl_trace_span(struct rpl_trace *trace, uint64_t first, size_t co
         return VS_OK;
     }
     *out = buffer;
-    return sto_reader_events(trace->reader, first, count, buffer, err);
+    return file_read(trace, first, count, buffer, err);
 }
 
 void rpl_trace_free(struct rpl_trace *trace)
@@ -481,8 +497,7 @@ static bool scan_refill(struct rpl_scan *scan, struct vs_error *err)
         rpl_mem_packed_events(scan->trace->mem->packed, scan->seq + 1, scan->left, scan->buffer);
         return true;
     }
-    scan->status =
-        sto_reader_events(scan->trace->reader, scan->seq + 1, scan->left, scan->buffer, err);
+    scan->status = file_read(scan->trace, scan->seq + 1, scan->left, scan->buffer, err);
     return scan->status == VS_OK;
 }
 

@@ -54,6 +54,12 @@ struct rpl_step {
 VS_MUST_USE enum vs_status rpl_trace_open(const char *path, struct rpl_trace **out,
                                           struct vs_error *err);
 /*
+ * From now on `watch` is called each time that some thousand events are read from the file; where it returns false,
+ * reading fails with VS_E_STOPPED. NULL: no more. Traces opened from this one, and those in memory, are not watched.
+ */
+typedef bool rpl_watch_fn(void *user);
+void rpl_trace_watch(struct rpl_trace *trace, rpl_watch_fn *watch, void *user);
+/*
  * Read what a recorder has added to the file since: events, strings, locations, tensors, steps. Existing ones do not
  * change, except the end of the last step. Borrowed strings stay valid, borrowed locations do not. Does nothing for a
  * trace in memory. Errors: as rpl_trace_open.

@@ -172,6 +172,66 @@ static void errors_have_the_codes_of_the_protocol(void **state)
     free(nested);
 }
 
+/* Arguments and their values. */
+static const char *const WRONG[][2] = {
+    {"trace", "3"}, {"a", "3"}, {"block", "1"}, {"sql", "\"select 1\""}, {NULL, NULL}};
+static const char *const NOWHERE[][2] = {{"trace", "\"/nowhere.db\""},
+                                         {"a", "\"/nowhere.db\""},
+                                         {"b", "\"/nowhere.db\""},
+                                         {"block", "1"},
+                                         {"sql", "\"select 1\""},
+                                         {"set", "{\"batch\": 2}"},
+                                         {NULL, NULL}};
+
+/* Those that the tool has, as an object; heap memory. */
+static char *arguments_of(const struct mcp_tool *tool, const char *const (*all)[2])
+{
+    struct vs_text text = {NULL, 0, 0};
+    char word[32];
+    char *copy;
+
+    for (size_t i = 0; all[i][0]; i++) {
+        snprintf(word, sizeof(word), "\"%s\": {", all[i][0]);
+        if (strstr(tool->schema, word))
+            vs_text_addf(&text, "%s\"%s\": %s", text.len ? ", " : "{", all[i][0], all[i][1]);
+    }
+    vs_text_add(&text, "}");
+    copy = strdup(vs_text_get(&text));
+    vs_text_release(&text);
+    return copy;
+}
+
+static void an_argument_that_a_tool_does_not_have_is_refused_by_name(void **state)
+{
+    const struct mcp_tool *tool;
+
+    (void)state;
+    for (size_t i = 0; (tool = mcp_tool_at(i)) != NULL; i++) {
+        char *text = call(tool->name, "{\"evnt\": 3}", true);
+
+        if (!strstr(text, "has no argument `evnt`") || !strstr(text, tool->name))
+            fail_msg("%s says: %s", tool->name, text);
+        free(text);
+    }
+    free(call("peak", "{\"trace\": \"/nowhere.db\", \"type\": 1}", true));
+}
+
+static void only_the_tool_that_writes_no_index_is_said_to_read_only(void **state)
+{
+    char *answer = answer_to("{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/list\"}");
+    const struct mcp_tool *tool;
+    char path[96];
+
+    (void)state;
+    for (size_t i = 0; (tool = mcp_tool_at(i)) != NULL; i++) {
+        snprintf(path, sizeof(path), "$.result.tools[%zu].annotations.readOnlyHint", i);
+        assert_int_equal(json_int(answer, path), strcmp(tool->name, "query") == 0);
+        snprintf(path, sizeof(path), "$.result.tools[%zu].annotations.destructiveHint", i);
+        assert_int_equal(json_int(answer, path), 0);
+    }
+    free(answer);
+}
+
 static void each_tool_has_a_schema_and_refuses_arguments_that_do_not_fit(void **state)
 {
     char *answer = answer_to("{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/list\"}");
@@ -183,6 +243,7 @@ static void each_tool_has_a_schema_and_refuses_arguments_that_do_not_fit(void **
         char *name;
         char *type;
         char *text;
+        char *args;
 
         snprintf(path, sizeof(path), "$.result.tools[%zu].name", i);
         name = json_text(answer, path);
@@ -190,14 +251,14 @@ static void each_tool_has_a_schema_and_refuses_arguments_that_do_not_fit(void **
         type = json_text(answer, path);
         assert_string_equal(name, tool->name);
         assert_string_equal(type, "object");
-        text =
-            call(tool->name, "{\"trace\": 3, \"a\": 3, \"block\": 1, \"sql\": \"select 1\"}", true);
+        args = arguments_of(tool, WRONG);
+        text = call(tool->name, args, true);
+        free(args);
         assert_non_null(strstr(text, strcmp(name, "whatif") == 0 ? "`set`" : "must"));
         free(text);
-        text = call(tool->name,
-                    "{\"trace\": \"/nowhere.db\", \"a\": \"/nowhere.db\", \"b\": \"/nowhere.db\", "
-                    "\"block\": 1, \"sql\": \"select 1\", \"set\": {\"batch\": 2}}",
-                    true);
+        args = arguments_of(tool, NOWHERE);
+        text = call(tool->name, args, true);
+        free(args);
         assert_non_null(strstr(text, "/nowhere.db"));
         free(text);
         free(name);
@@ -275,11 +336,53 @@ static void why_alive_names_the_holders_of_a_block(void **state)
     free(said);
     free(args);
     args = arguments("{\"trace\": \"%s\", \"block\": 99999999}", trace);
-    said = call("why_alive", args, false);
-    assert_int_equal(json_int(said, "$.is_alive"), 0);
+    said = call("why_alive", args, true);
+    assert_non_null(strstr(said, "no block 99999999"));
     free(said);
     free(args);
     program_release(&why);
+}
+
+/* The events of a block's life, from the table of blocks. */
+static int64_t life_of(const char *trace, int64_t block, const char *column)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof(sql), "select %s from block where id = %" PRId64, column, block);
+    return sql_int(trace, sql);
+}
+
+static void why_alive_of_a_block_that_is_dead_says_when_it_died_and_who_held_it(void **state)
+{
+    const char *trace = program_record(NET, "dead.db", NULL, NULL);
+    const int64_t block =
+        sql_int(trace, "select id from block where free_seq > 0 order by free_seq limit 1");
+    const int64_t alloc = life_of(trace, block, "alloc_seq");
+    const int64_t freed = life_of(trace, block, "free_seq");
+    char *args = NULL;
+    char *said;
+
+    (void)state;
+    assert_true(freed > alloc);
+    assert_true(asprintf(&args,
+                         "{\"trace\": \"%s\", \"block\": %" PRId64 ", \"event\": %" PRId64 "}",
+                         trace, block, freed) > 0);
+    said = call("why_alive", args, false);
+    assert_int_equal(json_int(said, "$.is_alive"), 0);
+    assert_int_equal(json_int(said, "$.last_alive.event"), freed - 1);
+    assert_int_equal(json_int(said, "$.last_alive.block.block"), block);
+    assert_int_equal(json_int(said, "$.last_alive.block.freed_at_event"), freed);
+    json_expect(said, "$.last_alive.block.held_by", "array");
+    assert_non_null(strstr(said, "already freed"));
+    free(said);
+    free(args);
+    assert_true(asprintf(&args,
+                         "{\"trace\": \"%s\", \"block\": %" PRId64 ", \"event\": %" PRId64 "}",
+                         trace, block, alloc - 1) > 0);
+    said = call("why_alive", args, false);
+    assert_non_null(strstr(said, "not yet allocated"));
+    free(said);
+    free(args);
 }
 
 static void diff_says_what_the_command_says(void **state)
@@ -398,6 +501,16 @@ static void work_that_takes_too_long_is_stopped(void **state)
     server.seconds = 0;
     said = call("query", args, true);
     assert_non_null(strstr(said, "took longer"));
+    free(said);
+    free(args);
+    args = arguments("{\"trace\": \"%s\"}", trace);
+    said = call("peak", args, true);
+    assert_non_null(strstr(said, "took longer"));
+    free(said);
+    free(args);
+    assert_true(asprintf(&args, "{\"a\": \"%s\", \"b\": \"%s\"}", trace, trace) > 0);
+    said = call("diff", args, true);
+    assert_non_null(strstr(said, "took longer"));
     server.seconds = MCP_SECONDS_MAX;
     free(said);
     free(args);
@@ -443,7 +556,10 @@ int main(void)
         cmocka_unit_test(each_tool_has_a_schema_and_refuses_arguments_that_do_not_fit),
         cmocka_unit_test(peak_says_what_the_report_says),
         cmocka_unit_test(holders_add_up_to_what_is_allocated),
+        cmocka_unit_test(an_argument_that_a_tool_does_not_have_is_refused_by_name),
+        cmocka_unit_test(only_the_tool_that_writes_no_index_is_said_to_read_only),
         cmocka_unit_test(why_alive_names_the_holders_of_a_block),
+        cmocka_unit_test(why_alive_of_a_block_that_is_dead_says_when_it_died_and_who_held_it),
         cmocka_unit_test(diff_says_what_the_command_says),
         cmocka_unit_test(whatif_says_what_the_command_says),
         cmocka_unit_test(advise_lists_changes_that_were_run),
