@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -16,6 +17,9 @@
 #include "cli/screen.h"
 #include "tui/change.h"
 #include "tui/results.h"
+
+/* Interval at which it is looked whether there is a file. */
+#define WAIT_MS 250
 
 static const struct cli_option OPTIONS[] = {
     {"set", 's', "TOGGLE=VALUE", true, "open with this what-if; may be given more than once"},
@@ -118,6 +122,21 @@ static enum vs_status base_open(const struct cli_args *args, struct tui_app *app
     return tui_app_open(app, path, err);
 }
 
+/* A recording that is to be followed may not have begun, or be that of a program, which is written when it ends. */
+static void file_await(const char *path)
+{
+    const struct timespec pause = {.tv_nsec = WAIT_MS * 1000000L};
+
+    if (access(path, F_OK) == 0 || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr,
+            "waiting for %s, which a program's recording writes when it ends; <C-c> ends this\n",
+            path);
+    do
+        nanosleep(&pause, NULL);
+    while (access(path, F_OK) != 0);
+}
+
 static int run(const struct cli_args *args)
 {
     int shown = 0;
@@ -130,6 +149,8 @@ static int run(const struct cli_args *args)
     if (isatty(STDERR_FILENO))
         app->opening = opening_show;
     app->opening_user = &shown;
+    if (cli_args_has(args, "follow"))
+        file_await(args->positionals[0]);
     if (cli_screen_read(args, &screen, &err) || args_check(args, &err) ||
         base_open(args, app, &err) ||
         (cli_args_has(args, "ranks")  ? ranks_open(args, app, &err)

@@ -42,7 +42,7 @@ static const char *program(void)
     return path ? path : "build/vramscope";
 }
 
-static void tty_open(struct tty *tty, const char *term, const char *trace)
+static void tty_run(struct tty *tty, const char *term, const char *trace, const char *option)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
 
@@ -60,9 +60,14 @@ static void tty_open(struct tty *tty, const char *term, const char *trace)
             unsetenv("TERM");
         setenv("LC_ALL", "C.UTF-8", 1);
         setenv("XDG_CONFIG_HOME", program_folder(), 1);
-        execl(program(), "vramscope", "tui", trace, (char *)NULL);
+        execl(program(), "vramscope", "tui", trace, option, (char *)NULL);
         _exit(127);
     }
+}
+
+static void tty_open(struct tty *tty, const char *term, const char *trace)
+{
+    tty_run(tty, term, trace, NULL);
 }
 
 /* Read what comes within `wait_ms`; false where nothing did. */
@@ -256,6 +261,26 @@ static void without_a_terminal_tui_fails_with_a_message(void **state)
     assert_non_null(strstr(p.err, "no terminal"));
     assert_string_equal(p.out, "");
     program_release(&p);
+}
+
+static void a_recording_that_has_not_begun_is_waited_for(void **state)
+{
+    const char *path = program_path("later.db");
+    const char *made = program_path("made.db");
+    struct program p =
+        program_run("record", "sample_nets/lenet.py", "--device", "meta", "-o", made, NULL);
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    program_release(&p);
+    tty_run(&tty, "xterm-256color", path, "--follow");
+    tty_wait(&tty, 0, "waiting for ");
+    assert_int_equal(rename(made, path), 0);
+    tty_wait(&tty, 0, "what-if");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    assert_int_equal(WEXITSTATUS(tty_close(&tty, &after)), 0);
+    vs_text_release(&tty.out);
 }
 
 static void a_resize_is_followed(void **state)
@@ -461,6 +486,7 @@ int main(void)
         cmocka_unit_test(what_is_changed_is_remembered),
         cmocka_unit_test(an_unusable_terminal_is_refused),
         cmocka_unit_test(without_a_terminal_tui_fails_with_a_message),
+        cmocka_unit_test(a_recording_that_has_not_begun_is_waited_for),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),
         cmocka_unit_test(with_eight_colours_bars_are_letters),

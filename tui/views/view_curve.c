@@ -240,6 +240,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         fill(s, app);
     else if (action == TUI_OPEN && s->list.count)
         take(s, app);
+    else if (action == TUI_OPEN)
+        tui_app_say(app, "there are no points yet: space finds them");
     else
         return false;
     return true;

@@ -233,34 +233,73 @@ static void add_categories(struct pass *pass)
     }
 }
 
-static enum vs_status add_block(struct pass *pass, const struct rpl_block *block,
-                                struct vs_error *err)
+/* ---- rows of blocks ---- */
+
+/* What is said of a block: its name, of name_len bytes, and its first holder, where there is one and it is asked for. */
+struct words {
+    struct vs_text text;
+    size_t name_len;
+};
+
+static enum vs_status words_fill(struct pass *pass, const struct rpl_block *block, bool has_holder,
+                                 struct words *out, struct vs_error *err)
 {
     struct rpl_why why = {.id = block->id};
-    struct vs_text text = {NULL, 0, 0};
-    enum vs_status st = rpl_alive_why(pass->cursor, &why, err);
+    enum vs_status st = VS_OK;
+
+    vs_text_clear(&out->text);
+    tui_block_name(pass->cursor, block, &out->text);
+    out->name_len = out->text.len;
+    if (has_holder)
+        st = rpl_alive_why_here(pass->cursor, &why, err);
+    if (!st && why.holder_count) {
+        vs_text_add(&out->text, "  \xE2\x80\x94 ");
+        rpl_holder_text(pass->run->trace, &why.holders[0], &out->text);
+        if (why.holder_count > 1)
+            vs_text_addf(&out->text, " and %zu more", why.holder_count - 1);
+    }
+    rpl_why_release(&why);
+    return st;
+}
+
+/*
+ * Add a row for blocks[0]; *alike: how many of the `count` blocks, from the first on, are as large and have the same
+ * words, and share its row. seq: where enter on it goes.
+ */
+static enum vs_status add_blocks(struct pass *pass, const struct rpl_block *blocks, size_t count,
+                                 uint64_t seq, bool has_holder, size_t *alike, struct vs_error *err)
+{
+    const struct rpl_block *block = &blocks[0];
+    struct words words = {{NULL, 0, 0}, 0};
+    struct words next = {{NULL, 0, 0}, 0};
     char buf[VS_BYTES_TEXT_MAX];
     struct tui_page_line *line;
+    enum vs_status st = words_fill(pass, block, has_holder, &words, err);
 
+    for (*alike = 1; !st && *alike < count; ++*alike) {
+        const struct rpl_block *other = &blocks[*alike];
+
+        if (other->bytes != block->bytes || other->category != block->category)
+            break;
+        st = words_fill(pass, other, has_holder, &next, err);
+        if (st || strcmp(vs_text_get(&next.text), vs_text_get(&words.text)) != 0)
+            break;
+    }
     if (st)
         goto out;
     line = tui_page_add(pass->page, tui_category_role(block->category), "  %c",
                         tui_category_letter(block->category));
     line->block = block->id;
-    line->seq = pass->at;
-    tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  ", vs_bytes_text(block->bytes, buf));
-    tui_block_name(pass->cursor, &why.block, &text);
-    tui_page_more(pass->page, 0, TUI_PLAIN, "%s", vs_text_get(&text));
-    vs_text_clear(&text);
-    if (why.holder_count) {
-        rpl_holder_text(pass->run->trace, &why.holders[0], &text);
-        tui_page_more(pass->page, 0, TUI_DIM, "  \xE2\x80\x94 %s", vs_text_get(&text));
-        if (why.holder_count > 1)
-            tui_page_more(pass->page, 0, TUI_DIM, " and %zu more", why.holder_count - 1);
-    }
+    line->seq = seq;
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %.*s", vs_bytes_text(block->bytes, buf),
+                  (int)words.name_len, vs_text_get(&words.text));
+    if (*alike > 1)
+        tui_page_more(pass->page, 0, TUI_STRONG, "  %zu alike: %s", *alike,
+                      vs_bytes_text(block->bytes * *alike, buf));
+    tui_page_more(pass->page, 0, TUI_DIM, "%s", vs_text_get(&words.text) + words.name_len);
 out:
-    vs_text_release(&text);
-    rpl_why_release(&why);
+    vs_text_release(&words.text);
+    vs_text_release(&next.text);
     return st;
 }
 
@@ -269,55 +308,55 @@ static enum vs_status add_largest(struct pass *pass, struct vs_error *err)
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
     struct rpl_block *blocks = vs_alloc((live->block_count + 1) * sizeof(*blocks));
     size_t count = live->block_count;
+    size_t alike;
     enum vs_status st = VS_OK;
 
     memcpy(blocks, live->blocks, count * sizeof(*blocks));
     qsort(blocks, count, sizeof(*blocks), rpl_block_by_bytes);
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
     tui_page_add(pass->page, TUI_STRONG, "The largest");
-    for (size_t i = 0; i < count && i < LARGEST_SHOWN && !st; i++)
-        st = add_block(pass, &blocks[i], err);
+    for (size_t i = 0, rows = 0; i < count && rows < LARGEST_SHOWN && !st; i += alike, rows++)
+        st = add_blocks(pass, &blocks[i], count - i, pass->at, true, &alike, err);
     vs_free(blocks);
     return st;
 }
 
 /* What could be freed, the remedy below each, and the peak without all of it. */
-static void add_kept(struct pass *pass, const struct tui_gains *gains)
+static enum vs_status add_kept(struct pass *pass, const struct tui_gains *gains,
+                               struct vs_error *err)
 {
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
-    struct vs_text name = {NULL, 0, 0};
+    struct rpl_block blocks[RPL_KEPT_MAX];
+    struct vs_text remedy = {NULL, 0, 0};
+    size_t alike;
+    enum vs_status st = VS_OK;
 
     if (!gains->count)
-        return;
+        return VS_OK;
     tui_page_add(pass->page, TUI_PLAIN, "%s", "");
     tui_page_add(pass->page, TUI_STRONG, "Alive without a later use: ");
     tui_page_more(pass->page, 0, TUI_BAD, "%s", vs_bytes_text(gains->total, a));
     tui_page_add(pass->page, TUI_PLAIN, "  if freed right after its last use, the peak falls by %s",
                  vs_bytes_text(gains->gain, b));
-    for (size_t i = 0; i < gains->count && i < KEPT_SHOWN; i++) {
+    for (size_t i = 0; i < gains->count; i++)
+        blocks[i] = gains->items[i].kept.block;
+    for (size_t i = 0, rows = 0; i < gains->count && rows < KEPT_SHOWN && !st; i += alike, rows++) {
         const struct tui_gain *gain = &gains->items[i];
-        const struct rpl_block *block = &gain->kept.block;
-        struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
-                                                  "  %c", tui_category_letter(block->category));
 
-        line->block = block->id;
-        line->seq = pass->at;
-        vs_text_clear(&name);
-        tui_block_name(pass->cursor, block, &name);
-        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(block->bytes, a),
-                      vs_text_get(&name));
-        if (!tui_gain_of(pass->run, block))
+        st = add_blocks(pass, &blocks[i], gains->count - i, pass->at, false, &alike, err);
+        if (st || !tui_gain_of(pass->run, &blocks[i]))
             continue;
-        vs_text_clear(&name);
-        tui_gain_text(gain, &name);
-        line = tui_page_add(pass->page, TUI_GOOD, "%16s%s", "", vs_text_get(&name));
+        vs_text_clear(&remedy);
+        tui_gain_text(gain, &remedy);
+        tui_page_add(pass->page, TUI_GOOD, "%16s%s", "", vs_text_get(&remedy));
         if (gain->remedy.text) {
-            line->choice = i + 1;
+            pass->page->lines[pass->page->count - 1].choice = i + 1;
             tui_page_more(pass->page, 0, TUI_DIM, "; enter tries it");
         }
     }
-    vs_text_release(&name);
+    vs_text_release(&remedy);
+    return st;
 }
 
 /* Blocks of a step that are still alive a step later: they add up, wherever the peak is. */
@@ -328,6 +367,7 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
     enum vs_status st = rpl_alive_leak(pass->run->index, &leak, err);
     struct vs_text name = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
+    size_t alike;
 
     if (st || !leak.at || !leak.count)
         return st;
@@ -342,20 +382,10 @@ static enum vs_status add_leak(struct pass *pass, struct vs_error *err)
     rpl_leak_owner_text(pass->run->trace, &owner, leak.bytes, &name);
     if (name.len)
         tui_page_wrap(pass->page, pass->w, 0, TUI_PLAIN, vs_text_get(&name));
-    for (size_t i = 0; i < leak.block_count; i++) {
-        const struct rpl_block *block = &leak.blocks[i];
-        struct tui_page_line *line = tui_page_add(pass->page, tui_category_role(block->category),
-                                                  "  %c", tui_category_letter(block->category));
-
-        line->block = block->id;
-        line->seq = leak.at;
-        vs_text_clear(&name);
-        tui_block_name(pass->cursor, block, &name);
-        tui_page_more(pass->page, 0, TUI_PLAIN, "%11s  %s", vs_bytes_text(block->bytes, buf),
-                      vs_text_get(&name));
-    }
+    for (size_t i = 0; i < leak.block_count && !st; i += alike)
+        st = add_blocks(pass, &leak.blocks[i], leak.block_count - i, leak.at, false, &alike, err);
     vs_text_release(&name);
-    return VS_OK;
+    return st;
 }
 
 /*
@@ -416,7 +446,7 @@ static void page_make(struct peak *s, struct tui_app *app)
         st = add_largest(&pass, &err);
     }
     if (!st && !pass.oom)
-        add_kept(&pass, tui_gains_get(app));
+        st = add_kept(&pass, tui_gains_get(app), &err);
     if (!st)
         st = add_leak(&pass, &err);
     if (!st)
