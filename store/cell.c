@@ -216,8 +216,8 @@ static int seq_find(const struct cells *cells, uint64_t seq, int64_t *out)
 }
 
 /*
- * Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. `seq` of a tensor is its id, which is in
- * any chunk: their blocks are left in a search for a number alone.
+ * Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. `seq` of a tensor is its id, which is
+ * in any chunk: their blocks are left in a search for a number alone.
  */
 static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, int argc,
                         sqlite3_value **argv)

@@ -197,7 +197,7 @@ static void the_call_stack_of_an_imported_event_is_walked(void **state)
 }
 
 /* Blocks of the same size and the same words have one row of the peak page. */
-static void blocks_that_look_alike_share_a_row(void **state)
+static void blocks_that_are_alike_share_a_row(void **state)
 {
     const char *path = program_path("alike.db");
     struct program p = program_run("import", "tests/golden/snapshots/two_gpu_state_only.pickle.gz",
@@ -441,7 +441,7 @@ int main(void)
         cmocka_unit_test(a_program_has_its_own_source_as_recorded),
         cmocka_unit_test(why_shows_the_whole_call_stack_of_an_imported_block),
         cmocka_unit_test(the_call_stack_of_an_imported_event_is_walked),
-        cmocka_unit_test(blocks_that_look_alike_share_a_row),
+        cmocka_unit_test(blocks_that_are_alike_share_a_row),
         cmocka_unit_test(what_is_derived_says_so),
         cmocka_unit_test(calls_are_a_tree_that_follows_the_cursor),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),

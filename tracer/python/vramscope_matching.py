@@ -433,7 +433,7 @@ class Matching:
         _, dtype, sizes, strides = made.tensor or (0, None, (), ())
         kind = made.kind
         if made.tensor is None and made.freed is made.context and made.context.op is not None:
-            # no op ever had it as an input, and it did not outlive the one it was allocated in: where that one ran out of
-            # memory it may have been a result
+            # no op ever had it as an input, and it did not outlive the one it was allocated in: where that one ran out
+            # of memory it may have been a result
             kind = "temporary" if has_failed else "workspace"
         return (kind, made.name, dtype, sizes, strides)

@@ -235,7 +235,7 @@ static void add_categories(struct pass *pass)
 
 /* ---- rows of blocks ---- */
 
-/* What is said of a block: its name, of name_len bytes, and its first holder, where there is one and it is asked for. */
+/* What is said of a block: its name, of name_len bytes, and its first holder if there is one and it is asked for. */
 struct words {
     struct vs_text text;
     size_t name_len;

@@ -38,8 +38,8 @@ def text_of(size):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", 'max_vram(size, gpu=None, timeout=1800): the test allocates at most so much on the GPU: '
-                            '"2 GiB"; it is recorded by vramscope, without a GPU on a simulated one')
+    config.addinivalue_line("markers", 'max_vram(size, gpu=None, timeout=1800): the test allocates at most so much on '
+                            'the GPU: "2 GiB"; it is recorded by vramscope, without a GPU on a simulated one')
 
 
 def record(item, gpu, seconds, folder):
@@ -62,7 +62,8 @@ def record(item, gpu, seconds, folder):
         said = done.communicate()[0]
         if not isinstance(e, subprocess.TimeoutExpired):
             raise
-        pytest.fail("the test did not end within %g seconds where it was recorded:\n%s" % (seconds, said), pytrace=False)
+        pytest.fail("the test did not end within %g seconds where it was recorded:\n%s" % (seconds, said),
+                    pytrace=False)
     if done.returncode:
         pytest.fail("the test failed where it was recorded:\n" + said, pytrace=False)
     return trace if os.path.exists(trace) else None
