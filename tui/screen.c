@@ -115,10 +115,8 @@ static enum tabs tabs_of(const struct tui_app *app)
     return tabs;
 }
 
-static bool tab_is_long(const struct tui_app *app, size_t i)
+static bool tab_is_long(const struct tui_app *app, enum tabs tabs, size_t i)
 {
-    enum tabs tabs = tabs_of(app);
-
     return tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i));
 }
 
@@ -144,6 +142,7 @@ int tui_screen_tab_at(const struct tui_app *app, int x)
 
 static void draw_tabs(const struct tui_app *app, struct tui_canvas *c)
 {
+    const enum tabs tabs = tabs_of(app);
     int x = tabs_from(app);
 
     if (x > 1)
@@ -154,9 +153,9 @@ static void draw_tabs(const struct tui_app *app, struct tui_canvas *c)
 
         tui_put(c, x, 0, (unsigned char)view->letter, tui_style_marked(TUI_BAR_KEY, marks));
         x++;
-        if (tab_is_long(app, i))
+        if (tab_is_long(app, tabs, i))
             x = tui_textf(c, x, 0, tui_style_marked(TUI_BAR, marks), " %s", view->name);
-        x += tabs_of(app) != TABS_CLOSE;
+        x += tabs != TABS_CLOSE;
     }
 }
 

@@ -17,6 +17,8 @@
 #include "tests/e2e/program.h"
 #include "tests/skip.h"
 #include "tests/tui/session.h"
+#include "tui/gains.h"
+#include "tui/screen.h"
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
 
@@ -87,30 +89,55 @@ static bool is_offered(size_t v, const char *keys, bool has_net)
     return false;
 }
 
+/* Draw the screen as it looks to a user who has stopped typing; no text is made of it. */
+static void screen_draw(struct tui_app *app, struct tui_surface *surface)
+{
+    tui_surface_init(surface, app->w, app->h, app->is_ascii);
+    (void)tui_gains_update(app);
+    tui_app_sync(app);
+    while (tui_app_read_on(app))
+        continue;
+    tui_app_sync(app);
+    tui_screen_draw(app, surface);
+}
+
+static bool is_same(const struct tui_surface *a, const struct tui_surface *b)
+{
+    if (a->w != b->w || a->h != b->h)
+        return false;
+    for (int i = 0; i < a->w * a->h; i++)
+        if (a->cells[i].ch != b->cells[i].ch || a->cells[i].style.role != b->cells[i].style.role ||
+            a->cells[i].style.behind != b->cells[i].style.behind ||
+            a->cells[i].style.marks != b->cells[i].style.marks)
+            return false;
+    return true;
+}
+
 /* Press `keys`, a sequence of `action`, in view `v`. */
 static void press(struct tui_app *app, size_t v, enum tui_action action, const char *keys)
 {
     const char *view = tui_view_at(v)->name;
     const char *said;
-    char *before;
-    char *after;
+    struct tui_surface before;
+    struct tui_surface after;
 
     view_show(app, v);
-    before = session_screen(app, true);
+    screen_draw(app, &before);
     session_type(app, keys);
-    after = session_screen(app, true);
+    screen_draw(app, &after);
     said = vs_text_get(&app->message);
     message_check(app, view, keys);
-    if (!app->message.len && !app->wish && strcmp(before, after) == 0 &&
+    if (!app->message.len && !app->wish && is_same(&before, &after) &&
         !may_be_silent(app, action, v))
-        fail_msg("%s in the view %s does nothing and does not say why:\n%s", keys, view, after);
+        fail_msg("%s in the view %s does nothing and does not say why:\n%s", keys, view,
+                 session_screen(app, false));
     if ((strstr(said, "has no meaning") || strstr(said, "no such key")) &&
         is_offered(v, keys, rpl_trace_source_text(app->base.trace) != NULL))
         fail_msg("the footer of the view %s offers %s, which answers: %s", view, keys, said);
     assert_in_range(app->at, tui_app_run(app)->events ? 1 : 0, tui_app_run(app)->events);
     assert_int_equal(rpl_cursor_seq(tui_app_run(app)->cursor), app->at);
-    free(before);
-    free(after);
+    tui_surface_release(&before);
+    tui_surface_release(&after);
 }
 
 static void keys_press(struct tui_app *app, size_t v, enum tui_action action)

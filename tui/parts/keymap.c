@@ -290,12 +290,21 @@ static bool action_of_keys(unsigned scope, const char *keys, size_t len, enum tu
     return is_found;
 }
 
+/* Whether the user's file has any row: without one no keys of the table need to be compared. */
+static bool has_row(const struct tui_keymap *map)
+{
+    for (int i = 0; i < TUI_ACTION_COUNT; i++)
+        if (map->keys[i])
+            return true;
+    return false;
+}
+
 static void hint_add(const struct tui_keymap *map, unsigned scope, const char *keys, size_t len,
                      struct vs_text *out)
 {
     enum tui_action action;
 
-    if (action_of_keys(scope, keys, len, &action) && map->keys[action]) {
+    if (has_row(map) && action_of_keys(scope, keys, len, &action) && map->keys[action]) {
         if (!tui_action_keys(map, action, 0, out))
             vs_text_addf(out, ":%s", called(action));
         return;
