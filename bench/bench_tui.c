@@ -139,6 +139,8 @@ static const struct row MORE[] = {
     {"/ never", "gt", "", "/zzzz<enter>"},
     {"blocks: / never", "gb", "", "/zzzz<enter>"},
     {"ops: / never", "go", "", "/zzzz<enter>"},
+    {"ops: / number, never", "go", "", "/999999999<enter>"},
+    {"ops: / two words, never", "go", "", "/mm nowhere<enter>"},
     {"modules: / never", "gm", "", "/zzzz<enter>"},
     {"c: total, rare", ":break total > 6.2G<enter>", "", "c"},
     {"c: total, never", ":break total > 60T<enter>", "", "c"},

@@ -134,6 +134,8 @@ static enum vs_status number_find(const struct search *s, uint64_t from, bool is
     uint64_t left = is_backward ? (from ? from - 1 : 0) : total - from;
     uint64_t number = from;
 
+    if (s->value > total)
+        return VS_OK;
     for (; left; left--) {
         number = is_backward ? number - 1 : number + 1;
         if (number_has(s, number)) {
