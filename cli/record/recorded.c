@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/cmds.h"
 #include "cli/sweep.h"
+#include "replay/report/dropped.h"
 #include "replay/report/report.h"
 
 #define TOP_AT_OOM 10
@@ -17,10 +18,14 @@ static void add_result(const char *path, const struct rpl_report *report, struct
     const struct rpl_summary *sum = &report->sum;
     char bytes[VS_BYTES_TEXT_MAX];
     char events[VS_BYTES_TEXT_MAX];
+    struct rpl_run_peak whole;
 
-    vs_text_addf(out,
-                 "%s: %s events, peak %s in %s; `vramscope report %s` shows what fills the peak\n",
-                 path, vs_bytes_exact_text(sum->events, events),
+    vs_text_addf(out, "%s: %s events%s, ", path, vs_bytes_exact_text(sum->events, events),
+                 rpl_has_dropped(report->trace) ? " kept" : "");
+    if (rpl_run_peak(report->trace, &whole))
+        vs_text_addf(out, "peak of the whole run %s, ", vs_bytes_text(whole.bytes, bytes));
+    vs_text_addf(out, "peak %s%s in %s; `vramscope report %s` shows what fills the peak\n",
+                 rpl_has_dropped(report->trace) ? "of what was kept " : "",
                  vs_bytes_text(sum->peak.allocated, bytes), vs_phase_name(sum->peak.phase), path);
 }
 

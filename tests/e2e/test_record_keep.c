@@ -67,9 +67,12 @@ static void a_bounded_recording_says_what_it_dropped(void **state)
     (void)state;
     if (p.status)
         fail_msg("status %d: %s", p.status, p.err);
+    assert_non_null(strstr(p.out, " events kept, peak of the whole run "));
+    assert_non_null(strstr(p.out, ", peak of what was kept "));
     program_release(&p);
     p = program_run("record", "sample_nets/mlp_swish.py", "--device", "meta", "--steps", "100",
                     "-o", program_path("all.db"), NULL);
+    assert_null(strstr(p.out, "kept"));
     assert_int_equal(p.status, 0);
     program_release(&p);
     p = report_of(program_path("all.db"));

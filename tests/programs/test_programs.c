@@ -99,6 +99,28 @@ static void memory_runs_out_at_the_capacity_of_the_gpu(void **state)
     program_release(&p);
 }
 
+/* The op that failed is named, and what it had allocated by then is no workspace. */
+static void results_of_an_op_that_runs_out_of_memory_are_temporaries(void **state)
+{
+    struct program p = corpus_record("observed/out_of_memory_optimizer", 0, "rtx3060");
+    const char *trace = program_path("trace.db");
+    char *op;
+
+    (void)state;
+    assert_non_null(strstr(p.out, "OUT OF MEMORY\n"));
+    program_release(&p);
+    p = program_run("report", trace, "--json", NULL);
+    op = json_text(p.out, "$.oom.op");
+    assert_string_equal(op, "_foreach_sqrt");
+    free(op);
+    program_release(&p);
+    /* 11,938 MiB hold 114 blocks of 104 MiB, of which 100 are parameters, gradients and states */
+    assert_int_equal(sql_int(trace, "select count(*) from block where op = '_foreach_sqrt' and "
+                                    "category = 'temporary'"),
+                     14);
+    assert_int_equal(sql_int(trace, "select count(*) from block where category = 'workspace'"), 0);
+}
+
 static void each_host_read_of_a_device_value_is_counted(void **state)
 {
     struct program p = corpus_record("values", 0, "t4");
@@ -433,6 +455,7 @@ int main(void)
         cmocka_unit_test(of_a_graph_that_is_released_in_part_the_rest_is_known),
         cmocka_unit_test(of_ops_without_a_formula_the_names_are_said),
         cmocka_unit_test(an_object_that_takes_the_place_of_another_is_not_taken_for_it),
+        cmocka_unit_test(results_of_an_op_that_runs_out_of_memory_are_temporaries),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
         cmocka_unit_test(late_streams_reserve_more_for_a_batch_that_is_prefetched),
         cmocka_unit_test(late_streams_do_not_change_a_plain_loop),

@@ -24,6 +24,7 @@ static struct corpus_case rows[] = {
     {.command = "lstm"},
     {.command = "host_blocks"},
     {.command = "out_of_memory"},
+    {.command = "observed/out_of_memory_optimizer"},
     {.command = "values"},
     {.command = "prefetch"},
     {.command = "prefetch", .option = "--async", .value = "late", .has_no_figures = true},
