@@ -83,7 +83,7 @@ static struct eng_tensor *heads_inside(struct eng *e, int64_t b, int64_t h, int6
     return eng_empty_strided(e, sizes, strides, 4, dtype, on_host);
 }
 
-/* (out, logsumexp, rng_state, unused): out has the query's strides */
+/* (out, logsumexp, rng_state, unused): out has the query's strides; up to PyTorch 2.6 seed and offset, on the host */
 void eng_f_sdpa_flash(struct eng_op_call *c)
 {
     struct eng_tensor *q = eng_c_tensor(c, ARG_sdpa_flash_query),
@@ -92,18 +92,20 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
     double dropout_p = eng_c_float(c, ARG_sdpa_flash_dropout_p);
     struct eng_rng_key key = take_key(c->e, dropout_p);
     struct eng_tensor *out = eng_c_empty_like(c, q, (enum vs_dtype)q->dtype), *lse, *state, *unused;
+    const bool has_offset = eng_torch(c->e) <= 6;
+    const bool state_on_host = q->storage->on_host || has_offset;
     int64_t two = 2;
 
     lse = out ? eng_c_empty(c, q->sizes, 3, VS_F32, q) : NULL;
-    state = lse ? eng_c_empty(c, &two, 1, VS_I64, q) : NULL;
-    unused = state ? eng_c_empty(c, NULL, 0, VS_I64, q) : NULL;
+    state = lse ? eng_empty(c->e, &two, has_offset ? 0 : 1, VS_I64, state_on_host) : NULL;
+    unused = state ? eng_empty(c->e, NULL, 0, VS_I64, state_on_host) : NULL;
     if (unused) {
         store_key(c, state, key);
         compute_forward(c, (struct eng_tensor *[]){q, k, v}, NULL, dropout_p,
                         eng_c_bool(c, ARG_sdpa_flash_is_causal),
                         eng_c_float(c, ARG_sdpa_flash_scale), key, out, lse);
-        if (dropout_p >
-            0) { /* the kernel writes its state into a new tensor, which takes the first one's place */
+        /* the kernel writes its state into a new tensor, which takes the first one's place */
+        if (dropout_p > 0 && !has_offset) {
             struct eng_tensor *written = eng_c_empty(c, &two, 1, VS_I64, q);
 
             store_key(c, written, key);
