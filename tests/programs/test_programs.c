@@ -225,6 +225,34 @@ static void of_a_graph_that_is_released_in_part_the_rest_is_known(void **state)
     program_release(&p);
 }
 
+/*
+ * The second run of a checkpoint ends in the op that packs the last tensor. What PyTorch 2.15 dispatches until then
+ * (TorchDispatchMode, without detach) is counted: convolution and relu; t, addmm, relu and t; t, addmm, relu and tanh.
+ */
+static void of_a_second_run_the_op_that_it_ends_in_is_not_counted(void **state)
+{
+    static const struct {
+        const char *command;
+        int ops, flops;
+    } BLOCKS[] = {
+        {"observed/stopped conv", 2, 2 * 2 * 4 * 4 * 9 * 16 * 16},
+        {"observed/stopped linear", 4, 2 * 2 * 64 * 64},
+        {"observed/stopped tanh", 4, 2 * 2 * 64 * 64},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(BLOCKS) / sizeof(BLOCKS[0]); i++) {
+        struct program p = corpus_record(BLOCKS[i].command, 0, CORPUS_GPU);
+        char *json = corpus_report(program_path("trace.db"));
+
+        assert_int_equal(json_int(json, "$.recomputed_ops[0]"), BLOCKS[i].ops);
+        assert_int_equal(json_int(json, "$.recompute_flops"), BLOCKS[i].flops);
+        assert_int_equal(json_int(json, "$.arithmetic.unknown"), 0);
+        free(json);
+        program_release(&p);
+    }
+}
+
 static void of_ops_without_a_formula_the_names_are_said(void **state)
 {
     struct program p = corpus_record("lstm", 0, CORPUS_GPU);
@@ -453,6 +481,7 @@ int main(void)
         cmocka_unit_test(nothing_is_noted_of_a_thread_that_is_not_observed),
         cmocka_unit_test(what_autograd_saves_is_known),
         cmocka_unit_test(of_a_graph_that_is_released_in_part_the_rest_is_known),
+        cmocka_unit_test(of_a_second_run_the_op_that_it_ends_in_is_not_counted),
         cmocka_unit_test(of_ops_without_a_formula_the_names_are_said),
         cmocka_unit_test(an_object_that_takes_the_place_of_another_is_not_taken_for_it),
         cmocka_unit_test(results_of_an_op_that_runs_out_of_memory_are_temporaries),

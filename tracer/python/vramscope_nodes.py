@@ -244,11 +244,21 @@ class Nodes:
             held = [x]
             del x
             self.events.attempt("checkpoints", lambda: self.rerun_note(frame_ref(), gid, held[0]))
-            return pack(held.pop())
+            try:
+                return pack(held.pop())
+            except self.torch.utils.checkpoint._StopRecomputationError:
+                self.events.attempt("checkpoints", self.stop_note)
+                raise
 
         pack_hook.__dict__.update(pack.__dict__)
         hook.pack_hook = self.events.as_part_of(self.torch.utils.checkpoint._recomputation_hook.__enter__, pack_hook)
         hook.vramscope_name = self.name_of(frame_ref())
+
+    def stop_note(self):
+        """A second run ends in the middle of an op, which has packed the last tensor that is needed."""
+        if self.events.is_observed():
+            with self.events.P._RecordFunctionFast(self.events.reading.STOPPED):
+                pass
 
     def name_of(self, frame):
         """Of the function that a checkpoint runs again."""

@@ -10,6 +10,7 @@ LOSS = "vramscope loss"
 MARK = "vramscope mark "  # its number follows
 COLLECTOR = "vramscope collector"  # Python's collector of reference cycles runs
 RERUN = "vramscope rerun "  # range of a checkpoint's second run; the name of its function follows
+STOPPED = "vramscope stopped"  # a second run ends here, in the middle of an op
 CACHE = "vramscope cache"  # range in which autocast clears its cache
 OWN = "vramscope own"  # what this file does: it must not allocate
 EVALUATE = "autograd::engine::evaluate_function: "
@@ -189,9 +190,30 @@ class Reading:
         if seq >= 0:
             number = seq if context.node is None else inside(seq)
             self.forwards.setdefault(number, []).append((short(name).replace("_", "").lower(), inner))
-            if inner.is_recompute and name not in self.composite and name != "aten::detach":
+            if inner.is_recompute and self.is_counted(name):
                 inner.dispatched += 1
         return inner
+
+    def is_counted(self, name):
+        return name not in self.composite and name != "aten::detach"
+
+    def interrupted(self, event, context):
+        """A second run that has all it needs ends in an op, which does not count if it has only packed its inputs: it
+        has not allocated anything. What is done in place packs its result."""
+        op = event.parent
+        while op is not None and not op.name.startswith("vramscope"):
+            if (op.tag == self.P._EventType.TorchOp and op.extra_fields.sequence_number >= 0
+                    and self.is_counted(op.name) and not op.name.endswith("_") and not self.made_in(op)):
+                context.dispatched -= 1
+                self.arithmetic_undo(op, context)
+            op = op.parent
+
+    def arithmetic_undo(self, event, context):
+        if short(event.name) in self.product:
+            if self.convolutions and self.convolutions[-1].context is context:
+                self.convolutions.pop()
+        elif context.flops:
+            context.flops -= self.flops.of(event, short(event.name)) or 0
 
     def arithmetic(self, event, full, context):
         """Count the operations of an op, outermost or not."""
@@ -276,6 +298,9 @@ class Reading:
             self.happened.append((event.start_time_ns, RERUN_BEGIN, context, name[len(RERUN):]))
             self.happened.append((max(event.start_time_ns, event.end_time_ns), RERUN_END, context, name[len(RERUN):]))
             return Context(context.module, None, context.node, "backward", is_recompute=True)
+        if name == STOPPED:
+            self.interrupted(event, context)
+            return context
         if name == CACHE:
             self.happened.append((event.start_time_ns, CLEAR, context, None))
             return context

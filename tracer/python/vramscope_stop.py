@@ -9,6 +9,7 @@ At the event all threads wait for Python's lock, so that all objects can be exam
 file, a line each, and the process ends: what is done here may change the program. vramscope_prompt.py opens pdb
 instead. docs/internals/holders.md says what is found, and how.
 """
+import atexit
 import gc
 import os
 import select
@@ -17,6 +18,7 @@ import sys
 import time
 import types
 
+WAIT_SECONDS = 300  # of a rank that has ended, for the one that is examined
 CACHE_SECONDS = 5  # for finding what autocast's cache has
 HOLDERS_MAX = 32  # of a block
 LEVELS_MAX = 6  # of containers inside of each other
@@ -368,12 +370,22 @@ class Stop:
     def begin(self):
         from torch.cuda import _gpu_trace as trace
 
+        if self.rank is not None and os.environ.get("RANK", self.rank) != self.rank:
+            atexit.register(self.wait)
+            return
         if self.kind == "alloc":
             trace.register_callback_for_memory_allocation(self.on_event)
         elif self.kind == "free":
             trace.register_callback_for_memory_deallocation(self.on_event)
         if self.kind != "oom":
             self.torch._C._activate_gpu_trace()
+
+    def wait(self):
+        """Another rank ends before the one that is examined: it may crash where its peer does not answer any more, and
+        then torchrun ends that one."""
+        end = time.monotonic() + WAIT_SECONDS
+        while self.out and not os.path.exists(self.out) and time.monotonic() < end:
+            time.sleep(0.05)
 
     def on_event(self, address):
         if address == self.address:

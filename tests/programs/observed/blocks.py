@@ -1,5 +1,5 @@
-"""tests/programs/observed/blocks.py VRAMSCOPE PYTHON FOLDER - records the programs of tests/programs that have blocks
-of at least 1 MiB at their peak, runs each again to it, and counts the blocks of which something is not known.
+"""tests/programs/observed/blocks.py VRAMSCOPE PYTHON FOLDER - records programs that have blocks of at least 1 MiB at
+their peak, runs each again to it, and counts the blocks of which something is not known.
 
 Traces go into FOLDER; those that are there are taken as they are. A line for each program, the reasons, and the sum.
 """
