@@ -2,9 +2,13 @@
  * tests/fuzz/fuzz_trace.c - a trace file with anything in it gives a report and an export, or one message.
  *
  * A small net is recorded once. Input: a byte that says how the file is changed and, halved, which export is made (0:
- * all); then the changes. Odd: values of its tables, 12 bytes each (table, column, row, type, 8 bytes of value); even:
- * bytes of the file, 4 bytes each (where, what). The first kind reaches what SQLite would refuse to hand out; text and
- * blobs are cut out of the input's end.
+ * all); then the changes. Odd: values of its tables, 12 bytes each (table, column, row, type, 8 bytes of value); even
+ * and below 128: bytes of the file, 4 bytes each (where, what). The first kind reaches what SQLite would refuse to
+ * hand out; text and blobs are cut out of the input's end. The other even ones: a byte that says which chunk, and 4
+ * bytes for each byte of its columns that is changed: they are decompressed and compressed again, as zstd would refuse
+ * most of what is changed behind it.
+ *
+ * The file is in memory where there is a file system for that: nothing is written to a disk.
  */
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -13,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "export/export.h"
 #include "lang/run/run.h"
@@ -25,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define VALUE_PATCH 12
 #define TABLES_MAX 64
 #define BLOB_MAX 256
+#define PLAIN_MAX (1 << 20)
+/* Even first bytes from this on change columns of a chunk. */
+#define COLUMNS_FROM 128
 
 static const char NET[] = "import torch\nimport torch.nn as nn\n"
                           "def model():\n"
@@ -95,7 +103,8 @@ static void trace_make(void)
     struct lang_result result;
     FILE *file;
 
-    snprintf(path, sizeof(path), "/tmp/vramscope-fuzz-%ld.db", (long)getpid());
+    snprintf(path, sizeof(path), "%s/vramscope-fuzz-%ld.db",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
     memset(&result, 0, sizeof(result));
     check(!trc_recorder_open(path, &options, &rec, &err));
     trc_recorder_source_add(rec, "net.py", NET);
@@ -186,6 +195,55 @@ static void values_change(const uint8_t *data, size_t size)
     sqlite3_close(db);
 }
 
+/* Columns of a chunk, one byte after the other. */
+static void columns_change(uint8_t *plain, size_t plain_size, const uint8_t *data, size_t size)
+{
+    for (; size >= FILE_PATCH && plain_size; data += FILE_PATCH, size -= FILE_PATCH) {
+        size_t at = (size_t)data[0] << 16 | (size_t)data[1] << 8 | data[2];
+
+        plain[at % plain_size] = data[3];
+    }
+}
+
+/* The columns of chunk `data[0]`, of events or of tensors. */
+static void chunk_change(const uint8_t *data, size_t size)
+{
+    static uint8_t plain[PLAIN_MAX];
+    static uint8_t packed[PLAIN_MAX];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_stmt *update = NULL;
+
+    file_write(whole, whole_size);
+    check(sqlite3_open(path, &db) == SQLITE_OK);
+    sqlite3_exec(db, "pragma journal_mode = off; pragma synchronous = off", NULL, NULL, NULL);
+    check(sqlite3_prepare_v2(db,
+                             "select id, data from event_chunk limit 1 offset ?1 % (select "
+                             "count(*) from event_chunk)",
+                             -1, &stmt, NULL) == SQLITE_OK);
+    check(sqlite3_prepare_v2(db, "update event_chunk set data = ?1 where id = ?2", -1, &update,
+                             NULL) == SQLITE_OK);
+    sqlite3_bind_int(stmt, 1, size ? data[0] : 0);
+    if (size && sqlite3_step(stmt) == SQLITE_ROW) {
+        const sqlite3_int64 id = sqlite3_column_int64(stmt, 0);
+        const void *bytes = sqlite3_column_blob(stmt, 1);
+        size_t count =
+            ZSTD_decompress(plain, sizeof(plain), bytes, (size_t)sqlite3_column_bytes(stmt, 1));
+
+        check(!ZSTD_isError(count));
+        columns_change(plain, count, data + 1, size - 1);
+        count = ZSTD_compress(packed, sizeof(packed), plain, count, 1);
+        check(!ZSTD_isError(count));
+        sqlite3_reset(stmt);
+        sqlite3_bind_blob(update, 1, packed, (int)count, SQLITE_STATIC);
+        sqlite3_bind_int64(update, 2, id);
+        check(sqlite3_step(update) == SQLITE_DONE);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_finalize(update);
+    sqlite3_close(db);
+}
+
 static enum vs_status report_read(struct rpl_trace *trace, struct vs_error *err)
 {
     struct rpl_report report = {.trace = NULL};
@@ -255,8 +313,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] % 2)
         values_change(data + 1, size - 1);
+    else if (data[0] >= COLUMNS_FROM)
+        chunk_change(data + 1, size - 1);
     else
         bytes_change(data + 1, size - 1);
-    trace_query(data[0] / 2);
+    trace_query(data[0] / 2 % (COLUMNS_FROM / 2));
     return 0;
 }
