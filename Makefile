@@ -25,6 +25,10 @@ DEFLATE_LIB = $(if $(HAS_DEFLATE),$(if $(DEFLATE_A),-l:libdeflate.a,-ldeflate))
 LDLIBS   += $(DEFLATE_LIB) -lsqlite3 -lz -llz4 -lzstd -lm -ldl $(if $(wildcard tui/*.c),-lncursesw -ltinfo)
 LDFLAGS  += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
+# What the compiler makes programs for; EMULATOR runs those that this machine cannot (`make test-aarch64`).
+MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
+EMULATOR ?=
+
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
@@ -33,7 +37,7 @@ NVCC := $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) $(CUDA_HOM
 CUDA_DIR := $(patsubst %/bin/nvcc,%,$(NVCC))
 INJECT_SO := $(if $(wildcard $(CUDA_DIR)/include/cupti.h),$(B)/vramscope_inject.so)
 # A GPU is simulated on x86-64 alone.
-STANDIN_SO := $(if $(filter x86_64,$(shell uname -m)),$(B)/vramscope_standin.so)
+STANDIN_SO := $(if $(filter x86_64,$(MACHINE)),$(B)/vramscope_standin.so)
 # What knows NVIDIA's headers is in the injection library alone.
 INJECT_ONLY := $(addprefix tracer/inject/,inject.c nvtx.c subscribe.c)
 LIB_SRC  := $(sort $(foreach d,$(FOLDERS),$(shell find $(d) -name '*.c' ! -path 'engine/device/cuda/*' \
@@ -73,7 +77,8 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         docs-check words-check files-check globals-check bench benches everything everything-but-the-check \
         golden golden-counts techniques wheel wheel-check \
-        fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs mcp-check cuda gpu-tests doubles
+        fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs mcp-check cuda gpu-tests doubles \
+        test-aarch64 arm-tests
 .SECONDARY:
 
 all: $(B)/vramscope $(LOADED_SO) ## build the program; the injection library, where CUPTI is
@@ -106,7 +111,7 @@ CPU_DIR := $(B)/engine/device/cpu
 $(CPU_DIR)/%.o: CFLAGS += $(if $(DEBUG),,-O3) -fno-math-errno -fno-trapping-math -ffp-contract=off
 # Blocks of products may fuse: the order of their operations is written out, and they are the same wherever they stand.
 $(CPU_DIR)/products/cpu_tile_%.o: CFLAGS += -ffp-contract=fast
-ifeq ($(shell uname -m),x86_64)
+ifeq ($(MACHINE),x86_64)
 $(CPU_DIR)/rows/cpu_rows_v3.o $(CPU_DIR)/products/cpu_tile_v3.o: CFLAGS += -mavx2 -mfma -mf16c
 $(CPU_DIR)/rows/cpu_rows_v4.o $(CPU_DIR)/products/cpu_tile_v4.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl \
     -mfma -mf16c -mprefer-vector-width=512
@@ -146,7 +151,7 @@ $(OP_ARGS_TOOL): $(OP_ARGS_FREE)
 $(OP_ARGS): $(OP_ARGS_TOOL)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$< > $@.tmp && mv $@.tmp $@
+	$(Q)$(EMULATOR) $< > $@.tmp && mv $@.tmp $@
 $(filter-out $(OP_ARGS_FREE),$(LIB_OBJ) $(CLI_OBJ) $(HELP_OBJ) $(TEST_SRC:%.c=$(B)/%.o) $(BENCH_OBJ)): | $(OP_ARGS)
 
 # What a new trace begins as: the schema's own C run once here, its result compiled in.
@@ -159,7 +164,7 @@ $(EMPTY_TRACE): $(EMPTY_TRACE_OBJ)
 $(B)/gen/empty_trace.inc: $(EMPTY_TRACE)
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$< > $@.tmp && mv $@.tmp $@
+	$(Q)$(EMULATOR) $< > $@.tmp && mv $@.tmp $@
 $(B)/store/create.o $(B)/pic/store/create.o: $(B)/gen/empty_trace.inc
 
 # Archives, so that a test takes from them only what it uses.
@@ -448,6 +453,21 @@ THREAD_TESTS := $(filter $(B)/tests/tracer/% $(B)/tests/engine/device/% $(B)/tes
 test-threads: $(B)/vramscope $(THREAD_TESTS)
 	@VRAMSCOPE=$(abspath $(B))/vramscope sh tools/run-tests.sh $(B) $(THREAD_TESTS)
 
+# Not part of any gate: it needs a compiler, an emulator and libraries for arm64 (docs/guide/install.md). What a test
+# starts goes through a script, as the kernel does not know of the emulator.
+ARM_TESTS ?= base engine/alloc planner recording store
+ARM_LIST  := $(filter $(ARM_TESTS:%=$(B)/tests/%/%),$(TESTS))
+test-aarch64: ## cross-compile for arm64 and run tests, those of ARM_TESTS, under qemu-user
+	@PKG_CONFIG_PATH=/usr/lib/aarch64-linux-gnu/pkgconfig $(MAKE) --no-print-directory B=build/aarch64 \
+	  CC=aarch64-linux-gnu-gcc EMULATOR=qemu-aarch64 MPICC= NVCC= arm-tests
+
+arm-tests: $(B)/vramscope $(ARM_LIST)
+	@mkdir -p $(B)/run
+	@printf '#!/bin/sh\nexec $(EMULATOR) %s "$$@"\n' $(abspath $(B))/vramscope > $(B)/run/vramscope
+	@chmod +x $(B)/run/vramscope
+	@EMULATOR=$(EMULATOR) VRAMSCOPE=$(abspath $(B))/run/vramscope TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} \
+	  sh tools/run-tests.sh $(B) $(ARM_LIST)
+
 # Not part of any gate: it needs a GPU, PyTorch and minutes.
 test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
 	@sh tests/gpu/run.sh
@@ -587,7 +607,7 @@ clean: ## remove what was built
 	rm -rf $(B)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t16
 	@echo
 	@echo 'Knobs: B=dir CC=gcc|clang DEBUG=1 SAN=address,undefined|thread STRESS=1 V=1 PREFIX=/usr/local DESTDIR='
 	@echo 'CUDA:  $(if $(NVCC),compiler found ($(NVCC)): make cuda builds the device,not found; nothing needs it)'

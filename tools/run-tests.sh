@@ -7,7 +7,7 @@
 # Each program has a folder of its own for TMPDIR and HOME (XDG_CONFIG_HOME is unset) and TEST_TIMEOUT seconds (1200).
 # The order is random within the long programs, which go first, and within the others: it is that of SHUFFLE, a
 # number, which is printed. The same number gives the same order again. Skipped tests are added to SKIPPED_LIST too,
-# where that names a file. What the programs said is in TEST_LOGS, or OUT/test-logs.
+# where that names a file. What the programs said is in TEST_LOGS, or OUT/test-logs. EMULATOR, if set, runs them.
 set -u
 unset XDG_CONFIG_HOME
 
@@ -27,7 +27,7 @@ one() { # one OUT PROGRAM: run it and leave "passed failed skipped seconds" besi
     home=$(mktemp -d "${TMPDIR:-/tmp}/vramscope-test.XXXXXX")
     # Without a home the variable stays unset: that is what is tried then.
     [ -z "${HOME+set}" ] || export HOME="$home"
-    TMPDIR=$home timeout --kill-after=20 "${TEST_TIMEOUT:-1200}" "$2" >"$log" 2>&1
+    TMPDIR=$home timeout --kill-after=20 "${TEST_TIMEOUT:-1200}" ${EMULATOR:-} "$2" >"$log" 2>&1
     status=$?
     rm -rf "$home"
     if [ "$status" = 124 ] || [ "$status" = 137 ]; then

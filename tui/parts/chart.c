@@ -182,7 +182,7 @@ static void line_draw(const struct tui_chart *chart, const struct stack *stack,
 /* Whether band `band` fills the cell of row `row` in columns x … x + w - 1. */
 static bool band_fills(const struct tui_chart *chart, int h, int band, int x, int w, int row)
 {
-    struct stack stack;
+    struct stack stack = {.count = 0};
 
     if (x < 0 || x + w > chart->count)
         return false;
@@ -233,7 +233,7 @@ static void labels_draw(const struct tui_chart *chart, const struct label *label
 void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c)
 {
     struct label labels[VS_CATEGORY_COUNT] = {{0, 0}};
-    struct stack stack;
+    struct stack stack = {.count = 0};
 
     for (int x = 0; x < chart->count && x < c->at.w; x++) {
         categories_stack(&chart->columns[x], chart->top, c->at.h, &stack);
@@ -256,7 +256,7 @@ void tui_chart_draw(const struct tui_chart *chart, struct tui_canvas *c)
 void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, bool has_letters,
                      struct tui_canvas *c)
 {
-    struct stack stack;
+    struct stack stack = {.count = 0};
 
     for (int x = 0; x < count && x < c->at.w; x++) {
         sides_stack(&sides[x], top, c->at.h, &stack);
