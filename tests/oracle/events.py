@@ -3,6 +3,7 @@
 A library's workspace or a kernel's scratch is an allocation no tensor was made for; it is recognized
 apart by its C++ frames and left out unless asked for. What remains is what the net itself needs.
 """
+import functools
 import re
 
 TENSOR = re.compile(r"at::detail::empty_|at::native::resize_|resize_bytes_cuda")
@@ -11,23 +12,29 @@ NODE = re.compile(r"torch::autograd::(?:generated::)?(\w+)::apply\(")
 SUM_TO = "torch::autograd::validate_outputs("
 
 
+@functools.lru_cache(maxsize=None)
+def meaning(name):
+    """What a frame of this name is: (the op, is it a redispatch, the node), and does it make a tensor."""
+    makes_tensor = TENSOR.search(name) is not None
+    found = OP.match(name)
+    if found:
+        return found.group(1), found.group(2) == "redispatch", None, makes_tensor
+    found = NODE.search(name)
+    if found:
+        return None, False, found.group(1), makes_tensor
+    return None, False, "validate_outputs" if SUM_TO in name else None, makes_tensor
+
+
 def name_of(frames):
     """The op that was running: `Node/op` in backward, `op` elsewhere, "" between ops."""
     op = node = None
     outermost = None
     for frame in frames:  # innermost first
-        name = frame["name"]
-        found = OP.match(name)
-        if found:
-            outermost = found.group(1)
-            if found.group(2) == "redispatch":
-                op = outermost
-            continue
-        found = NODE.search(name)
-        if found:
-            node = node or found.group(1)
-        elif SUM_TO in name:
-            node = node or "validate_outputs"
+        called, again, of_node, makes_tensor = meaning(frame["name"])
+        outermost = called or outermost
+        if again:
+            op = called
+        node = node or of_node
     op = op or outermost or ""
     return node + "/" + op if node else op
 
@@ -50,7 +57,7 @@ def read(trace):
         action = entry["action"]
         frames = entry.get("frames") or ()
         if action == "alloc":
-            scratch = not any(TENSOR.search(f["name"]) for f in frames)
+            scratch = not any(meaning(f["name"])[3] for f in frames)
             event = Event("alloc", entry["size"], name_of(frames), count, scratch)
             live[entry["addr"]] = event
             events.append(event)

@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 """tests/oracle/sharded_grid.py - our fully sharded runs beside PyTorch's, event by event, over a whole grid.
 
-    python3 tests/oracle/sharded_grid.py RESULTS [--seconds N] [--only REGEX] [--again] [--table]
+    python3 tests/oracle/sharded_grid.py RESULTS [--seconds N] [--only REGEX] [--again] [--alone] [--table]
+                                         [--against OTHER]
 
 RESULTS has a line of JSON for each run: `net`, `toggles`, and `events`: how many are equal; or `difference`: the first
 one; or `refused`: what both say. Configurations that it has are not run again (--again: those that differed are), so
-the grid is run in pieces: each call takes what is missing, in an order that mixes nets and toggles and is the same in
-every call, for N seconds (600). At the end, and with --table at once, it prints how many of which kind are equal, and
-each difference with how often it occurs. `vramscope match` compares; `make` comes first.
+the grid is run in pieces: each call takes what is missing, small nets first, in an order that mixes toggles and is the
+same in every call, for N seconds (600). At the end, and with --table at once, it prints how many of which kind are
+equal, and each difference with how often it occurs. `vramscope match` compares; `make` comes first.
+
+One process of PyTorch runs many configurations (see several.py), and ranks of a world that have the same rows of every
+parameter are compared with one run of the first of them (`run_of` names its rank): PyTorch's ops depend on nothing else
+of a rank. What differs is run again in a process of its own with its own rank, and with --alone everything is. With
+--against the configurations of OTHER come first, and it says whether their lines are the same.
 """
 import collections
 import hashlib
@@ -26,25 +32,29 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 VRAMSCOPE = os.path.join(ROOT, "build", "vramscope")
 
-# 20 nets, those of sample_nets with small batches; two steps show what the first one has made
-NETS = tuple("tests/nets/%s.py" % n for n in (
-    "cnn_input", "conv_small", "custom_function", "dense_small", "gpt_tiny", "gpt_tiny_ckpt", "gpt_tiny_sdpa",
-    "lstm_cells", "mlp", "mlp_activations", "resnet_small", "shared_module", "unet3d_small", "unet_small",
-    "vit_small")) + tuple("sample_nets/%s.py" % n for n in (
-        "lenet", "mlp_swish", "resnet18", "vit_tiny", "densenet_bc100"))
+# 20 nets, small ones first; two steps show what the first one has made
+NETS = tuple("%s.py" % n for n in (
+    "tests/nets/mlp", "sample_nets/mlp_swish", "sample_nets/lenet", "tests/nets/conv_small", "tests/nets/unet_small",
+    "tests/nets/cnn_input", "tests/nets/custom_function", "tests/nets/unet3d_small", "tests/nets/vit_small",
+    "tests/nets/mlp_activations", "tests/nets/shared_module", "tests/nets/dense_small", "tests/nets/resnet_small",
+    "tests/nets/gpt_tiny_sdpa", "tests/nets/gpt_tiny", "tests/nets/gpt_tiny_ckpt", "tests/nets/lstm_cells",
+    "sample_nets/resnet18", "sample_nets/vit_tiny", "sample_nets/densenet_bc100"))
 CHOICES = (
     ("reshard", ("on", "off")), ("mp-policy", ("off", "bf16")), ("accumulate", ("1", "2")),
     ("checkpoint", ("off", "blocks")), ("offload", ("off", "activations")), ("offload-policy", ("off", "cpu")),
 )
 RANKS = tuple({"world": str(w), "rank": str(r)} for w in (2, 8, 1024) for r in sorted({0, w // 2, w - 1}))
+AT_ONCE = 32  # runs of one net in a process
 FIXED = {"shard": "fsdp", "steps": "2", "batch": "2"}
 
 
 def configurations():
-    """All of them, mixed; the order depends on nothing but their texts."""
+    """All of them, net by net, mixed otherwise; the order depends on nothing but their texts. bfloat16, which some nets
+    refuse, comes last."""
     every = [(net, dict(FIXED, **rank, **dict(zip((n for n, v in CHOICES), values))))
              for net in NETS for rank in RANKS for values in itertools.product(*(v for n, v in CHOICES))]
-    return sorted(every, key=lambda c: hashlib.sha256(name_of(c).encode()).digest())
+    return sorted(every, key=lambda c: (NETS.index(c[0]), c[1]["mp-policy"] == "bf16",
+                                        hashlib.sha256(name_of(c).encode()).digest()))
 
 
 def name_of(configuration):
@@ -52,28 +62,7 @@ def name_of(configuration):
     return " ".join([net] + ["%s=%s" % pair for pair in sorted(toggles.items())])
 
 
-# ---- one run ----
-
-
-def events_of(net, toggles):
-    """PyTorch's events of tensors, as rows of a list for `vramscope match`."""
-    import torch
-
-    import events
-    import netfile
-    import record
-    import toggles as tg
-    file = netfile.NetFile(os.path.join(ROOT, net))
-    settled = tg.settle(toggles, file)
-    torch.cuda.init()
-    torch.cuda.memory._record_memory_history("all", context="all", stacks="all", max_entries=record.HISTORY)
-    marks = record.Marks()
-    model, optimizer, scaler, notes = record.make(file, settled, None)
-    record.loop.train(file, model, optimizer, scaler, settled, "cuda", marks)
-    trace = torch.cuda.memory._snapshot()["device_traces"][0]
-    found = events.read(trace)[:marks.rows[-1][2]]
-    record.place(found, marks.rows)
-    return [e.row() for e in events.without_scratch(found)]
+# ---- one configuration ----
 
 
 def matched(net, toggles, rows):
@@ -105,8 +94,8 @@ def side(of):
     return "its end" if of is None else "%s of %d bytes (%s)" % (of["kind"], of["bytes"], of.get("op") or "-")
 
 
-def compare(case, net, toggles):
-    theirs = case.in_child(lambda: {"rows": events_of(net, toggles)})
+def line_of(net, toggles, theirs):
+    """The line of RESULTS, from PyTorch's events."""
     line = {"net": net, "toggles": toggles}
     if "error" in theirs:
         ours = ours_refuses(net, toggles)
@@ -123,6 +112,11 @@ def compare(case, net, toggles):
                 matched=result["matched"], events_in_all=result["events"])
 
 
+def alone(net, toggles):
+    import several
+    return line_of(net, toggles, next(several.events_of([(net, toggles)])))
+
+
 # ---- the grid ----
 
 
@@ -137,21 +131,51 @@ def read(path):
     return found
 
 
-def run(path, seconds, only, again):
+def groups_of(missing):
+    """Those that one run of PyTorch answers, together: [[(net, toggles)]]."""
+    import several
+    groups = {}
+    for net, toggles in missing:
+        others = tuple(sorted((n, v) for n, v in toggles.items() if n != "rank"))
+        key = net, others, several.shards(net, int(toggles["world"]), int(toggles["rank"]))
+        groups.setdefault(key, []).append((net, toggles))
+    return list(groups.values())
+
+
+def lines_of(groups):
+    import several
+    for group, theirs in zip(groups, several.events_of([group[0] for group in groups])):
+        for net, toggles in group:
+            line = line_of(net, toggles, theirs)
+            if "difference" in line:
+                line = alone(net, toggles)
+            elif toggles is not group[0][1]:
+                line["run_of"] = group[0][1]["rank"]
+            yield line
+
+
+def run(path, seconds, only, again, each_alone, first):
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # it warns of every change of rank
     nogpu.enter()
-    import case
-    case.warm()
+    import several
+    several.prepare()
     done = read(path)
     end = time.monotonic() + seconds
+
+    def is_missing(name):
+        return re.search(only, name) and (name not in done or again and "difference" in done[name])
+
+    missing = [c for c in configurations() if is_missing(name_of(c))]
+    missing.sort(key=lambda c: name_of(c) not in first)
+    groups = [[c] for c in missing] if each_alone else groups_of(missing)
+    at_once = 1 if each_alone else AT_ONCE
     with open(path, "a") as f:
-        for net, toggles in configurations():
-            name = name_of((net, toggles))
-            if time.monotonic() > end:
-                break
-            if not re.search(only, name) or name in done and not (again and "difference" in done[name]):
-                continue
-            f.write(json.dumps(compare(case, net, toggles)) + "\n")
-            f.flush()
+        while groups and time.monotonic() < end:
+            now = [g for g in groups[:at_once] if g[0][0] == groups[0][0][0]]
+            groups = groups[len(now):]
+            for line in lines_of(now):
+                f.write(json.dumps(line) + "\n")
+                f.flush()
 
 
 def table(path):
@@ -175,10 +199,22 @@ def table(path):
             print("%5d %s: %s\n      such as %s" % (count, kind, text, example[text]))
 
 
+def compare_with(path, other):
+    """Says how many lines of both files say the same, and prints those that do not."""
+    ours, theirs = read(path), read(other)
+    both = sorted(ours.keys() & theirs.keys())
+    said = lambda line: {k: v for k, v in line.items() if k != "run_of"}
+    unequal = [name for name in both if said(ours[name]) != said(theirs[name])]
+    print("%d lines are in both files, %d of them run with another rank here: %d say the same" % (
+        len(both), sum("run_of" in ours[name] for name in both), len(both) - len(unequal)))
+    for name in unequal:
+        print("%s\n  %s\n  %s" % (name, said(ours[name]), said(theirs[name])))
+
+
 def main():
     words = sys.argv[1:]
-    options = {"--seconds": "600", "--only": ""}
-    flags = [w for w in words if w in ("--again", "--table")]
+    options = {"--seconds": "600", "--only": "", "--against": ""}
+    flags = [w for w in words if w in ("--again", "--alone", "--table")]
     words = [w for w in words if w not in flags]
     for name in list(options):
         if name in words:
@@ -188,8 +224,11 @@ def main():
     if len(words) != 1:
         raise SystemExit(__doc__)
     if "--table" not in flags:
-        run(words[0], float(options["--seconds"]), options["--only"], "--again" in flags)
+        run(words[0], float(options["--seconds"]), options["--only"], "--again" in flags, "--alone" in flags,
+            read(options["--against"]))
     table(words[0])
+    if options["--against"]:
+        compare_with(words[0], options["--against"])
 
 
 if __name__ == "__main__":
