@@ -118,26 +118,26 @@ $(CPU_DIR)/rows/cpu_rows_v4.o $(CPU_DIR)/products/cpu_tile_v4.o: CFLAGS += -mavx
 endif
 
 # The standard library of the net language is written in the net language and compiled in as text.
-$(B)/gen/prelude.inc: $(PRELUDE) lang/prelude/embed.sh
+$(B)/gen/prelude.inc: $(PRELUDE) tools/embed.sh
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)sh lang/prelude/embed.sh $(PRELUDE) > $@.tmp && mv $@.tmp $@
+	$(Q)sh tools/embed.sh $(PRELUDE) > $@.tmp && mv $@.tmp $@
 $(B)/lang/prelude/prelude.o: $(B)/gen/prelude.inc
 
 # So is what a recorded Python program is given.
 PYTHON_FILES := $(sort $(wildcard tracer/python/*.py))
-$(B)/gen/python_files.inc: $(PYTHON_FILES) lang/prelude/embed.sh
+$(B)/gen/python_files.inc: $(PYTHON_FILES) tools/embed.sh
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)sh lang/prelude/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
+	$(Q)sh tools/embed.sh $(PYTHON_FILES) > $@.tmp && mv $@.tmp $@
 $(B)/tracer/python_files.o: $(B)/gen/python_files.inc
 
 # So is the page of an HTML report.
 HTML_FILES := $(sort $(wildcard export/html/page.* export/html/*.js))
-$(B)/gen/html_files.inc: $(HTML_FILES) lang/prelude/embed.sh
+$(B)/gen/html_files.inc: $(HTML_FILES) tools/embed.sh
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)sh lang/prelude/embed.sh $(HTML_FILES) > $@.tmp && mv $@.tmp $@
+	$(Q)sh tools/embed.sh $(HTML_FILES) > $@.tmp && mv $@.tmp $@
 $(B)/export/html/html.o: $(B)/gen/html_files.inc
 
 # Names of the arguments of ops, made from engine/core/op.def by the reader of its signatures that the engine itself

@@ -12,7 +12,7 @@ struct embedded_file {
     size_t len;
 };
 
-#include "python_files.inc" /* made by lang/prelude/embed.sh */
+#include "python_files.inc" /* made by tools/embed.sh */
 
 #define FILE_COUNT (sizeof(embedded) / sizeof(embedded[0]))
 

@@ -23,7 +23,7 @@ struct embedded_file {
     size_t len;
 };
 
-#include "html_files.inc" /* made by lang/prelude/embed.sh */
+#include "html_files.inc" /* made by tools/embed.sh */
 
 static const char *file_text(const char *name)
 {

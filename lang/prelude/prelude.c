@@ -19,7 +19,7 @@ struct embedded_file {
     size_t len;
 };
 
-#include "prelude.inc" /* made by lang/prelude/embed.sh */
+#include "prelude.inc" /* made by tools/embed.sh */
 
 /* In the order in which they are run. */
 static const struct {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lang/prelude/embed.sh FILE… - prints the files as C: one array of bytes each, then the table `embedded` of name, bytes
+# tools/embed.sh FILE… - prints the files as C: one array of bytes each, then the table `embedded` of name, bytes
 # and length.
 for path in "$@"; do
     printf 'static const char text_%s[] = {\n' "$(basename "$path" | tr . _)"
