@@ -73,6 +73,21 @@ static bool is_tanh_form(const struct eng_arg *arg)
     return arg->kind == ENG_A_STR && arg->v.str[0] == 't';
 }
 
+/*
+ * What isinf and isfinite make of floats besides their result, with NULL for what is not made: |x|, which is compared
+ * with infinity, and for isfinite the results of |x| != infinity and x == x, whose product is its result.
+ */
+static void compared_alloc(struct eng_op_call *c, struct eng_tensor *x, struct eng_tensor **out)
+{
+    const bool is_finite = c->id == ENG_OP_isfinite;
+
+    if ((c->id != ENG_OP_isinf && !is_finite) || !vs_dtype_is_floating((enum vs_dtype)x->dtype))
+        return;
+    out[0] = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    for (int i = 1; i < 3 && is_finite; i++)
+        out[i] = eng_c_empty_like(c, x, VS_BOOL);
+}
+
 /* out = f(input). Shapes: any -> same. */
 void eng_f_unary(struct eng_op_call *c)
 {
@@ -80,7 +95,7 @@ void eng_f_unary(struct eng_op_call *c)
     struct eng_tensor *x = eng_c_tensor(c, ARG_unary_input);
     enum vs_dtype dtype = (enum vs_dtype)x->dtype;
     double p[4] = {0};
-    struct eng_tensor *magnitude = NULL;
+    struct eng_tensor *compared[3] = {NULL};
     struct eng_tensor *out;
 
     VS_ASSERT(row->known);
@@ -88,10 +103,10 @@ void eng_f_unary(struct eng_op_call *c)
         dtype = VS_BOOL;
     else if (row->floats && !vs_dtype_is_floating(dtype))
         dtype = VS_F32;
-    if (c->id == ENG_OP_isinf && vs_dtype_is_floating((enum vs_dtype)x->dtype))
-        magnitude = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
+    compared_alloc(c, x, compared);
     out = eng_c_elementwise_out(c, &x, 1, dtype);
-    eng_unref(magnitude); /* |x|, which is compared with infinity */
+    for (int i = 2; i >= 0; i--)
+        eng_unref(compared[i]);
     if (!out)
         return;
     for (int i = ARG_unary_input + 1; i < 4 && i < c->e->signatures[c->id].count; i++) {
