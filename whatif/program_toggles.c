@@ -28,6 +28,8 @@ static const struct {
     {VS_TOGGLE_SHARD_UNITS, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_GRAD_SYNC, OF_THE_LOOP},
     {VS_TOGGLE_RESHARD, "how a script is distributed is its own: change it there"},
+    {VS_TOGGLE_REDUCE_BUCKET_SIZE, "how a script is distributed is its own: change it there"},
+    {VS_TOGGLE_OVERLAP_COMM, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_WORKSPACE, "the program's own PyTorch decides it"},
     {VS_TOGGLE_TORCH, "the program runs with its own PyTorch: start it with another one"},
 };

@@ -77,7 +77,7 @@ def note_all_reduce(given, world):
     torch._collective("ncclAllReduce", given, 2 * given * (world - 1) // world)
 
 
-def _note_broadcast(size, world, is_root=True):
+def note_broadcast(size, world, is_root=True):
     torch._collective("ncclBroadcast", size if is_root else 0, size * (world - 1) // world)
 
 
@@ -97,7 +97,7 @@ def _broadcast_coalesced(tensors, world):
             in_flight.append(parts[0].contiguous().view(-1))
         else:
             in_flight.append(torch.cat([t.contiguous().view(-1) for t in parts]))
-        _note_broadcast(sum([_bytes(t) for t in parts]), world)
+        note_broadcast(sum([_bytes(t) for t in parts]), world)
     while len(in_flight) > 0:
         in_flight.pop(0)
     if torch._rank_count() > 0:
@@ -114,10 +114,10 @@ def _verify_params_across_processes(params, world):
     count = _integers(1)
     of_each = [_integers(1) for i in range(world)]
     for i in range(world):  # an all_gather into tensors of their own
-        _note_broadcast(8, world, i == 0)
+        note_broadcast(8, world, i == 0)
     numbers = sum([2 * p.dim() for p in params])
     metadata = _integers(numbers)
-    _note_broadcast(8 * numbers, world)
+    note_broadcast(8 * numbers, world)
     del metadata
     while len(of_each) > 0:
         of_each.pop(0)
@@ -172,8 +172,8 @@ class DistributedDataParallel(nn.Module):
                    for places in _assign([self.reduced[i] for i in order], [_FIRST_BUCKET, _BUCKET])]
         indices = _integers(len(order) + 1, torch.int32)
         sizes = _integers(len(buckets), torch.int32)
-        _note_broadcast(4 * (len(order) + 1), self.world)
-        _note_broadcast(4 * len(buckets), self.world)
+        note_broadcast(4 * (len(order) + 1), self.world)
+        note_broadcast(4 * len(buckets), self.world)
         del sizes, indices
         self._make_buckets(buckets)
 
@@ -243,5 +243,5 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         loss = self.optim.step(closure)
         self._sync_param_groups(self.optim.param_groups, self.param_groups)
         for size, is_mine in self.broadcasts:
-            _note_broadcast(size, self.world, is_mine)
+            note_broadcast(size, self.world, is_mine)
         return loss

@@ -39,6 +39,8 @@ def check(net, settings):
     if settings["amp"] == "fp16" and settings["offload-policy"] == "cpu":
         raise ValueError("amp=fp16: with offload-policy=cpu gradients are on the host, where NCCL sends nothing of "
                          "what the GradScaler found in them; use amp=bf16, or mp-policy=bf16")
+    if settings["mp-policy"] == "fp16":
+        raise ValueError("mp-policy=fp16: gradients in float16 need a scale of the loss; use mp-policy=bf16")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
     if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1 and torch._rank_count() == 0:

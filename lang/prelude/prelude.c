@@ -56,6 +56,7 @@ static const struct {
     {"cuda_streams.py", "torch.cuda"},
     {"distributed.py", "_distributed"},
     {"fsdp.py", "_fsdp"},
+    {"deepspeed.py", "_deepspeed"},
     {"placement.py", "_placement"},
     {"evaluation.py", "_evaluation"},
     {"apex.py", "_apex"},

@@ -11,6 +11,7 @@ import torch.utils.checkpoint
 
 import _distributed as distributed
 import _chunked_loss as chunked_loss
+import _deepspeed as deepspeed
 import _evaluation as evaluation
 import _placement as placement
 
@@ -58,21 +59,35 @@ def note_without_effect(model, settings):
         torch._note_refused("prefetch", settings["prefetch"], "with data=once there is no next batch; leave data=fresh")
     if settings["shard"] == "off" and settings["world"] != 8:  # the default
         torch._note_refused("world", str(settings["world"]), "nothing is sharded; say how: shard=ddp")
-    if settings["shard"] != "fsdp" and settings["rank"] != "0":
-        torch._note_refused("rank", settings["rank"], "only shard=fsdp has other ranks than 0")
-    if settings["shard"] != "fsdp" and settings["shard-units"] != "blocks":
-        torch._note_refused("shard-units", settings["shard-units"], "nothing is gathered in units; say so: shard=fsdp")
-    if settings["shard"] != "fsdp" and settings["reshard"] != "on":
-        torch._note_refused("reshard", settings["reshard"], "no parameters are gathered; say so: shard=fsdp")
-    if settings["shard"] != "fsdp" and settings["mp-policy"] != "off":
-        torch._note_refused("mp-policy", settings["mp-policy"], "it is fully_shard's: set shard=fsdp, or use amp=bf16")
-    if settings["shard"] != "fsdp" and settings["offload-policy"] != "off":
-        torch._note_refused("offload-policy", settings["offload-policy"], "it is fully_shard's: set shard=fsdp")
+    _note_sharding_without_effect(settings)
     if settings["grad-sync"] != "always" and settings["shard"] == "off":
         torch._note_refused("grad-sync", settings["grad-sync"], "nothing is sharded; say how: shard=ddp")
     elif settings["grad-sync"] != "always" and settings["accumulate"] == 1:
         torch._note_refused("grad-sync", settings["grad-sync"], "with accumulate=1 every part is the last")
+    elif settings["grad-sync"] != "always" and deepspeed.is_chosen(settings):
+        torch._note_refused("grad-sync", settings["grad-sync"], "DeepSpeed's engine decides it: stage 1 reduces after "
+                            "the last part, stage 2 after each")
     _note_freeze_without_effect(model, settings["freeze"])
+
+
+def _note_sharding_without_effect(settings):
+    is_fsdp = settings["shard"] == "fsdp"
+    is_deepspeed = deepspeed.is_chosen(settings)
+    if not is_fsdp and not is_deepspeed and settings["rank"] != "0":
+        torch._note_refused("rank", settings["rank"], "only shard=fsdp and DeepSpeed's ZeRO have other ranks than 0")
+    if not is_fsdp and settings["shard-units"] != "blocks":
+        torch._note_refused("shard-units", settings["shard-units"], "nothing is gathered in units; say so: shard=fsdp")
+    if not is_fsdp and settings["reshard"] != "on":
+        torch._note_refused("reshard", settings["reshard"], "no parameters are gathered; say so: shard=fsdp")
+    if not is_fsdp and not is_deepspeed and settings["mp-policy"] != "off":
+        torch._note_refused("mp-policy", settings["mp-policy"], "it is fully_shard's: set shard=fsdp, or use amp=bf16")
+    if not is_fsdp and settings["offload-policy"] != "off":
+        torch._note_refused("offload-policy", settings["offload-policy"], "it is fully_shard's: set shard=fsdp")
+    for name, value in (("reduce-bucket-size", 500000000), ("overlap-comm", "off")):
+        if not is_deepspeed and settings[name] != value:
+            torch._note_refused(name, str(settings[name]), "it is DeepSpeed's: set shard=deepspeed-zero2")
+    if is_deepspeed and settings["zero-grad"] == "zeros":
+        torch._note_refused("zero-grad", "zeros", "DeepSpeed's step() sets gradients to None")
 
 
 def _no_blocks(model):

@@ -8,6 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import _apex as apex
+import _deepspeed as deepspeed
 import _distributed as distributed
 import _formula as formula
 import _fsdp as fsdp
@@ -52,15 +53,15 @@ def to_device(value):
     return value
 
 
-def to_half(value):
+def cast(value, dtype):
     if isinstance(value, torch.Tensor):
-        return value.half() if value.is_floating_point() else value
+        return value.to(dtype) if value.is_floating_point() else value
     if isinstance(value, tuple):
-        return tuple([to_half(v) for v in value])
+        return tuple([cast(v, dtype) for v in value])
     if isinstance(value, list):
-        return [to_half(v) for v in value]
+        return [cast(v, dtype) for v in value]
     if isinstance(value, dict):
-        return {k: to_half(v) for k, v in value.items()}
+        return {k: cast(v, dtype) for k, v in value.items()}
     return value
 
 
@@ -73,7 +74,11 @@ def host_batch(net, count, settings):
         raise ValueError("batch(n) must return a pair: inputs and targets")
     if ranks > 1:
         pair = _part_of(pair, torch._rank(), ranks)
-    return to_half(pair) if settings["half"] == "on" else pair
+    if settings["half"] == "on":
+        return cast(pair, torch.float16)
+    if deepspeed.is_chosen(settings) and settings["mp-policy"] != "off":
+        return cast(pair, deepspeed.dtype_of(settings))
+    return pair
 
 
 def _part_of(value, rank, ranks):
@@ -182,6 +187,9 @@ def set_up(net, settings):
     if settings["shard"] == "fsdp":
         torch._name_modules(model)
         return model, None
+    if deepspeed.is_chosen(settings):
+        deepspeed.check(net, settings)
+        deepspeed.cast_parameters(model, settings)
     move(model)
     # a net with an optimizer() gets it later, when the model is in its final state
     if not hasattr(net, "optimizer") and settings["grad"] == "train":
@@ -207,6 +215,9 @@ def run(net, settings):
         settings["fsdp"] = fsdp.fully_shard(plain, toggles.units_of(plain, settings["shard-units"]), settings)
         if settings["grad"] == "train":
             optimizer = toggles.make_optimizer(plain, settings)
+    elif deepspeed.is_chosen(settings):
+        model = deepspeed.Engine(plain, optimizer, settings)
+        optimizer = model.optimizer
     elif settings["shard"] != "off":
         distributed.check(net, settings)
         model = distributed.DistributedDataParallel(plain, settings["world"])
@@ -323,6 +334,7 @@ def train(source, net, loss, optimizer, scaler, settings):
     grad = settings["grad"]
     drop_outputs = settings["drop-outputs"]
     detach_loss = settings["detach-loss"] == "on"
+    is_deepspeed = deepspeed.is_chosen(settings)
     epoch_loss = 0.0
     next_batch = make_next(source, settings)
     if once:
@@ -341,7 +353,7 @@ def train(source, net, loss, optimizer, scaler, settings):
                 output = net(inputs)
                 end("forward", micro, settings)
                 torch._phase("loss")
-                if accumulate > 1:
+                if accumulate > 1 and not is_deepspeed:
                     l = loss(output, targets) / accumulate
                 else:
                     l = loss(output, targets)
@@ -361,7 +373,9 @@ def train(source, net, loss, optimizer, scaler, settings):
                 continue
             end("loss", micro, settings)
             torch._phase("backward")
-            if settings["apex"] is None:
+            if is_deepspeed:
+                net.backward(l, micro == accumulate - 1)
+            elif settings["apex"] is None:
                 scaler.scale(l).backward()
             else:
                 with settings["apex"].scale_loss(l) as scaled_loss:

@@ -3,6 +3,9 @@
 NCCL is simulated, too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no
 other process is needed to make its communicator.
 """
+import logging
+import os
+
 import torch
 import torch.distributed as dist
 
@@ -49,3 +52,37 @@ def fully_shard(model, toggles):
             shard(block, **words)
         shard(model, **words)
     return model
+
+
+DEEPSPEED = {"deepspeed-zero1": 1, "deepspeed-zero2": 2}  # values of the toggle, and the stage
+
+
+def ignore_value(owner, name):
+    """The function runs and reads what the device says, which is not computed: no gradient overflows."""
+    plain = getattr(owner, name)
+
+    def call(*args, **words):
+        plain(*args, **words)
+        return False
+
+    setattr(owner, name, call)
+
+
+def deepspeed(model, optimizer, toggles):
+    """DeepSpeed's engine, which moves the model, on the host so far, to the device."""
+    os.environ.setdefault("LOCAL_RANK", "0")
+    os.environ.setdefault("DS_ACCELERATOR", "cuda")
+    enter(toggles["world"], toggles["rank"])
+    logging.disable(logging.CRITICAL)
+    import deepspeed
+    from deepspeed.runtime.zero import stage_1_and_2 as zero_file
+    ignore_value(zero_file, "is_invalid_grad_norm")
+    ignore_value(zero_file.DeepSpeedZeroOptimizer, "has_overflow")
+    zero = {"stage": DEEPSPEED[toggles["shard"]], "overlap_comm": toggles["overlap-comm"] == "on",
+            "reduce_bucket_size": toggles["reduce-bucket-size"]}
+    config = {"train_micro_batch_size_per_gpu": toggles["batch"] // toggles["accumulate"],
+              "gradient_accumulation_steps": toggles["accumulate"], "zero_optimization": zero,
+              "zero_allow_untested_optimizer": True, "bf16": {"enabled": toggles["mp-policy"] == "bf16"},
+              "fp16": {"enabled": toggles["mp-policy"] == "fp16"}}
+    with nogpu.Values():
+        return deepspeed.initialize(model=model, optimizer=optimizer, config=config)[0]

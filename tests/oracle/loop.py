@@ -31,19 +31,27 @@ class Identity:
         pass
 
 
-def to_half(value):
+def cast(value, dtype):
     if isinstance(value, torch.Tensor):
-        return value.half() if value.is_floating_point() else value
+        return value.to(dtype) if value.is_floating_point() else value
     if isinstance(value, (list, tuple)):
-        return type(value)([to_half(v) for v in value])
+        return type(value)([cast(v, dtype) for v in value])
     if isinstance(value, dict):
-        return {k: to_half(v) for k, v in value.items()}
+        return {k: cast(v, dtype) for k, v in value.items()}
     return value
 
 
 def host_batch(net, toggles):
     pair = net.batch(toggles["batch"] // toggles["accumulate"])
-    return to_half(pair) if toggles["half"] == "on" else pair
+    if toggles["half"] == "on":
+        return cast(pair, torch.float16)
+    if is_deepspeed(toggles) and toggles["mp-policy"] != "off":
+        return cast(pair, AMP_DTYPE[toggles["mp-policy"]])
+    return pair
+
+
+def is_deepspeed(toggles):
+    return toggles["shard"].startswith("deepspeed")
 
 
 class Prefetcher:
@@ -122,7 +130,7 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
             with torch.set_grad_enabled(grad != "no_grad"), autocast(toggles, device):
                 output = model(inputs)
                 observer.phase("forward")
-                if accumulate > 1:
+                if accumulate > 1 and not is_deepspeed(toggles):
                     l = net.loss(output, targets) / accumulate
                 else:
                     l = net.loss(output, targets)
@@ -137,17 +145,25 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
                 observer.phase("loss")
                 continue
             observer.phase("loss")
-            scaler.scale(l).backward()
+            if is_deepspeed(toggles):
+                model.backward(l)  # which divides by the number of parts
+            else:
+                scaler.scale(l).backward()
             if drop == "on":
                 del output, l
             elif drop == "early":
                 del l
             observer.phase("backward")
+            if is_deepspeed(toggles) and micro + 1 < accumulate:
+                model.step()  # which counts the parts
         if grad != "train":
             continue
         scaler.step(optimizer)
         scaler.update()
         observer.phase("optimizer")
+        if is_deepspeed(toggles):  # step() was the optimizer's zero_grad(), too
+            observer.phase("zero_grad")
+            continue
         optimizer.zero_grad(set_to_none=toggles["zero-grad"] == "none")
         observer.phase("zero_grad")
     observer.finish()

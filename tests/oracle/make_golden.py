@@ -12,6 +12,8 @@ apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind i
 shard         the same of one process of several
 fsdp          the same with fully_shard
 fsdp_grid     phase figures and peaks with fully_shard
+deepspeed     every event with DeepSpeed's ZeRO, and how often it calls each collective; needs a Python with DeepSpeed
+deepspeed_grid  phase figures and peaks with DeepSpeed's ZeRO
 traffic       how often a process of several calls each of NCCL's collectives, and with how many bytes
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
@@ -20,8 +22,8 @@ numbers       losses, gradients and updated weights (real arithmetic on the CPU)
 numbers_ops   the same for tests/nets/ops, sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
-With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard
-and fsdp, those with that toggle.
+With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard,
+fsdp and deepspeed, those with that toggle.
 """
 import gzip
 import json
@@ -317,8 +319,8 @@ def make_lessons(case, only):
             for run, net, changed, given in lesson_runs(name):
                 if given.get("checkpoint", "").startswith("auto"):
                     continue  # placed by our planner
-                if given.get("shard") == "fsdp":
-                    continue  # fsdp_grid has it: allocator.py knows one stream
+                if given.get("shard", "off") not in ("off", "ddp", "zero1"):
+                    continue  # fsdp_grid and deepspeed_grid have it: allocator.py knows one stream
                 if only(name, given) and all(word in toggles.VALUES for word in given):
                     lines.append(lesson_line(case, name, run, net, changed, given))
     write("lessons.jsonl", lines, only)
@@ -368,7 +370,7 @@ def make_fsdp(case, only):
     write("fsdp.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
 
 
-def fsdp_grid_line(case, net, given):
+def sharded_grid_line(case, net, given):
     """What memory_stats() says: the rules of allocator.py know one stream, and here are several."""
     nogpu.simulate(sharded_cases.FSDP_TARGET)
     report = case.memory(os.path.join(ROOT, net), given)
@@ -384,9 +386,47 @@ def fsdp_grid_line(case, net, given):
 
 
 def make_fsdp_grid(case, only):
-    lines = [fsdp_grid_line(case, net, dict(given, shard="fsdp")) for net, several in sharded_cases.FSDP_GRID
+    lines = [sharded_grid_line(case, net, dict(given, shard="fsdp")) for net, several in sharded_cases.FSDP_GRID
              for given in several if only(net)]
     write(os.path.join("grid", "fsdp.jsonl"), lines, only)
+
+
+def enter_deepspeed():
+    """Imports DeepSpeed once, for all cases; importing it uses no GPU."""
+    os.environ.setdefault("LOCAL_RANK", "0")
+    os.environ.setdefault("DS_ACCELERATOR", "cuda")
+    import deepspeed
+    return deepspeed.__version__
+
+
+def deepspeed_line(case, version, net, given):
+    report = case.memory(os.path.join(ROOT, net), given)
+    line = {"net": net, "toggles": given}
+    progress("%s %s: %s" % (net, given, report.get("error", "%d events" % len(report.get("event_list", ())))))
+    if "error" in report:
+        return dict(line, **failed(report))
+    return dict(line, torch=report["torch"], deepspeed=version, events=report["event_list"],
+                collectives=report["collectives"])
+
+
+def make_deepspeed(case, only):
+    version = enter_deepspeed()
+    cases = [(net, dict(given, shard=stage)) for net, given in sharded_cases.DEEPSPEED_NETS
+             for stage in sharded_cases.DEEPSPEED_STAGES]
+    for i, net in enumerate(n for n in nets("tests/nets") if not is_refused_by_fsdp(n)):
+        every = net in sharded_cases.DEEPSPEED_WHOLE
+        for k, given in enumerate(sharded_cases.DEEPSPEED_CASES):
+            if every or (k + i) % 15 == 0:
+                stages = sharded_cases.DEEPSPEED_STAGES
+                cases += [(net, dict(given, shard=stage)) for stage in (stages[1:] if k % 4 else stages)]
+    write("deepspeed.jsonl.gz", [deepspeed_line(case, version, n, t) for n, t in cases if only(n, t)], only)
+
+
+def make_deepspeed_grid(case, only):
+    enter_deepspeed()
+    lines = [sharded_grid_line(case, net, dict(given, shard="deepspeed-zero2"))
+             for net, several in sharded_cases.DEEPSPEED_GRID for given in several if only(net)]
+    write(os.path.join("grid", "deepspeed.jsonl"), lines, only)
 
 
 def traffic_line(case, net, given):

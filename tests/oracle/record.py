@@ -169,6 +169,11 @@ def make(net, toggles, decided):
     plain = model
     if toggles["shard"] == "fsdp":
         model = distributed.fully_shard(model, toggles)
+    elif toggles["shard"] in distributed.DEEPSPEED:
+        if toggles["grad"] != "train" or net.optimizer is not None:
+            raise tg.Refused("DeepSpeed's ZeRO wraps an optimizer, which the toggle `optimizer` makes")
+        engine = distributed.deepspeed(model, tg.make_optimizer(model, toggles), toggles)
+        return engine, engine, loop.Identity(), notes
     else:
         model.to("cuda")
     if toggles["shard"] in ("ddp", "zero1"):

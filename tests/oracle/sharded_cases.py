@@ -113,3 +113,35 @@ FSDP_GRID = (
                                    {"batch": "1", "optimizer": "adam", "world": "4"},  # lesson 22
                                    {"batch": "1", "optimizer": "adam", "world": "4", "reshard": "off"})),
 )
+DEEPSPEED_STAGES = ("deepspeed-zero1", "deepspeed-zero2")
+DEEPSPEED_WHOLE = ("tests/nets/mlp.py", "tests/nets/gpt_tiny.py", "tests/nets/resnet_small.py")  # others: a part
+DEEPSPEED_CASES = FSDP_RANKS + (
+    {"reduce-bucket-size": "3000"}, {"reduce-bucket-size": "20000", "rank": "3"},
+    {"reduce-bucket-size": "20000", "overlap-comm": "on", "rank": "1"}, {"mp-policy": "bf16", "rank": "7"},
+    {"mp-policy": "fp16", "world": "2"}, {"mp-policy": "bf16", "optimizer": "adamw", "accumulate": "2"},
+    {"accumulate": "3", "rank": "2", "reduce-bucket-size": "3000"},
+    {"accumulate": "2", "overlap-comm": "on", "reduce-bucket-size": "20000", "mp-policy": "fp16", "rank": "4"},
+    {"optimizer": "adam", "world": "3", "rank": "2"}, {"optimizer": "momentum", "foreach": "off"},
+    {"freeze": "half", "rank": "1"}, {"checkpoint": "blocks", "rank": "5", "reduce-bucket-size": "20000"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant", "rank": "1"}, {"offload": "activations"},
+    {"drop-outputs": "early", "prefetch": "1", "rank": "6"}, {"drop-outputs": "on", "accumulate": "2"},
+    {"world": "1"}, {"world": "1", "mp-policy": "bf16", "reduce-bucket-size": "3000"}, {"zero-grad": "zeros"},
+    {"chunk-loss": "4", "world": "4", "rank": "2"},
+)
+DEEPSPEED_NETS = (
+    ("sample_nets/lenet.py", {"mp-policy": "bf16", "world": "2"}), ("sample_nets/mlp_swish.py", {"rank": "3"}),
+    ("sample_nets/resnet18.py", {"batch": "2", "rank": "5"}), ("sample_nets/vgg16.py", {"batch": "1", "rank": "7"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1", "mp-policy": "bf16", "optimizer": "adamw"}),
+    ("sample_nets/gpt2_small.py", {"batch": "1", "mp-policy": "bf16", "optimizer": "adamw", "world": "1024",
+                                   "rank": "1023", "reduce-bucket-size": "50000000", "overlap-comm": "on"}),
+    ("sample_nets/unet.py", {"batch": "1", "rank": "1"}), ("sample_nets/vit_tiny.py", {"batch": "1", "rank": "2"}),
+)
+DEEPSPEED_GRID = (
+    ("tests/nets/gpt_tiny.py", ({"world": "1024", "rank": "1023"}, {"mp-policy": "bf16", "optimizer": "adam"},
+                                {"mp-policy": "fp16", "accumulate": "2", "reduce-bucket-size": "20000"},
+                                {"reduce-bucket-size": "20000", "overlap-comm": "on", "rank": "2"})),
+    ("tests/nets/resnet_small.py", ({"world": "2", "rank": "1", "optimizer": "adamw"},)),
+    ("sample_nets/gpt2_small.py", ({"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4"},
+                                   {"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4",
+                                    "reduce-bucket-size": "5000000"})),
+)

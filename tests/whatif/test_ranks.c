@@ -110,12 +110,29 @@ static void other_ways_to_shard_are_refused(void **state)
     rpl_trace_free(base);
 }
 
+static void ranks_without_an_order_are_refused(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=deepspeed-zero2 steps=1");
+    struct wif_ranks ranks = {.count = 0};
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
+    assert_string_equal(err.text,
+                        "shard=deepspeed-zero2: its ranks differ without an order, so they "
+                        "would all have to run; name one with --set rank=N");
+    wif_ranks_release(&ranks);
+    rpl_trace_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_are_those_of_running_every_rank),
         cmocka_unit_test(without_state_all_ranks_are_alike),
         cmocka_unit_test(other_ways_to_shard_are_refused),
+        cmocka_unit_test(ranks_without_an_order_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

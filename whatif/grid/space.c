@@ -156,6 +156,12 @@ enum vs_status wif_grid_space_vary(struct wif_grid_space *space, const char *pai
 
 /* ---- combinations ---- */
 
+static bool is_deepspeed(const struct vs_toggles *toggles)
+{
+    return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero1") ||
+           vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero2");
+}
+
 /* Whether the toggle has a meaning with these toggles. */
 static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
 {
@@ -163,10 +169,13 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
         return true; /* the net file may say how it is sharded */
     if (toggle == VS_TOGGLE_WORLD || toggle == VS_TOGGLE_GRAD_SYNC)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off");
-    if (toggle == VS_TOGGLE_RANK || toggle == VS_TOGGLE_SHARD_UNITS ||
-        toggle == VS_TOGGLE_RESHARD || toggle == VS_TOGGLE_MP_POLICY ||
+    if (toggle == VS_TOGGLE_RANK || toggle == VS_TOGGLE_MP_POLICY)
+        return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") || is_deepspeed(toggles);
+    if (toggle == VS_TOGGLE_SHARD_UNITS || toggle == VS_TOGGLE_RESHARD ||
         toggle == VS_TOGGLE_OFFLOAD_POLICY)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp");
+    if (toggle == VS_TOGGLE_REDUCE_BUCKET_SIZE || toggle == VS_TOGGLE_OVERLAP_COMM)
+        return is_deepspeed(toggles);
     return true;
 }
 

@@ -444,6 +444,33 @@ static void fully_shard_is_refused_where_it_was_not_measured(void **state)
             VS_E_VALUE, "fully_shard doesn't support scalar parameters. Change scale to");
 }
 
+static void deepspeed_is_refused_where_it_was_not_measured(void **state)
+{
+    (void)state;
+    refused(NET_RUN_MLP "defaults = dict(shard='deepspeed-zero2', world=4, rank=4)\n", VS_E_VALUE,
+            "the ranks of world=4 are 0 to 3");
+    refused(NET_RUN_MLP
+            "def optimizer(model):\n    return torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "defaults = dict(shard='deepspeed-zero1')\n",
+            VS_E_VALUE, "a net with its own optimizer()");
+    refused(NET_RUN_MLP "def train_step(model, optimizer, scaler, inputs, targets):\n"
+                        "    return None\n"
+                        "defaults = dict(shard='deepspeed-zero1')\n",
+            VS_E_VALUE, "a net with its own train_step");
+    refused(NET_RUN_MLP "defaults = dict(shard='deepspeed-zero2', grad='eval')\n", VS_E_VALUE,
+            "with grad=eval nothing is trained");
+    refused(NET_RUN_MLP "defaults = dict(shard='deepspeed-zero2', half='on')\n", VS_E_VALUE,
+            "use mp-policy=fp16");
+    refused(NET_RUN_MLP "defaults = dict(shard='deepspeed-zero2', checkpoint='auto')\n", VS_E_VALUE,
+            "placements are not planned");
+    refused(NET_RUN_MLP "defaults = dict(shard='deepspeed-zero2')\n"
+                        "defaults['mp-policy'] = 'bf16-reduce'\n",
+            VS_E_VALUE, "it is fully_shard's");
+    refused(NET_RUN_MLP "defaults = dict(shard='fsdp')\ndefaults['mp-policy'] = 'fp16'\n",
+            VS_E_VALUE, "need a scale of the loss");
+    refused_with("shard", "deepspeed-zero2", "bf16", "", "turns autocast off");
+}
+
 static void levels_of_apex_are_refused_where_apex_could_not_be_called(void **state)
 {
     (void)state;
@@ -483,6 +510,7 @@ int main(void)
         cmocka_unit_test(a_toggle_that_does_not_fit_the_net_is_refused_with_the_reason),
         cmocka_unit_test(distributed_errors_have_the_text_of_pytorch),
         cmocka_unit_test(fully_shard_is_refused_where_it_was_not_measured),
+        cmocka_unit_test(deepspeed_is_refused_where_it_was_not_measured),
         cmocka_unit_test(each_rank_holds_a_padded_shard),
         cmocka_unit_test(accumulation_divides_the_batch_and_marks_each_part),
         cmocka_unit_test(without_training_a_step_ends_after_the_loss),

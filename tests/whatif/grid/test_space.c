@@ -106,6 +106,23 @@ static void what_has_no_meaning_makes_no_configuration(void **state)
                   "shard=fsdp world=64 rank=1 shard-units=A reshard=off grad-sync=last\n");
 }
 
+static void only_deepspeed_has_buckets_of_a_size(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=ddp,fsdp,deepspeed-zero2");
+    vary(&space, "reduce-bucket-size=1000,2000");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "reshard=off", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "mp-policy=bf16", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "overlap-comm=on", &err), VS_OK);
+    check(&space, "shard=ddp\n"
+                  "shard=fsdp reshard=off mp-policy=bf16\n"
+                  "shard=deepspeed-zero2 mp-policy=bf16 reduce-bucket-size=1000 overlap-comm=on\n"
+                  "shard=deepspeed-zero2 mp-policy=bf16 reduce-bucket-size=2000 overlap-comm=on\n");
+}
+
 /* The net may say how it is sharded, so nothing is left out where `shard` is not set. */
 static void without_shard_all_values_of_world_are_run(void **state)
 {
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(values_with_commas_have_bars_between),
         cmocka_unit_test(the_last_toggle_changes_first),
         cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
+        cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),
         cmocka_unit_test(without_shard_all_values_of_world_are_run),
         cmocka_unit_test(wrong_values_are_refused_by_name),
         cmocka_unit_test(too_many_combinations_are_refused),
