@@ -20,7 +20,7 @@
  * gather   all: `bytes` of each process, in the order of ranks; this one's are there when it is called
  * reduce_scatter  all: `elems` floats for each process; own: the sums, over all processes, of those for this one
  * all_reduce      data becomes the sum over all processes
- * broadcast       data becomes that of rank 0
+ * broadcast       data becomes that of rank `root`
  * leave    ends the connection; where this process failed, the others are ended, too, and it does not return
  *
  * Each waits for the other processes. VS_E_STOPPED: goes_on of vs_ranks_open returned false meanwhile; VS_E_IO: they
@@ -33,12 +33,13 @@ struct vs_ranks {
     VS_MUST_USE enum vs_status (*reduce_scatter)(const float *all, float *own, size_t elems,
                                                  struct vs_error *err);
     VS_MUST_USE enum vs_status (*all_reduce)(float *data, size_t elems, struct vs_error *err);
-    VS_MUST_USE enum vs_status (*broadcast)(void *data, size_t bytes, struct vs_error *err);
+    VS_MUST_USE enum vs_status (*broadcast)(void *data, size_t bytes, int root,
+                                            struct vs_error *err);
     void (*leave)(bool failed);
 };
 
 /* What a plug-in shows, as `vs_ranks_plugin`. version: VS_RANKS_VERSION of its build. */
-#define VS_RANKS_VERSION 1
+#define VS_RANKS_VERSION 2
 struct vs_ranks_plugin {
     uint32_t version;
     enum vs_status (*open)(bool (*goes_on)(void), struct vs_ranks *out, struct vs_error *err);

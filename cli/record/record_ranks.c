@@ -41,7 +41,8 @@ static enum vs_status number_set(struct vs_toggles *toggles, enum vs_toggle togg
 enum vs_status cli_ranks_fill(struct cli_ranks *ranks, struct vs_toggles *toggles, char **out,
                               struct vs_error *err)
 {
-    const bool is_fsdp = vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp");
+    const bool has_shards = vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") ||
+                            vs_toggles_is(toggles, VS_TOGGLE_SHARD, "zero1");
     enum vs_status st;
     char *name;
 
@@ -50,13 +51,13 @@ enum vs_status cli_ranks_fill(struct cli_ranks *ranks, struct vs_toggles *toggle
         ranks->rank = ranks->count = 0;
         return VS_OK;
     }
-    if (!is_fsdp && !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "ddp"))
+    if (!has_shards && !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "ddp"))
         return vs_fail(err, VS_E_USAGE,
                        "record: mpirun has started %d process%s; say how they share the training: "
-                       "--shard fsdp or --shard ddp",
+                       "--shard fsdp, zero1 or ddp",
                        ranks->count, ranks->count == 1 ? "" : "es");
     st = number_set(toggles, VS_TOGGLE_WORLD, ranks->count, err);
-    if (!st && is_fsdp)
+    if (!st && has_shards)
         st = number_set(toggles, VS_TOGGLE_RANK, ranks->rank, err);
     if (st)
         return st;

@@ -108,6 +108,7 @@ class GradScaler:
                     target.copy_(target.clone())
                     if self._world > 1:
                         torch._collective("ncclAllReduce", 4, 2 * 4 * (self._world - 1) // self._world)
+                        torch._all_reduce(target)
         return per_device_found_inf._per_device_tensors
 
     def unscale_(self, optimizer):

@@ -20,8 +20,11 @@ def check(net, settings):
     if settings["shard"] == "zero1" and hasattr(net, "optimizer"):
         raise ValueError("shard=zero1: the net makes its optimizer itself, and a ZeroRedundancyOptimizer is made of a "
                          "class and its settings; leave out the net's `def optimizer`, or use shard=ddp")
-    if settings["shard"] == "zero1" and torch._has_data() and settings["grad"] == "train":
-        torch._warn("shard=zero1: rank 0 updates its own share of the parameters; the others, which come from the "
+    if settings["shard"] == "zero1" and int(settings["rank"]) >= settings["world"]:
+        raise ValueError(f"rank={settings['rank']}: the ranks of world={settings['world']} are 0 to "
+                         f"{settings['world'] - 1}")
+    if settings["shard"] == "zero1" and torch._has_data() and settings["grad"] == "train" and torch._rank_count() == 0:
+        torch._warn("shard=zero1: this rank updates its own share of the parameters; the others, which come from the "
                     "other processes, stay as they are here, and so the losses are not those of a training")
 
 
@@ -102,7 +105,7 @@ def _broadcast_coalesced(tensors, world):
         in_flight.pop(0)
     if torch._rank_count() > 0:
         for t in tensors:
-            torch._broadcast(t)
+            torch._broadcast(t, 0)
 
 
 def _integers(count, dtype=torch.int64):
@@ -207,7 +210,7 @@ class DistributedDataParallel(nn.Module):
 
 class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     # An optimizer steps the parameters of this process; those of the other processes are received into their memory.
-    def __init__(self, params, optimizer_class, world, **defaults):
+    def __init__(self, params, optimizer_class, world, rank, **defaults):
         for p in params:
             if p.dtype != params[0].dtype:
                 raise ValueError("ZeroRedundancyOptimizer only supports using the same dense type for all parameters "
@@ -215,7 +218,9 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
                                  f"{params[0].dtype} and {p.dtype}")
         super().__init__(params, defaults)
         self.world = world
+        self.rank = rank
         self.broadcasts = []  # bytes of each parameter, and whether this process sends it
+        self.owners = []  # of each parameter that is sent, and its rank
         self.optim = optimizer_class([self._share_of(group, world) for group in self.param_groups], **defaults)
 
     def _share_of(self, group, world):
@@ -223,10 +228,11 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         sizes = [0] * world
         mine = []
         for p in sorted(group["params"], key=lambda p: p.numel(), reverse=True):
-            rank = sizes.index(min(sizes))
-            sizes[rank] += p.numel()
-            self.broadcasts.append((_bytes(p), rank == 0))
-            if rank == 0:
+            owner = sizes.index(min(sizes))
+            sizes[owner] += p.numel()
+            self.broadcasts.append((_bytes(p), owner == self.rank))
+            self.owners.append((p, owner))
+            if owner == self.rank:
                 mine.append(p)
         share = dict(group)
         share["params"] = mine
@@ -241,6 +247,9 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
     def step(self, closure=None):
         self._sync_param_groups(self.param_groups, self.optim.param_groups)
         loss = self.optim.step(closure)
+        if torch._rank_count() > 0:
+            for p, owner in self.owners:
+                torch._broadcast(p.detach(), owner)
         self._sync_param_groups(self.optim.param_groups, self.param_groups)
         for size, is_mine in self.broadcasts:
             note_broadcast(size, self.world, is_mine)

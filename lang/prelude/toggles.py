@@ -73,8 +73,8 @@ def note_without_effect(model, settings):
 def _note_sharding_without_effect(settings):
     is_fsdp = settings["shard"] == "fsdp"
     is_deepspeed = deepspeed.is_chosen(settings)
-    if not is_fsdp and not is_deepspeed and settings["rank"] != "0":
-        torch._note_refused("rank", settings["rank"], "only shard=fsdp and DeepSpeed's ZeRO have other ranks than 0")
+    if not is_fsdp and not is_deepspeed and settings["shard"] != "zero1" and settings["rank"] != "0":
+        torch._note_refused("rank", settings["rank"], "only fsdp, zero1 and DeepSpeed's ZeRO have other ranks than 0")
     if not is_fsdp and settings["shard-units"] != "blocks":
         torch._note_refused("shard-units", settings["shard-units"], "nothing is gathered in units; say so: shard=fsdp")
     if not is_fsdp and settings["reshard"] != "on":
@@ -444,7 +444,8 @@ def make_optimizer(model, settings):
 
 def make_sharded_optimizer(model, settings):
     optimizer_class, options = _optimizer_of(settings)
-    return distributed.ZeroRedundancyOptimizer(_trained(model), optimizer_class, settings["world"], **options)
+    return distributed.ZeroRedundancyOptimizer(_trained(model), optimizer_class, settings["world"],
+                                               int(settings["rank"]), **options)
 
 
 def _trained(model):

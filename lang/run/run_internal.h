@@ -134,7 +134,8 @@ void lang_run_collectives_step(struct lang_result *result);
  *
  * _rank_count(): how many processes train for real, 0: this one alone; _rank(): which of them this one is.
  * _gather(all): all parts of `all`, of which this process has filled its own; _reduce_scatter(own, all): own becomes
- * the mean of what all have for it; _all_reduce(t): the mean; _broadcast(t): what rank 0 has. Tensors are dense.
+ * the mean of what all have for it; _all_reduce(t): the mean; _broadcast(t, root): what that rank has. Tensors are
+ * dense; gradients in half precision are summed in float32 and rounded once.
  */
 VS_MUST_USE bool lang_run_rank_count(struct lang_vm *vm, const struct lang_call *call,
                                      struct lang_value *out);

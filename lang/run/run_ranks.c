@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "engine/core/engine.h"
 #include "engine/core/tensor.h"
+#include "engine/device/cpu/cpu_half.h"
 #include "lang/interp/call.h"
 #include "lang/run/run_internal.h"
 #include "lang/value/vm.h"
@@ -63,13 +64,41 @@ static bool sent(struct lang_vm *vm, enum vs_status st, const struct vs_error *e
     return !st || lang_fail(vm, st, "%s", err->text);
 }
 
-static bool is_f32(struct lang_vm *vm, const struct eng_tensor *t)
+static bool is_reducible(struct lang_vm *vm, const struct eng_tensor *t)
 {
-    return t->dtype == VS_F32 ||
+    return t->dtype == VS_F32 || t->dtype == VS_F16 || t->dtype == VS_BF16 ||
            lang_fail(vm, VS_E_UNSUPPORTED,
-                     "real processes reduce gradients in float32 alone, these are %s; leave out "
-                     "half and mp-policy",
+                     "real processes reduce gradients in float32 and in half precision, these are "
+                     "%s",
                      vs_dtype_name((enum vs_dtype)t->dtype));
+}
+
+/* The elements as float32, in which sums are made: those of t, or copies that floats_put releases. */
+static float *floats_get(const struct eng_tensor *t)
+{
+    const size_t elems = (size_t)eng_numel(t);
+    const uint16_t *from = elements_of(t);
+    float *to;
+
+    if (t->dtype == VS_F32)
+        return elements_of(t);
+    to = vs_alloc(elems * sizeof(*to));
+    for (size_t i = 0; i < elems; i++)
+        to[i] = t->dtype == VS_F16 ? cpu_f16_to_f32(from[i]) : cpu_bf16_to_f32(from[i]);
+    return to;
+}
+
+/* Round what floats_get gave, back into t, where that is a copy. */
+static void floats_put(const struct eng_tensor *t, float *from)
+{
+    const size_t elems = (size_t)eng_numel(t);
+    uint16_t *to = elements_of(t);
+
+    if (t->dtype == VS_F32)
+        return;
+    for (size_t i = 0; i < elems; i++)
+        to[i] = t->dtype == VS_F16 ? cpu_f32_to_f16(from[i]) : cpu_f32_to_bf16(from[i]);
+    vs_free(from);
 }
 
 static void divide(float *data, size_t elems, int by)
@@ -100,6 +129,7 @@ bool lang_run_reduce_scatter(struct lang_vm *vm, const struct lang_call *call,
     const struct vs_ranks *ranks = ranks_of(call);
     struct vs_error err = VS_ERROR_INIT;
     const struct eng_tensor *own, *all;
+    float *sums, *given;
     enum vs_status st;
 
     *out = lang_none();
@@ -110,12 +140,16 @@ bool lang_run_reduce_scatter(struct lang_vm *vm, const struct lang_call *call,
     all = call->args[1].as.tensor;
     if (!ranks || !elements_of(own))
         return true;
-    if (!is_f32(vm, own) || !is_f32(vm, all))
+    if (!is_reducible(vm, own) || !is_reducible(vm, all))
         return false;
     VS_ASSERT(elements_of(all) && eng_numel(all) == eng_numel(own) * ranks->count);
-    st = ranks->reduce_scatter(elements_of(all), elements_of(own), (size_t)eng_numel(own), &err);
+    sums = floats_get(own);
+    given = floats_get(all);
+    st = ranks->reduce_scatter(given, sums, (size_t)eng_numel(own), &err);
     if (!st)
-        divide(elements_of(own), (size_t)eng_numel(own), ranks->count);
+        divide(sums, (size_t)eng_numel(own), ranks->count);
+    floats_put(own, sums);
+    floats_put(all, given);
     return sent(vm, st, &err);
 }
 
@@ -125,6 +159,7 @@ bool lang_run_all_reduce(struct lang_vm *vm, const struct lang_call *call, struc
     struct vs_error err = VS_ERROR_INIT;
     const struct eng_tensor *t;
     enum vs_status st;
+    float *sums;
 
     *out = lang_none();
     if (!lang_args_exact(vm, call, "_all_reduce", 1) || !is_tensor(call, 0))
@@ -132,11 +167,13 @@ bool lang_run_all_reduce(struct lang_vm *vm, const struct lang_call *call, struc
     t = call->args[0].as.tensor;
     if (!ranks || !elements_of(t))
         return true;
-    if (!is_f32(vm, t))
+    if (!is_reducible(vm, t))
         return false;
-    st = ranks->all_reduce(elements_of(t), (size_t)eng_numel(t), &err);
+    sums = floats_get(t);
+    st = ranks->all_reduce(sums, (size_t)eng_numel(t), &err);
     if (!st)
-        divide(elements_of(t), (size_t)eng_numel(t), ranks->count);
+        divide(sums, (size_t)eng_numel(t), ranks->count);
+    floats_put(t, sums);
     return sent(vm, st, &err);
 }
 
@@ -147,10 +184,12 @@ bool lang_run_broadcast(struct lang_vm *vm, const struct lang_call *call, struct
     const struct eng_tensor *t;
 
     *out = lang_none();
-    if (!lang_args_exact(vm, call, "_broadcast", 1) || !is_tensor(call, 0))
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_broadcast() takes a tensor");
+    if (!lang_args_exact(vm, call, "_broadcast", 2) || !is_tensor(call, 0) ||
+        call->args[1].kind != LANG_INT)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_broadcast() takes a tensor and a rank");
     t = call->args[0].as.tensor;
     if (!ranks || !elements_of(t))
         return true;
-    return sent(vm, ranks->broadcast(elements_of(t), eng_nbytes(t), &err), &err);
+    return sent(vm, ranks->broadcast(elements_of(t), eng_nbytes(t), (int)call->args[1].as.i, &err),
+                &err);
 }

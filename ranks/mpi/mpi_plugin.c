@@ -97,13 +97,13 @@ static enum vs_status all_reduce(float *data, size_t elems, struct vs_error *err
                        &request, err);
 }
 
-static enum vs_status broadcast(void *data, size_t bytes, struct vs_error *err)
+static enum vs_status broadcast(void *data, size_t bytes, int root, struct vs_error *err)
 {
     MPI_Request request;
     enum vs_status st = fits(bytes, err);
 
     return st ? st
-              : finish(MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request),
+              : finish(MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD, &request),
                        &request, err);
 }
 

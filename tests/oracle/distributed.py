@@ -31,7 +31,7 @@ def enter(world, rank=None):
 
 def wrap(model, toggles):
     """The model as the loop gets it."""
-    enter(toggles["world"])
+    enter(toggles["world"], toggles["rank"] if toggles["rank"] > 0 else None)
     with nogpu.Values():
         return torch.nn.parallel.DistributedDataParallel(model, device_ids=[0])
 

@@ -19,6 +19,7 @@
 static struct {
     size_t gathers, scatters, reduces, broadcasts;
     size_t gathered, scattered, reduced;
+    size_t of_the_other; /* broadcasts whose root is the other process */
     size_t fails_at;
 } seen;
 
@@ -52,12 +53,13 @@ static enum vs_status all_reduce(float *data, size_t elems, struct vs_error *err
     return VS_OK;
 }
 
-static enum vs_status broadcast(void *data, size_t bytes, struct vs_error *err)
+static enum vs_status broadcast(void *data, size_t bytes, int root, struct vs_error *err)
 {
     (void)data;
     (void)bytes;
     (void)err;
     seen.broadcasts++;
+    seen.of_the_other += root == 1;
     return VS_OK;
 }
 
@@ -139,16 +141,64 @@ static void a_process_that_is_gone_ends_the_run(void **state)
     net_run_release(&r);
 }
 
-static void gradients_of_half_precision_are_refused(void **state)
+/*
+ * Weights of 24 and 18 elements, biases of 6 and 3: largest first, each to the process with the fewest elements, so the
+ * second weight and the first bias are the other process's. Each is broadcast by its owner after each step.
+ */
+static void a_sharded_optimizer_sends_what_it_has_updated(void **state)
+{
+    struct net_run r;
+
+    (void)state;
+    begin(&r, "zero1", true);
+    net_run_ok(&r, NET_RUN_MLP);
+    assert_int_equal(seen.broadcasts, 4 + 2 * 4);
+    assert_int_equal(seen.of_the_other, 2 * 2);
+    assert_int_equal(seen.reduces, 2 * 4);
+    assert_int_equal(r.result.warning_count, 0);
+    net_run_release(&r);
+}
+
+/* The loss of the second step, after one with a learning rate at which a wrong gradient would be seen. */
+static double second_loss(const char *shard, const char *toggle, const char *value)
+{
+    struct net_run r;
+    double loss;
+
+    begin(&r, shard, true);
+    if (toggle)
+        net_run_set(&r, toggle, value);
+    net_run_ok(&r, NET_RUN_MLP "defaults = dict(lr=0.5)\n");
+    assert_int_equal(r.result.step_count, 2);
+    assert_true(r.result.steps[1].loss_known);
+    assert_true(seen.scatters + seen.reduces > 0);
+    loss = r.result.steps[1].loss;
+    net_run_release(&r);
+    return loss;
+}
+
+static void gradients_of_half_precision_are_reduced(void **state)
+{
+    const double replicated = second_loss("ddp", NULL, NULL);
+    const double sharded = second_loss("fsdp", NULL, NULL);
+
+    (void)state;
+    assert_float_equal(second_loss("ddp", "half", "on"), replicated, 1e-3);
+    assert_float_equal(second_loss("fsdp", "half", "on"), sharded, 1e-3);
+    assert_float_equal(second_loss("fsdp", "mp-policy", "bf16-reduce"), sharded, 5e-3);
+}
+
+/* A step is skipped by all processes or by none. */
+static void what_a_scaler_found_is_reduced_over_all(void **state)
 {
     struct net_run r;
 
     (void)state;
     begin(&r, "fsdp", true);
-    net_run_set(&r, "mp-policy", "bf16-reduce");
-    net_run_text(&r, NET_RUN_MLP);
-    assert_int_equal(r.st, VS_E_UNSUPPORTED);
-    assert_non_null(strstr(r.err.text, "in float32 alone"));
+    net_run_set(&r, "amp", "fp16");
+    net_run_ok(&r, NET_RUN_MLP);
+    assert_int_equal(seen.reduces, 2);
+    assert_int_equal(seen.reduced, 2);
     net_run_release(&r);
 }
 
@@ -180,7 +230,9 @@ int main(void)
         cmocka_unit_test(a_replicated_net_reduces_each_gradient),
         cmocka_unit_test(without_data_nothing_is_sent),
         cmocka_unit_test(a_process_that_is_gone_ends_the_run),
-        cmocka_unit_test(gradients_of_half_precision_are_refused),
+        cmocka_unit_test(a_sharded_optimizer_sends_what_it_has_updated),
+        cmocka_unit_test(gradients_of_half_precision_are_reduced),
+        cmocka_unit_test(what_a_scaler_found_is_reduced_over_all),
         cmocka_unit_test(a_process_has_its_part_of_the_batch),
     };
 
