@@ -122,7 +122,8 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
         if (vs_toggles_is_set(set, (enum vs_toggle)i))
             st = vs_toggles_set(&all, (enum vs_toggle)i, vs_toggles_get(set, (enum vs_toggle)i),
                                 err);
-    if (!st && strncmp(vs_toggles_get(&all, VS_TOGGLE_SHARD), "deepspeed", 9) == 0)
+    if (!st && (vs_toggles_is(&all, VS_TOGGLE_SHARD, "zero1") ||
+                strncmp(vs_toggles_get(&all, VS_TOGGLE_SHARD), "deepspeed", 9) == 0))
         st = vs_fail(err, VS_E_UNSUPPORTED,
                      "shard=%s: its ranks differ without an order, so they would all have to run; "
                      "name one with --set rank=N",

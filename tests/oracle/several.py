@@ -22,7 +22,7 @@ EVENTS = 40_000  # of all cases of a process: their frames are in memory at once
 
 
 def prepare():
-    """What all children share: symbols, modules, and no garbage to look through in each collection."""
+    """What all children share: symbols, modules, and no garbage that each collection goes through."""
     import torch.distributed.fsdp  # noqa: F401
     case.warm()
     gc.collect()

@@ -287,7 +287,7 @@ static void the_table_of_what_helps_runs_the_program_once_the_user_has_agreed(vo
     (void)state;
     begin(&app, "wait");
     session_type(&app, "gW");
-    session_expect(&app, "alloc-conf=expandable_segme");
+    session_expect(&app, "alloc-conf=expandable_segments:True");
     session_expect(&app, "space runs the recorded program with the other toggles");
     runs = wif_cache_runs(app.change.cache);
     session_type(&app, "<space>");

@@ -97,7 +97,7 @@ static void without_state_all_ranks_are_alike(void **state)
 
 static void other_ways_to_shard_are_refused(void **state)
 {
-    struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=zero1 steps=1");
+    struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=ddp steps=1");
     struct wif_ranks ranks = {.count = 0};
     struct vs_toggles set = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
@@ -105,7 +105,7 @@ static void other_ways_to_shard_are_refused(void **state)
     (void)state;
     assert_int_equal(wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
     assert_string_equal(
-        err.text, "shard=zero1 is followed for rank 0 alone; ranks differ with --set shard=fsdp");
+        err.text, "shard=ddp is followed for rank 0 alone; ranks differ with --set shard=fsdp");
     wif_ranks_release(&ranks);
     rpl_trace_free(base);
 }

@@ -96,8 +96,8 @@ def test_without_a_mark():
 @unittest.skipUnless(has_pytest(), "there is no pytest")
 class Plugin(unittest.TestCase):
     def pytest(self, size, more="", sleeps=0, is_installed=False):
-        """more: of the mark's arguments; sleeps: for so many seconds; is_installed: pytest finds the plug-in by its entry
-        point, as that of the wheel; else by -p."""
+        """more: of the mark's arguments; sleeps: for so many seconds; is_installed: pytest finds the plug-in by its
+        entry point, as that of the wheel; else by -p."""
         path = os.path.join(FOLDER, "test_vram.py")
         with open(path, "w") as f:
             f.write(TESTS % (size, more, sleeps))

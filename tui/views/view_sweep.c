@@ -22,8 +22,9 @@
 #include "whatif/why.h"
 
 #define BATCH_MIN_W 78
-#define COST_MIN_W 64
-#define COST_W 12
+#define COST_MIN_W 70
+#define COST_W 11
+#define BATCH_W 7
 /* Where sentences begin. */
 #define REASON_X 28
 /* Lines below the table with all of the chosen row, at these heights of the pane. */
@@ -325,12 +326,12 @@ static void draw_head(struct tui_canvas *c, int x)
     if (c->at.w >= COST_MIN_W)
         tui_text_right(c, x + 24, 0, COST_W, style, "recomputed");
     if (c->at.w >= BATCH_MIN_W)
-        tui_text_right(c, x + 24 + COST_W, 0, 9, style, "batch");
+        tui_text_right(c, x + 24 + COST_W, 0, BATCH_W, style, "batch");
 }
 
 static int figures_x(int w)
 {
-    return w - 25 - (w >= COST_MIN_W ? COST_W : 0) - (w >= BATCH_MIN_W ? 9 : 0);
+    return w - 25 - (w >= COST_MIN_W ? COST_W : 0) - (w >= BATCH_MIN_W ? BATCH_W : 0);
 }
 
 static void draw_cost(const struct wif_sweep_row *t, struct tui_canvas *c, int x, int y)
@@ -345,7 +346,7 @@ static void draw_cost(const struct wif_sweep_row *t, struct tui_canvas *c, int x
     vs_text_clear(&text);
     if (c->at.w >= BATCH_MIN_W && t->batch) {
         vs_text_addf(&text, "%s%" PRIu64, t->is_batch_max ? ">=" : "", t->batch);
-        tui_text_right(c, x + COST_W, y, 9, tui_style(TUI_PLAIN), vs_text_get(&text));
+        tui_text_right(c, x + COST_W, y, BATCH_W, tui_style(TUI_PLAIN), vs_text_get(&text));
     }
     vs_text_release(&text);
 }

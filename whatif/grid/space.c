@@ -169,7 +169,10 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
         return true; /* the net file may say how it is sharded */
     if (toggle == VS_TOGGLE_WORLD || toggle == VS_TOGGLE_GRAD_SYNC)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off");
-    if (toggle == VS_TOGGLE_RANK || toggle == VS_TOGGLE_MP_POLICY)
+    if (toggle == VS_TOGGLE_RANK)
+        return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&
+               !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "ddp");
+    if (toggle == VS_TOGGLE_MP_POLICY)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") || is_deepspeed(toggles);
     if (toggle == VS_TOGGLE_SHARD_UNITS || toggle == VS_TOGGLE_RESHARD ||
         toggle == VS_TOGGLE_OFFLOAD_POLICY)

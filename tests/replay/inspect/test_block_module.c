@@ -12,7 +12,9 @@
 #include "replay/inspect/block_module.h"
 #include "tests/replay/make_trace.h"
 
-/* "MODULE; why no module; why no shape" of a block; "-" where there is none. parameter: as in struct rpl_why, or NULL. */
+/*
+ * "MODULE; why no module; why no shape" of a block; "-" where there is none. parameter: as in struct rpl_why, or NULL.
+ */
 static void check(const char *parameter, const char *module, const char *op,
                   enum vs_category category, uint32_t tensor, const char *expected)
 {

@@ -85,7 +85,9 @@ static void the_last_toggle_changes_first(void **state)
                   "batch=2 checkpoint=blocks\n");
 }
 
-/* Without processes `world` says nothing, and without fsdp `rank`, `reshard` and `mp-policy` do not. */
+/*
+ * Without processes `world` says nothing; with ddp `rank` does not, and without fsdp `reshard` and `mp-policy` do not.
+ */
 static void what_has_no_meaning_makes_no_configuration(void **state)
 {
     struct wif_grid_space space = {.count = 0};
