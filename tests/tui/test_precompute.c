@@ -36,8 +36,14 @@ static void effects_blank(char *screen)
 
         if (!row || row >= line + len || !strchr(" x*", row[2]) || row[3] != ']')
             continue;
-        for (char *at = row + FROM; at < row + TO && at < line + len; at++)
-            *at = ' ';
+        /* one byte a cell but for a cut name's sign, whose first byte counts */
+        for (int cell = 0; row < line + len; row++) {
+            bool is_first = (*row & 0xC0) != 0x80;
+
+            if (is_first && cell >= FROM && cell < TO)
+                *row = ' ';
+            cell += is_first;
+        }
     }
 }
 
