@@ -32,9 +32,8 @@ import re
 import sys
 import tempfile
 
-import event_cases
+import golden_cases
 import nogpu
-import sharded_cases
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(HERE)
@@ -187,7 +186,7 @@ def event_line(case, net, given):
 
 
 def make_events(case, only):
-    cases = list(event_cases.NETS) + [(n, t) for n in nets("tests/nets") for t in event_cases.TOGGLES]
+    cases = list(golden_cases.EVENT_NETS) + [(n, t) for n in nets("tests/nets") for t in golden_cases.EVENT_TOGGLES]
     write("events.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)],
           only)
 
@@ -300,13 +299,13 @@ def make_lessons(case, only):
 
 def make_shard(case, only):
     cases = []
-    for value in sharded_cases.SHARD_VALUES:
-        cases += [(net, {"accumulate": "2", "grad-sync": "last", "shard": value}) for net in sharded_cases.SHARD_WHOLE]
-        for net, given in sharded_cases.SHARD_NETS:
+    for value in golden_cases.SHARD_VALUES:
+        cases += [(net, {"accumulate": "2", "grad-sync": "last", "shard": value}) for net in golden_cases.SHARD_WHOLE]
+        for net, given in golden_cases.SHARD_NETS:
             cases += [(net, dict(given, shard=value)), (net, dict(given, shard=value, optimizer="adam"))]
         for i, net in enumerate(nets("tests/nets")):
-            every = net in sharded_cases.SHARD_WHOLE
-            cases += [(net, dict(given, shard=value)) for k, given in enumerate(sharded_cases.SHARD_TOGGLES)
+            every = net in golden_cases.SHARD_WHOLE
+            cases += [(net, dict(given, shard=value)) for k, given in enumerate(golden_cases.SHARD_TOGGLES)
                       if every or k == 0 or (k + i) % 5 == 0]
     write("shard.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
 
@@ -321,29 +320,29 @@ def is_refused_by_fsdp(net):
 
 
 def make_fsdp(case, only):
-    cases = list(sharded_cases.FSDP_MORE)
-    for value, of_nets in (("bf16", sharded_cases.FSDP_BF16), ("bf16-reduce", sharded_cases.FSDP_BF16_REDUCE)):
+    cases = list(golden_cases.FSDP_MORE)
+    for value, of_nets in (("bf16", golden_cases.FSDP_BF16), ("bf16-reduce", golden_cases.FSDP_BF16_REDUCE)):
         cases += [(net, dict(given, **{"mp-policy": value})) for net, several in of_nets for given in several]
-    cases += [(net, {"shard-units": units}) for net, several in sharded_cases.FSDP_UNITS for units in several]
-    cases += [(net, dict(given, **{"offload-policy": "cpu"})) for net, several in sharded_cases.FSDP_OFFLOAD
+    cases += [(net, {"shard-units": units}) for net, several in golden_cases.FSDP_UNITS for units in several]
+    cases += [(net, dict(given, **{"offload-policy": "cpu"})) for net, several in golden_cases.FSDP_OFFLOAD
               for given in several]
-    cases += [(net, dict(given, accumulate="2", **{"grad-sync": "last"})) for net, several in sharded_cases.FSDP_SYNC
+    cases += [(net, dict(given, accumulate="2", **{"grad-sync": "last"})) for net, several in golden_cases.FSDP_SYNC
               for given in several]
-    for net, given in sharded_cases.FSDP_NETS:
+    for net, given in golden_cases.FSDP_NETS:
         cases += [(net, dict(given, optimizer="adam")), (net, dict(given, reshard="off", world="1024", rank="1023"))]
     for i, net in enumerate(nets("tests/nets")):
-        every = net in sharded_cases.FSDP_WHOLE
-        cases += [(net, given) for k, given in enumerate(sharded_cases.FSDP_RANKS) if every or (k + i) % 4 == 0]
-        cases += [(net, given) for k, given in enumerate(sharded_cases.FSDP_TOGGLES) if every or (k + i) % 5 == 0]
+        every = net in golden_cases.FSDP_WHOLE
+        cases += [(net, given) for k, given in enumerate(golden_cases.FSDP_RANKS) if every or (k + i) % 4 == 0]
+        cases += [(net, given) for k, given in enumerate(golden_cases.FSDP_TOGGLES) if every or (k + i) % 5 == 0]
     cases = [(net, dict(given, shard="fsdp")) for net, given in cases if not is_refused_by_fsdp(net)]
     write("fsdp.jsonl.gz", [event_line(case, n, t) for n, t in cases if only(n, t)], only)
 
 
 def sharded_grid_line(case, net, given):
     """What memory_stats() says: the rules of allocator.py know one stream, and here are several."""
-    nogpu.simulate(sharded_cases.FSDP_TARGET)
+    nogpu.simulate(golden_cases.FSDP_TARGET)
     report = case.memory(os.path.join(ROOT, net), given)
-    line = {"net": net, "toggles": dict(given, target=sharded_cases.FSDP_TARGET)}
+    line = {"net": net, "toggles": dict(given, target=golden_cases.FSDP_TARGET)}
     if "error" in report:
         progress("%s %s: %s" % (net, given, report["error"]))
         return dict(line, **failed(report))
@@ -355,7 +354,7 @@ def sharded_grid_line(case, net, given):
 
 
 def make_fsdp_grid(case, only):
-    lines = [sharded_grid_line(case, net, dict(given, shard="fsdp")) for net, several in sharded_cases.FSDP_GRID
+    lines = [sharded_grid_line(case, net, dict(given, shard="fsdp")) for net, several in golden_cases.FSDP_GRID
              for given in several if only(net)]
     write(os.path.join("grid", "fsdp.jsonl"), lines, only)
 
@@ -380,13 +379,13 @@ def deepspeed_line(case, version, net, given):
 
 def make_deepspeed(case, only):
     version = enter_deepspeed()
-    cases = [(net, dict(given, shard=stage)) for net, given in sharded_cases.DEEPSPEED_NETS
-             for stage in sharded_cases.DEEPSPEED_STAGES]
+    cases = [(net, dict(given, shard=stage)) for net, given in golden_cases.DEEPSPEED_NETS
+             for stage in golden_cases.DEEPSPEED_STAGES]
     for i, net in enumerate(n for n in nets("tests/nets") if not is_refused_by_fsdp(n)):
-        every = net in sharded_cases.DEEPSPEED_WHOLE
-        for k, given in enumerate(sharded_cases.DEEPSPEED_CASES):
+        every = net in golden_cases.DEEPSPEED_WHOLE
+        for k, given in enumerate(golden_cases.DEEPSPEED_CASES):
             if every or (k + i) % 15 == 0:
-                stages = sharded_cases.DEEPSPEED_STAGES
+                stages = golden_cases.DEEPSPEED_STAGES
                 cases += [(net, dict(given, shard=stage)) for stage in (stages[1:] if k % 4 else stages)]
     write("deepspeed.jsonl.gz", [deepspeed_line(case, version, n, t) for n, t in cases if only(n, t)], only)
 
@@ -394,7 +393,7 @@ def make_deepspeed(case, only):
 def make_deepspeed_grid(case, only):
     enter_deepspeed()
     lines = [sharded_grid_line(case, net, dict(given, shard="deepspeed-zero2"))
-             for net, several in sharded_cases.DEEPSPEED_GRID for given in several if only(net)]
+             for net, several in golden_cases.DEEPSPEED_GRID for given in several if only(net)]
     write(os.path.join("grid", "deepspeed.jsonl"), lines, only)
 
 
@@ -409,7 +408,7 @@ def traffic_line(case, net, given):
 
 def make_traffic(case, only):
     write("traffic.jsonl", [traffic_line(case, net, dict(given, shard=shard)) for net, shard, several
-                            in sharded_cases.TRAFFIC for given in several if only(net)], only)
+                            in golden_cases.TRAFFIC for given in several if only(net)], only)
 
 
 # ---- nets made at random ----
