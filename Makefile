@@ -428,10 +428,12 @@ TWIN_SO += $(FAKE_CUPTI)
 tests: $(TESTS) $(PROGRAM_TESTS) $(TWIN_SO)
 doubles: $(TWIN_SO) $(FAKE) # what stands in the place of a GPU
 
+# What Python scripts of tools/ compile for themselves is compiled here for its warnings.
+SCRIPT_TOOLS := $(B)/tools/kill_at.o $(B)/tools/pickle_dump.o
+
 # Every C, C++ and CUDA source that this machine can compile; tools/built-check.sh then names the ones that no rule
-# knew.
-# A part of the wheel alone, which is linked with an older glibc.
-everything-but-the-check: all tests doubles benches gpu-tests fuzzers cuda $(B)/tools/wheel/old_math.o
+# knew. old_math.o is a part of the wheel alone, which is linked with an older glibc.
+everything-but-the-check: all tests doubles benches gpu-tests fuzzers cuda $(B)/tools/wheel/old_math.o $(SCRIPT_TOOLS)
 everything: everything-but-the-check ## build all that is in the tree: tests, benchmarks, fuzzers, the CUDA device
 	@sh tools/built-check.sh $(MAKE) $(B)
 
