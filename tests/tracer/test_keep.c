@@ -515,9 +515,10 @@ static enum vs_status steps_write(struct trc_keep *k, int from, int to, struct v
 
         st = trc_keep_events(k, &begin, 1, err);
         for (int i = 0; !st && i < 100; i++) {
+            const uint64_t id = ++block;
             const struct vs_event events[] = {
-                {.kind = VS_EV_ALLOC, .alloc = {.block = ++block, .block_bytes = 512}},
-                {.kind = VS_EV_FREE, .free = {.block = block, .block_bytes = 512}},
+                {.kind = VS_EV_ALLOC, .alloc = {.block = id, .block_bytes = 512}},
+                {.kind = VS_EV_FREE, .free = {.block = id, .block_bytes = 512}},
             };
 
             st = trc_keep_events(k, events, 2, err);
