@@ -75,12 +75,14 @@ static enum vs_status events_add(struct fold *f, struct rpl_scan *scan, uint64_t
     return scan->status;
 }
 
-/* Add the tensors of these events; false: one is not there. */
+/* Add the tensors of these events; false: one is not there. A damaged file may have any shift. */
 static bool tensors_add(struct fold *f)
 {
     const uint64_t newest = f->newest[STO_ID_TENSOR];
     const uint64_t count = rpl_trace_tensor_count(f->whole);
 
+    if (newest < count && f->by[STO_ID_TENSOR] > count - newest)
+        return false;
     for (uint64_t id = 1; id <= count; id++) {
         struct vs_tensor_desc desc;
 
@@ -186,14 +188,21 @@ static void traffic_add(uint64_t periods, struct rpl_traffic *traffic,
     rpl_traffic_sort(traffic);
 }
 
-/* Insert the steps that were left out: those of the last period before them, again and again. */
+/*
+ * Insert the steps that were left out: those of the last period before them, again and again. False: the steps of the
+ * file are not those of its events.
+ */
 static bool steps_insert(const struct fold *f, struct rpl_summary *sum)
 {
     const size_t per_period = (size_t)f->repeat.steps;
     const size_t missing = (size_t)f->periods * per_period;
-    const int64_t next = rpl_trace_step(f->whole, f->step + missing).step;
+    const size_t steps = rpl_trace_step_count(f->whole);
+    int64_t next;
     size_t at = 0;
 
+    if (f->step >= steps || missing >= steps - f->step)
+        return false;
+    next = rpl_trace_step(f->whole, f->step + missing).step;
     while (at < sum->step_count && sum->steps[at].step != next)
         at++;
     if (at == sum->step_count || at < per_period)

@@ -73,13 +73,18 @@ static void record(const char *path, const char *net_path, const char *toggles, 
     facts_net_release(&net);
 }
 
-static void derived_delete(const char *path)
+static void sql(const char *path, const char *text)
 {
     sqlite3 *db = NULL;
 
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DELETE FROM derived", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
+}
+
+static void derived_delete(const char *path)
+{
+    sql(path, "DELETE FROM derived");
 }
 
 /* The whole report as JSON, which the caller releases; whether it was folded. */
@@ -246,6 +251,26 @@ static void a_trace_whose_steps_leak_is_not_folded(void **state)
     rpl_trace_free(trace);
 }
 
+/* A damaged file: the table of steps ends within those that repeat. */
+static void a_trace_without_some_of_its_steps_is_not_folded(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_report report = {.trace = NULL};
+    struct rpl_trace *trace = NULL;
+    char path[PATH_SIZE];
+
+    skip_where_chunks_are_short();
+    trace_path(state, "steps.db", path, sizeof(path));
+    remove(path);
+    record(path, "sample_nets/gpt2_small.py", "steps=26", true);
+    derived_delete(path);
+    sql(path, "DELETE FROM step WHERE step > 6");
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    assert_false(rpl_fold_report(&report, trace, 5));
+    assert_null(report.trace);
+    rpl_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +278,7 @@ int main(void)
         cmocka_unit_test(the_report_on_a_recording_that_was_cut_off_is_folded),
         cmocka_unit_test(what_repeats_is_the_same_event_for_event),
         cmocka_unit_test(a_trace_whose_steps_leak_is_not_folded),
+        cmocka_unit_test(a_trace_without_some_of_its_steps_is_not_folded),
     };
 
     return cmocka_run_group_tests(tests, trace_folder_setup, trace_folder_teardown);
