@@ -131,7 +131,9 @@ bool mcp_goes_on(void *user, uint64_t done, uint64_t total);
 void mcp_location_json(const struct rpl_trace *trace, uint32_t location, struct vs_json *json);
 /* A live block: its number, bytes, name, shape, the events of its life, and at most 8 holders. */
 void mcp_block_json(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_json *json);
-/* Append the path of the trace that a call is about as a word of a shell's command. */
+/* Append a text as a word of a shell's command, between quotes where it needs them. */
+void mcp_add_word(const char *text, struct vs_text *out);
+/* The same of the path of the trace that a call is about. */
 VS_MUST_USE enum vs_status mcp_add_path(const struct mcp_call *call, struct vs_text *out,
                                         struct vs_error *err);
 /* A string of at most `max` bytes, with "…" behind it where it is cut; null where `text` is NULL. */

@@ -37,25 +37,31 @@ void mcp_put_clipped(struct vs_json *json, const char *key, const char *text, si
     mcp_add_clipped(json, text, max);
 }
 
-enum vs_status mcp_add_path(const struct mcp_call *call, struct vs_text *out, struct vs_error *err)
+void mcp_add_word(const char *text, struct vs_text *out)
 {
     static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_./@%+=:,-";
+
+    if (*text && !text[strspn(text, PLAIN)]) {
+        vs_text_add(out, text);
+        return;
+    }
+    vs_text_add_char(out, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            vs_text_add(out, "'\\''");
+        else
+            vs_text_add_char(out, *text);
+    vs_text_add_char(out, '\'');
+}
+
+enum vs_status mcp_add_path(const struct mcp_call *call, struct vs_text *out, struct vs_error *err)
+{
     struct vs_text path = {NULL, 0, 0};
     const enum vs_status st = mcp_arg_path(call, "trace", &path, err);
-    const char *text = vs_text_get(&path);
 
-    if (!st && *text && strspn(text, PLAIN) == path.len) {
-        vs_text_add(out, text);
-    } else if (!st) {
-        vs_text_add_char(out, '\'');
-        for (; *text; text++)
-            if (*text == '\'')
-                vs_text_add(out, "'\\''");
-            else
-                vs_text_add_char(out, *text);
-        vs_text_add_char(out, '\'');
-    }
+    if (!st)
+        mcp_add_word(vs_text_get(&path), out);
     vs_text_release(&path);
     return st;
 }

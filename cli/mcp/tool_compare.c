@@ -177,6 +177,7 @@ static enum vs_status net_check(const struct mcp_call *call, const struct rpl_tr
                                 const struct vs_toggles *set, struct vs_error *err)
 {
     struct vs_text command = {NULL, 0, 0};
+    struct vs_text pair = {NULL, 0, 0};
     enum vs_status st;
 
     if (!wif_rerun_is_needed(trace, set))
@@ -184,15 +185,20 @@ static enum vs_status net_check(const struct mcp_call *call, const struct rpl_tr
     vs_text_add(&command, "vramscope whatif ");
     st = mcp_add_path(call, &command, err);
     for (size_t i = 0; !st && i < VS_TOGGLE_COUNT; i++)
-        if (vs_toggles_is_set(set, (enum vs_toggle)i))
-            vs_text_addf(&command, " --set '%s=%s'", vs_toggle_info((enum vs_toggle)i)->name,
+        if (vs_toggles_is_set(set, (enum vs_toggle)i)) {
+            vs_text_clear(&pair);
+            vs_text_addf(&pair, "%s=%s", vs_toggle_info((enum vs_toggle)i)->name,
                          vs_toggles_get(set, (enum vs_toggle)i));
+            vs_text_add(&command, " --set ");
+            mcp_add_word(vs_text_get(&pair), &command);
+        }
     if (!st)
         st = vs_fail(err, VS_E_UNSUPPORTED,
                      "this trace is of a program, which would have to run again, and this server "
                      "starts none. alloc-conf, target and capacity can be changed without it; for "
                      "the others the user runs in a terminal: %s",
                      vs_text_get(&command));
+    vs_text_release(&pair);
     vs_text_release(&command);
     return st;
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,6 +436,27 @@ static void whatif_says_what_the_command_says(void **state)
     program_release(&whatif);
 }
 
+/* The user copies it into a shell: a value of any characters stays one word. */
+static void a_command_that_is_named_has_its_words_quoted(void **state)
+{
+    const char *trace = program_record(NET, "quoted.db", NULL, NULL);
+    char *args = arguments("{\"trace\": \"%s\", \"set\": {\"shard-units\": \"a'b\"}}", trace);
+    sqlite3 *db = NULL;
+    char *said;
+
+    (void)state;
+    assert_int_equal(sqlite3_open(trace, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "INSERT INTO meta (key, value) VALUES ('rerun_command', 'x')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    said = call("whatif", args, true);
+    if (!strstr(said, "--set 'shard-units=a'\\''b'"))
+        fail_msg("whatif says: %s", said);
+    free(said);
+    free(args);
+}
+
 static void advise_lists_changes_that_were_run(void **state)
 {
     const char *trace = program_record(NET, "advise.db", NULL, NULL);
@@ -562,6 +584,7 @@ int main(void)
         cmocka_unit_test(why_alive_of_a_block_that_is_dead_says_when_it_died_and_who_held_it),
         cmocka_unit_test(diff_says_what_the_command_says),
         cmocka_unit_test(whatif_says_what_the_command_says),
+        cmocka_unit_test(a_command_that_is_named_has_its_words_quoted),
         cmocka_unit_test(advise_lists_changes_that_were_run),
         cmocka_unit_test(a_query_is_bounded_and_only_reads),
         cmocka_unit_test(work_that_takes_too_long_is_stopped),
