@@ -180,8 +180,10 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
     const struct rpl_leak *leak = &report->leak;
 
     if (!leak->count && rpl_mistakes_leak(&report->mistakes)) {
-        vs_text_add(out, "\nLeak: a likely mistake above says what grows; at the end of the last "
-                         "whole step no line keeps memory step after step.\n");
+        vs_text_add(out, "\nLeak: a likely mistake above says what grows");
+        vs_text_add(out, leak->at ? "; at the end of the last whole step no line keeps memory step "
+                                    "after step.\n"
+                                  : ".\n");
         return;
     }
     if (!leak->at) {
