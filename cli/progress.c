@@ -21,7 +21,7 @@
 #define BAR_WIDTH 24
 #define COLUMNS_DEFAULT 80
 #define REDRAW_NS UINT64_C(50000000)
-/* Without a terminal, longer runs print a line after a second, the next after two more, and so on. */
+/* Without a terminal, longer runs print a line at once, the next after two seconds, then after three, and so on. */
 #define STEPS_ALL_SAID 20
 #define SAY_NS UINT64_C(1000000000)
 /* What is tried is said so often there. */

@@ -47,8 +47,8 @@ void cli_progress_say(struct cli_progress *progress, const char *fmt, ...) VS_PR
 /* Say a formatted text of one line about something that is done. On a terminal nothing: the bar says it. */
 void cli_progress_done(struct cli_progress *progress, const char *fmt, ...) VS_PRINTF(2, 3);
 /*
- * Call once at the end of each step. Without a terminal it prints a line: of few steps each, of more the first after a
- * second, the next after two more, and so on, and always the last step.
+ * Call once at the end of each step. Without a terminal it prints a line: of few steps each, of more the first at once,
+ * the next after two seconds, then after three, and so on, and always the last step.
  */
 void cli_progress_step(struct cli_progress *progress, const struct cli_progress_state *state);
 /* Erase the bar. */

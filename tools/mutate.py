@@ -10,9 +10,9 @@ Invariant:      the working tree is not touched: a mutant is compiled in a folde
 
 A mutant has one comparison, arithmetic or logical operator changed (< to <=, + to -, && to ||, and so on). It is killed
 where it does not compile, a test of the set fails, crashes or takes longer than a minute, or AddressSanitizer, with
-which the mutant is compiled, finds something. What survives is printed,
-with its reason where tools/mutants.txt has one, and else as `unexplained`, which makes the exit status 1. --log has a
-line for each mutant; those that it has already are not run again.
+which the mutant is compiled, finds something. What survives is printed, with its reason where tools/mutants.txt has
+one, and else as `unexplained`, which makes the exit status 1. --log has a line for each mutant; those that it has
+already are not run again.
 """
 import argparse
 import collections

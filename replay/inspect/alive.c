@@ -6,7 +6,6 @@
  *                 lifetimes.
  */
 #include "replay/inspect/alive.h"
-#include "replay/inspect/block_name.h"
 
 #include <stdlib.h>
 #include <string.h>
