@@ -9,6 +9,7 @@ GPU it is simulated, and sizes are PyTorch's all the same. The peak is that of t
     @pytest.mark.max_vram("20 GiB", gpu="h100")      # as this GPU, even where there is another one
     @pytest.mark.max_vram("2 GiB", timeout=60)       # it fails if it has not ended after so many seconds; else 1800
 """
+import contextlib
 import os
 import re
 import signal
@@ -58,7 +59,8 @@ def record(item, gpu, seconds, folder):
     try:
         said = done.communicate(timeout=seconds)[0]
     except BaseException as e:
-        os.killpg(done.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.killpg(done.pid, signal.SIGKILL)
         said = done.communicate()[0]
         if not isinstance(e, subprocess.TimeoutExpired):
             raise
