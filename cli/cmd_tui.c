@@ -5,6 +5,7 @@
  * Must not know:  what a screen shows.
  * Invariant:      --dump needs no terminal and prints the screen that the same keys would show.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,15 +112,21 @@ static bool opening_show(void *user, uint64_t done, uint64_t total)
     return true;
 }
 
-/* The file of a sweep's results instead of a trace. */
-static enum vs_status base_open(const struct cli_args *args, struct tui_app *app,
-                                struct vs_error *err)
+/* Whether there is no such file; with "@1" behind it, which names a device, the file before that counts, too. */
+static bool is_missing(const char *path)
 {
-    const char *path = args->positionals[0];
+    const char *at = strrchr(path, '@');
+    char *file;
+    bool is;
 
-    if (args->positional_count == 1 && tui_results_is_file(path))
-        return tui_results_begin(app, path, err);
-    return tui_app_open(app, path, err);
+    if (access(path, F_OK) == 0 || errno != ENOENT)
+        return false;
+    if (!at || !at[1] || at[1 + strspn(at + 1, "0123456789")])
+        return true;
+    file = vs_strndup(path, (size_t)(at - path));
+    is = access(file, F_OK) != 0;
+    vs_free(file);
+    return is;
 }
 
 /* A recording that is to be followed may not have begun, or be that of a program, which is written when it ends. */
@@ -127,14 +134,27 @@ static void file_await(const char *path)
 {
     const struct timespec pause = {.tv_nsec = WAIT_MS * 1000000L};
 
-    if (access(path, F_OK) == 0 || !isatty(STDERR_FILENO))
+    if (!is_missing(path) || !isatty(STDERR_FILENO))
         return;
     fprintf(stderr,
             "waiting for %s, which a program's recording writes when it ends; <C-c> ends this\n",
             path);
     do
         nanosleep(&pause, NULL);
-    while (access(path, F_OK) != 0);
+    while (is_missing(path));
+}
+
+/* The file of a sweep's results instead of a trace. */
+static enum vs_status base_open(const struct cli_args *args, struct tui_app *app,
+                                struct vs_error *err)
+{
+    const char *path = args->positionals[0];
+
+    if (cli_args_has(args, "follow"))
+        file_await(path);
+    if (args->positional_count == 1 && tui_results_is_file(path))
+        return tui_results_begin(app, path, err);
+    return tui_app_open(app, path, err);
 }
 
 static int run(const struct cli_args *args)
@@ -149,8 +169,6 @@ static int run(const struct cli_args *args)
     if (isatty(STDERR_FILENO))
         app->opening = opening_show;
     app->opening_user = &shown;
-    if (cli_args_has(args, "follow"))
-        file_await(args->positionals[0]);
     if (cli_screen_read(args, &screen, &err) || args_check(args, &err) ||
         base_open(args, app, &err) ||
         (cli_args_has(args, "ranks")  ? ranks_open(args, app, &err)

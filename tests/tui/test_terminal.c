@@ -283,6 +283,26 @@ static void a_recording_that_has_not_begun_is_waited_for(void **state)
     vs_text_release(&tty.out);
 }
 
+/* "@7" names a device, and the file is there. */
+static void a_recording_that_is_there_is_not_waited_for(void **state)
+{
+    const char *path = program_path("there.db");
+    struct program p =
+        program_run("record", "sample_nets/lenet.py", "--device", "meta", "-o", path, NULL);
+    char device[4096];
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    program_release(&p);
+    snprintf(device, sizeof(device), "%s@7", path);
+    tty_run(&tty, "xterm-256color", device, "--follow");
+    tty_wait(&tty, 0, "the trace has no device 7");
+    assert_int_equal(WEXITSTATUS(tty_close(&tty, &after)), 1);
+    assert_null(strstr(vs_text_get(&tty.out), "waiting for "));
+    vs_text_release(&tty.out);
+}
+
 static void a_resize_is_followed(void **state)
 {
     struct winsize small = {.ws_row = 5, .ws_col = 30};
@@ -487,6 +507,7 @@ int main(void)
         cmocka_unit_test(an_unusable_terminal_is_refused),
         cmocka_unit_test(without_a_terminal_tui_fails_with_a_message),
         cmocka_unit_test(a_recording_that_has_not_begun_is_waited_for),
+        cmocka_unit_test(a_recording_that_is_there_is_not_waited_for),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),
         cmocka_unit_test(with_eight_colours_bars_are_letters),
