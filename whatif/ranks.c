@@ -124,10 +124,11 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
                                 err);
     if (!st && (vs_toggles_is(&all, VS_TOGGLE_SHARD, "zero1") ||
                 strncmp(vs_toggles_get(&all, VS_TOGGLE_SHARD), "deepspeed", 9) == 0))
-        st = vs_fail(err, VS_E_UNSUPPORTED,
-                     "shard=%s: its ranks differ without an order, so they would all have to run; "
-                     "name one with --set rank=N",
-                     vs_toggles_get(&all, VS_TOGGLE_SHARD));
+        st = vs_fail(
+            err, VS_E_UNSUPPORTED,
+            "shard=%s: which ranks are alike does not follow from their numbers, so all would run; "
+            "name one with --set rank=N",
+            vs_toggles_get(&all, VS_TOGGLE_SHARD));
     else if (!st && !vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp"))
         st = vs_fail(err, VS_E_UNSUPPORTED,
                      "shard=%s is followed for rank 0 alone; ranks differ with --set shard=fsdp",

@@ -133,8 +133,9 @@ static enum vs_status unused_save(struct sto_derived_writer *w, struct rpl_index
     return sto_derived_put(w, rpl_part_id(RPL_PART_UNUSED, 0, 0), pack->bytes, pack->len, err);
 }
 
-static enum vs_status sorts_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                 struct rpl_pack *pack, struct vs_error *err)
+static enum vs_status event_classes_save(struct sto_derived_writer *w,
+                                         const struct rpl_index *index, struct rpl_pack *pack,
+                                         struct vs_error *err)
 {
     rpl_pack_clear(pack);
     rpl_event_classes_pack(index->event_classes, pack);
@@ -162,7 +163,7 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
     if (!st)
         st = unused_save(w, index, &pack, err);
     if (!st)
-        st = sorts_save(w, index, &pack, err);
+        st = event_classes_save(w, index, &pack, err);
     if (!st)
         st = groups_save(w, index, RPL_PART_LIFETIMES, 0, &index->rows, &pack, err);
     if (!st)

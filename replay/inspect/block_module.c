@@ -46,24 +46,51 @@ bool rpl_block_module(const struct rpl_trace *trace, const struct rpl_why *why, 
 }
 
 /*
- * The library that an op gets memory for, by a part of the op's name: of products cuBLAS, of convolutions and recurrent
- * networks cuDNN. NULL: a kernel of the op's own, or a library that is not known.
+ * The library that an op gets memory for, by the words of the op's name (`CudnnRnnBackward0/_cudnn_rnn_backward`): of
+ * products cuBLAS, of convolutions and recurrent networks cuDNN. NULL: a kernel of the op's own, or not known.
  */
 static const char *library_of(const char *op)
 {
     static const struct {
-        const char *part, *library;
+        const char *word, *library;
     } LIBRARIES[] = {
-        {"conv", "cuDNN"}, {"Conv", "cuDNN"},    {"cudnn", "cuDNN"},   {"Cudnn", "cuDNN"},
-        {"lstm", "cuDNN"}, {"gru", "cuDNN"},     {"rnn", "cuDNN"},     {"mm", "cuBLAS"},
-        {"Mm", "cuBLAS"},  {"linear", "cuBLAS"}, {"Linear", "cuBLAS"}, {"matmul", "cuBLAS"},
-        {"mv", "cuBLAS"},  {"Mv", "cuBLAS"},     {"einsum", "cuBLAS"}, {"dot_product", "cuBLAS"},
-        {"fft", "cuFFT"},  {"Fft", "cuFFT"},
+        {"convolution", "cuDNN"},
+        {"ConvolutionBackward0", "cuDNN"},
+        {"cudnn", "cuDNN"},
+        {"conv1d", "cuDNN"},
+        {"conv2d", "cuDNN"},
+        {"conv3d", "cuDNN"},
+        {"lstm", "cuDNN"},
+        {"gru", "cuDNN"},
+        {"rnn", "cuDNN"},
+        {"CudnnRnnBackward0", "cuDNN"},
+        {"mm", "cuBLAS"},
+        {"addmm", "cuBLAS"},
+        {"bmm", "cuBLAS"},
+        {"baddbmm", "cuBLAS"},
+        {"addbmm", "cuBLAS"},
+        {"mv", "cuBLAS"},
+        {"addmv", "cuBLAS"},
+        {"matmul", "cuBLAS"},
+        {"linear", "cuBLAS"},
+        {"einsum", "cuBLAS"},
+        {"MmBackward0", "cuBLAS"},
+        {"AddmmBackward0", "cuBLAS"},
+        {"BmmBackward0", "cuBLAS"},
+        {"BaddbmmBackward0", "cuBLAS"},
+        {"LinearBackward0", "cuBLAS"},
+        {"fft", "cuFFT"},
     };
+    static const char BETWEEN[] = "_/.: ";
 
-    for (size_t i = 0; i < sizeof(LIBRARIES) / sizeof(LIBRARIES[0]); i++)
-        if (strstr(op, LIBRARIES[i].part))
-            return LIBRARIES[i].library;
+    for (const char *at = op + strspn(op, BETWEEN); *at; at += strspn(at, BETWEEN)) {
+        const size_t len = strcspn(at, BETWEEN);
+
+        for (size_t i = 0; i < sizeof(LIBRARIES) / sizeof(LIBRARIES[0]); i++)
+            if (strlen(LIBRARIES[i].word) == len && memcmp(at, LIBRARIES[i].word, len) == 0)
+                return LIBRARIES[i].library;
+        at += len;
+    }
     return NULL;
 }
 

@@ -120,8 +120,8 @@ static void ranks_without_an_order_are_refused(void **state)
     (void)state;
     assert_int_equal(wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
     assert_string_equal(err.text,
-                        "shard=deepspeed-zero2: its ranks differ without an order, so they "
-                        "would all have to run; name one with --set rank=N");
+                        "shard=deepspeed-zero2: which ranks are alike does not follow from their "
+                        "numbers, so all would run; name one with --set rank=N");
     wif_ranks_release(&ranks);
     rpl_trace_free(base);
 }

@@ -78,6 +78,10 @@ static void where_no_shape_is_known_a_sentence_says_why(void **state)
           "conv; -; workspace of cuDNN, bytes only");
     check(NULL, "bn", "NativeBatchNormBackward0", VS_CAT_WORKSPACE, 0,
           "bn; -; workspace of NativeBatchNormBackward0, bytes only");
+    check(NULL, "cast", "_convert_element", VS_CAT_WORKSPACE, 0,
+          "cast; -; workspace of _convert_element, bytes only");
+    check(NULL, "rnn", "CudnnRnnBackward0/_cudnn_rnn_backward", VS_CAT_WORKSPACE, 0,
+          "rnn; -; workspace of cuDNN, bytes only");
     check(NULL, "bn", "empty", VS_CAT_ACTIVATION, 0,
           "bn; -; no op was seen to read it, so only its bytes are known");
 }
