@@ -130,9 +130,10 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
             "name one with --set rank=N",
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
     else if (!st && !vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp"))
-        st = vs_fail(err, VS_E_UNSUPPORTED,
-                     "shard=%s is followed for rank 0 alone; ranks differ with --set shard=fsdp",
-                     vs_toggles_get(&all, VS_TOGGLE_SHARD));
+        st = vs_fail(
+            err, VS_E_UNSUPPORTED,
+            "shard=%s is followed for rank 0 alone; ranks are compared with --set shard=fsdp",
+            vs_toggles_get(&all, VS_TOGGLE_SHARD));
     *out = vs_toggles_count(&all, VS_TOGGLE_WORLD);
     vs_toggles_release(&all);
     return st;

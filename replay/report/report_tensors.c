@@ -178,6 +178,8 @@ void rpl_leak_owner_text(const struct rpl_trace *trace, const struct rpl_leak_ow
 void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_leak *leak = &report->leak;
+    /* a step that ran out of memory ends after the program has left its functions */
+    const uint64_t oom = report->sum.oom.event;
 
     if (!leak->count && rpl_mistakes_leak(&report->mistakes)) {
         vs_text_add(out, "\nLeak: a likely mistake above says what grows");
@@ -207,7 +209,7 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
         vs_text_addf(out,
                      "  `vramscope why TRACE --at %" PRIu64
                      "` runs the program again and finds which name or list holds them\n",
-                     leak->at);
+                     oom && oom < leak->at ? oom : leak->at);
     for (size_t i = 0; i < leak->block_count; i++)
         rpl_report_tensor_text(report, &report->leak_why[i], out);
 }

@@ -105,7 +105,8 @@ static void other_ways_to_shard_are_refused(void **state)
     (void)state;
     assert_int_equal(wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err), VS_E_UNSUPPORTED);
     assert_string_equal(
-        err.text, "shard=ddp is followed for rank 0 alone; ranks differ with --set shard=fsdp");
+        err.text,
+        "shard=ddp is followed for rank 0 alone; ranks are compared with --set shard=fsdp");
     wif_ranks_release(&ranks);
     rpl_trace_free(base);
 }
