@@ -230,7 +230,8 @@ static enum vs_status start_write(struct trc_keep *k, struct part *part, struct 
     enum vs_status st;
 
     tensors_sweep(k, start, count);
-    qsort(k->tensors, k->tensor_count, sizeof(*k->tensors), by_tensor);
+    if (k->tensor_count)
+        qsort(k->tensors, k->tensor_count, sizeof(*k->tensors), by_tensor);
     ids_begin(k, part, start, count);
     st = number_write(part, "start_events", count, err);
     if (!st)
