@@ -54,18 +54,20 @@ void tui_where_text(const struct tui_app *app, struct vs_text *out)
     const struct tui_run *run = tui_app_run(app);
     struct rpl_here here = rpl_cursor_here(run->cursor);
     struct vs_text did = {NULL, 0, 0};
+    bool is_op;
 
     vs_text_addf(out, "%" PRIu64 "/%" PRIu64, app->at, run->events);
     if (!app->at)
         return;
     rpl_event_text(run->cursor, &here.event, &did);
+    is_op = !did.len;
     if (did.len)
         vs_text_addf(out, "  %s", vs_text_get(&did));
     else
-        vs_text_addf(out, "  %s", vs_event_kind_name((enum vs_event_kind)here.event.kind));
+        vs_text_add(out, here.event.kind == VS_EV_OP_BEGIN ? "  begin of" : "  end of");
     vs_text_release(&did);
     if (*here.op)
-        vs_text_addf(out, "  %s", here.op);
+        vs_text_addf(out, "%s%s", is_op ? " " : "  ", here.op);
     if (*here.module)
         vs_text_addf(out, " in %s", here.module);
     if (here.is_recompute)
@@ -178,7 +180,8 @@ static void add_peak(const struct tui_app *app, struct vs_text *out)
                      vs_bytes_text(app->capacity, buf));
 }
 
-static void add_here(const struct tui_app *app, struct vs_text *out)
+/* is_short: without the most that was ever reserved. */
+static void add_here(const struct tui_app *app, bool is_short, struct vs_text *out)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct rpl_live *live = rpl_cursor_live(run->cursor);

@@ -13,6 +13,8 @@
 
 /* Events between the op that makes optimizer state of a parameter, and its allocation. */
 #define STATE_EVENTS 8
+/* Events between the release of a block's last holder, and its free. */
+#define RELEASE_EVENTS 8
 
 /* ---- names ---- */
 
@@ -175,13 +177,29 @@ void rpl_block_origin(const struct rpl_trace *trace, const struct rpl_block *blo
 
 /* ---- events ---- */
 
-/* "block 30", with its name if it has one other than `known`. */
+/* " (`fc1.weight`)", or where nothing with a name holds it " (conv1 _convolution)"; nothing where it is `known`. */
+static void add_what(const struct rpl_cursor *cursor, const struct rpl_block *block,
+                     const struct rpl_lifetime *life, const char *known, struct vs_text *out)
+{
+    struct vs_text name = {NULL, 0, 0};
+
+    if (rpl_block_name(cursor, block, life, &name)) {
+        if (strcmp(vs_text_get(&name), known) != 0)
+            vs_text_addf(out, " (`%s`)", vs_text_get(&name));
+    } else {
+        rpl_block_origin(rpl_index_trace(rpl_cursor_index(cursor)), block, &name);
+        if (name.len)
+            vs_text_addf(out, " (%s)", vs_text_get(&name));
+    }
+    vs_text_release(&name);
+}
+
+/* "block 30 (`fc1.weight`)", without its name where that is `known`. */
 static void add_block(const struct rpl_cursor *cursor, uint64_t id, const char *known,
                       struct vs_text *out)
 {
     struct vs_error ignored = VS_ERROR_INIT;
     const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), id);
-    struct vs_text name = {NULL, 0, 0};
     struct rpl_lifetime life;
 
     if (!id) {
@@ -189,10 +207,74 @@ static void add_block(const struct rpl_cursor *cursor, uint64_t id, const char *
         return;
     }
     vs_text_addf(out, "block %" PRIu64, id);
-    if (block && !rpl_lifetime_get(rpl_cursor_index(cursor), id, &life, &ignored) &&
-        rpl_block_name(cursor, block, &life, &name) && strcmp(vs_text_get(&name), known) != 0)
-        vs_text_addf(out, " (`%s`)", vs_text_get(&name));
-    vs_text_release(&name);
+    if (block && !rpl_lifetime_get(rpl_cursor_index(cursor), id, &life, &ignored))
+        add_what(cursor, block, &life, known, out);
+}
+
+/* The name under which the last holder of a block released it, right before it was freed; false: none. */
+static bool add_released(struct rpl_index *index, const struct rpl_lifetime *life,
+                         struct vs_text *out)
+{
+    const struct rpl_trace *trace = rpl_index_trace(index);
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct vs_event event;
+
+    for (uint64_t seq = life->free_seq; seq > 1 && life->free_seq - seq < RELEASE_EVENTS;) {
+        enum vs_holder kind;
+
+        if (rpl_index_event(index, --seq, &event, &ignored))
+            return false;
+        if (event.kind != VS_EV_DROP || event.hold.block != life->id || !event.hold.name)
+            continue;
+        kind = (enum vs_holder)event.hold.holder;
+        if (kind != VS_HOLD_LOCAL && kind != VS_HOLD_ATTR && kind != VS_HOLD_GRAD)
+            continue;
+        vs_text_addf(out, " (`%s%s`)", kind == VS_HOLD_GRAD ? "grad of " : "",
+                     rpl_trace_string(trace, (uint32_t)event.hold.name));
+        return true;
+    }
+    return false;
+}
+
+/* "block 30 (`x1`)" of a block that this event freed. */
+static void add_freed(const struct rpl_cursor *cursor, uint64_t id, struct vs_text *out)
+{
+    struct rpl_index *index = rpl_cursor_index(cursor);
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct rpl_lifetime life;
+    struct rpl_block block;
+
+    vs_text_addf(out, "block %" PRIu64, id);
+    if (rpl_lifetime_get(index, id, &life, &ignored))
+        return;
+    if (life.name) {
+        vs_text_addf(out, " (`%s`)", rpl_trace_string(rpl_index_trace(index), life.name));
+        return;
+    }
+    if (add_released(index, &life, out))
+        return;
+    memset(&block, 0, sizeof(block));
+    block.id = id;
+    block.tensor = life.tensor;
+    block.alloc_location = life.location;
+    block.category = VS_CAT_OTHER;
+    if (*rpl_trace_string(rpl_index_trace(index),
+                          rpl_trace_location(rpl_index_trace(index), life.location)->op)) {
+        vs_text_add(out, " (");
+        rpl_block_origin(rpl_index_trace(index), &block, out);
+        vs_text_add(out, ")");
+    }
+}
+
+/* ", `fc1.weight`": what is allocated, where the trace names it; what op allocates it the reader of the event sees. */
+static void add_parameter(const struct rpl_cursor *cursor, uint64_t id, struct vs_text *out)
+{
+    struct rpl_index *index = rpl_cursor_index(cursor);
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct rpl_lifetime life;
+
+    if (!rpl_lifetime_get(index, id, &life, &ignored) && life.name)
+        vs_text_addf(out, ", `%s`", rpl_trace_string(rpl_index_trace(index), life.name));
 }
 
 /* "`x1` of Net.forward": the holder of a hold or drop event. */
@@ -225,9 +307,12 @@ void rpl_event_text(const struct rpl_cursor *cursor, const struct vs_event *even
     switch ((enum vs_event_kind)event->kind) {
     case VS_EV_ALLOC:
         vs_text_addf(out, "alloc %s", vs_bytes_delta_text((int64_t)event->alloc.block_bytes, buf));
+        add_parameter(cursor, event->alloc.block, out);
         return;
     case VS_EV_FREE:
-        vs_text_addf(out, "free %s", vs_bytes_delta_text(-(int64_t)event->free.block_bytes, buf));
+        vs_text_addf(out, "free %s, ", vs_bytes_delta_text(-(int64_t)event->free.block_bytes, buf));
+        add_freed(cursor, event->free.block, out);
+        vs_text_add(out, event->free.waits_for_stream ? ", waits for another stream" : "");
         return;
     case VS_EV_HOLD:
     case VS_EV_DROP:

@@ -44,8 +44,10 @@ void rpl_block_origin(const struct rpl_trace *trace, const struct rpl_block *blo
                       struct vs_text *out);
 
 /*
- * What an event did, as a sentence without a full stop: "`x1` of Net.forward takes block 30 (`fc1.weight`)". The cursor
- * is at the event. Nothing for op_begin and op_end, whose op the reader of an event sees anyway.
+ * What an event did, as a sentence without a full stop: "`x1` of Net.forward takes block 30 (`fc1.weight`)", "free
+ * -17.0 MiB, block 30 (`x1`)". A block is called by its name or, where nothing with a name holds it, by what allocated
+ * it; of a freed one it is the name that released it last. The cursor is at the event. Nothing for op_begin and op_end,
+ * whose op the reader of an event sees anyway. Reads at most the few events before a free.
  */
 void rpl_event_text(const struct rpl_cursor *cursor, const struct vs_event *event,
                     struct vs_text *out);

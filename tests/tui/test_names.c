@@ -84,6 +84,46 @@ static void an_event_says_what_happened(void **state)
     tui_app_release(&app);
 }
 
+/* The first event of this kind, and of at least so many bytes, after `seq`. */
+static uint64_t kind_find(struct tui_app *app, enum vs_event_kind kind, uint64_t seq,
+                          uint64_t bytes)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_event event;
+
+    while (++seq <= app->base.events) {
+        assert_int_equal(rpl_index_event(app->base.index, seq, &event, &err), VS_OK);
+        if (event.kind == (uint8_t)kind && (!bytes || event.free.block_bytes >= bytes))
+            return seq;
+    }
+    return 0;
+}
+
+static void what_is_allocated_and_freed_is_named(void **state)
+{
+    struct tui_app app;
+    uint64_t seq;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 110, 40);
+    /* the first parameter: three input channels, 16 filters of 3 x 3 floats, rounded up to 512 bytes */
+    tui_app_go(&app, kind_find(&app, VS_EV_ALLOC, 0, 0), false);
+    session_expect(&app, "alloc +2.0 KiB, `conv1.weight`");
+    /* what the names of forward held goes when it returns */
+    seq = hold_find(&app, VS_EV_DROP, "x1");
+    seq = kind_find(&app, VS_EV_FREE, seq, 1 << 20);
+    tui_app_go(&app, seq, false);
+    session_expect(&app, "free -17.0 MiB, block ");
+    session_expect(&app, " (`x1`)");
+    /* what no name ever held is called by its op */
+    seq = kind_find(&app, VS_EV_FREE, seq + 200, 1 << 20);
+    tui_app_go(&app, seq, false);
+    session_expect(&app, "Backward");
+    session_type(&app, ":op-back<enter>");
+    session_expect_not(&app, "op_begin");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_gradient_is_named_by_its_parameter),
         cmocka_unit_test(a_segment_names_its_blocks_as_the_list_does),
         cmocka_unit_test(an_event_says_what_happened),
+        cmocka_unit_test(what_is_allocated_and_freed_is_named),
     };
 
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);
