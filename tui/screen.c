@@ -192,7 +192,8 @@ static void add_here(const struct tui_app *app, bool is_short, struct vs_text *o
         vs_text_addf(out, " (%.0f %%)",
                      100.0 * (double)live->allocated / (double)run->top.allocated);
     vs_text_addf(out, "  reserved %s now", tui_short_bytes(live->reserved, buf));
-    vs_text_addf(out, ", most %s", tui_short_bytes(run->reserved_max, buf));
+    if (!is_short)
+        vs_text_addf(out, ", most %s", tui_short_bytes(run->reserved_max, buf));
 }
 
 /* Which of the two runs is shown. */
@@ -227,7 +228,11 @@ static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
     add_peak(app, &text);
     x = tui_text(c, x, 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text)) + 2;
     vs_text_clear(&text);
-    add_here(app, &text);
+    add_here(app, false, &text);
+    if (tui_text_width(vs_text_get(&text)) > app->w - x - 1) {
+        vs_text_clear(&text);
+        add_here(app, true, &text);
+    }
     tui_text_cut(c, x, 1, app->w - x - 1, tui_style(TUI_BAR), vs_text_get(&text));
     vs_text_release(&text);
 }

@@ -270,7 +270,7 @@ const struct rpl_pairs *rpl_diff_pairs(struct rpl_diff *diff);
 void rpl_diff_row_text(const struct rpl_diff *diff, const struct rpl_diff_row *row,
                        struct vs_text *out);
 /*
- * Append why a tensor is counted on one side only: "in B gone since event 812, relu of line 33". Nothing if it is
+ * Append why a tensor is counted on one side only: "freed in B @812, relu of line 33". Nothing if it is
  * counted on both.
  */
 void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part *part,

@@ -102,20 +102,20 @@ static void add_line_key(const struct rpl_diff_row *row, struct vs_text *out)
         vs_text_addf(out, " | %s", row->key);
 }
 
-/* "in B gone since event 812, relu of line 33": why the counterpart is not counted. */
+/* "freed in B @812, relu of line 33": why the counterpart is not counted. */
 static void add_fate(const struct rpl_diff_side *side, const struct rpl_alloc *mate, uint64_t at,
                      const char *which, struct vs_text *out)
 {
     const struct vs_location *location;
 
     if (mate->seq > at) {
-        vs_text_addf(out, "in %s made later, at event %" PRIu64, which, mate->seq);
+        vs_text_addf(out, "later in %s, @%" PRIu64, which, mate->seq);
         return;
     }
     if (!mate->free_seq)
         return;
     location = rpl_trace_location(side->trace, mate->free_location);
-    vs_text_addf(out, "in %s gone since event %" PRIu64, which, mate->free_seq);
+    vs_text_addf(out, "freed in %s @%" PRIu64, which, mate->free_seq);
     if (*rpl_trace_string(side->trace, location->op))
         vs_text_addf(out, ", %s", rpl_trace_string(side->trace, location->op));
     if (location->line)
@@ -129,10 +129,10 @@ void rpl_diff_fate_text(const struct rpl_diff *diff, const struct rpl_diff_part 
     case RPL_DIFF_BOTH:
         break;
     case RPL_DIFF_ONLY_A:
-        vs_text_add(out, "only A makes it");
+        vs_text_add(out, "only A allocates it");
         break;
     case RPL_DIFF_ONLY_B:
-        vs_text_add(out, "only B makes it");
+        vs_text_add(out, "only B allocates it");
         break;
     case RPL_DIFF_NOT_IN_B:
         add_fate(&diff->b, row->alloc_b, part->event_b, "B", out);
@@ -223,10 +223,10 @@ static void add_causes(const struct rpl_diff_part *part, struct vs_text *out)
 {
     static const char *const WORDS[RPL_DIFF_CAUSE_COUNT] = {
         "in tensors that both have there",
-        "in tensors that only A ever makes",
-        "in tensors that only B ever makes",
-        "in tensors of A that B makes, but does not have there",
-        "in tensors of B that A makes, but does not have there",
+        "in tensors that only A ever allocates",
+        "in tensors that only B ever allocates",
+        "in tensors of A that B allocates, but does not have there",
+        "in tensors of B that A allocates, but does not have there",
     };
 
     vs_text_add(out, "\nwhy\n");

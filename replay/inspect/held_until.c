@@ -122,7 +122,7 @@ enum vs_status rpl_held_until_text(struct rpl_index *index, uint64_t block, uint
     if (st || rpl_trace_is_imported(rpl_index_trace(index)))
         return st;
     if (life.alloc_seq > at)
-        vs_text_addf(out, "made later, at event %" PRIu64, life.alloc_seq);
+        vs_text_addf(out, "allocated later, at event %" PRIu64, life.alloc_seq);
     else if (life.free_seq && life.free_seq <= at)
         add_release(index, &life, out);
     else

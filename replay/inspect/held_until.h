@@ -18,7 +18,7 @@
 /*
  * Append what holds the block at event `at`, as a clause: "local `x1` keeps it to line 25"; of a block
  * that was freed before, what released it last: "`x` is bound again on line 18"; of one that is
- * allocated later, "made later, at event 623". Nothing where the trace has no holders of it.
+ * allocated later, "allocated later, at event 623". Nothing where the trace has no holders of it.
  *
  * Costs a seek to `at`, with a cursor of its own. Errors: those of reading the trace.
  */

@@ -450,9 +450,30 @@ static void both_sentences_on_a_tensor_fit_into_a_small_terminal(void **state)
     tui_app_release(&app);
 }
 
+/* Also where the events of both runs are shown below, the chosen row stands under the list in full. */
+static void what_caused_a_row_is_not_cut_in_a_small_terminal(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open_pair(&app, session_trace("variables", NULL),
+                      session_trace("variables_rebind", NULL), 80, 24);
+    session_type(&app, "gdt");
+    session_expect(&app,
+                   "\n temporary  (the model itself)  blocks 0 -> 2  +17.0M later in A, @623:\n");
+    session_expect(&app, "\n allocated by MeanBackward1, line 23\n");
+    session_type(&app, "j");
+    session_expect(&app,
+                   "\n activation  conv1  blocks 1 -> 0  freed in B @381 of line 18: allocated"
+                   " by\n _convolution in conv1, line 19\n");
+    session_expect(&app, "reserved 102M now\n");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_caused_a_row_is_not_cut_in_a_small_terminal),
         cmocka_unit_test(both_sentences_on_a_tensor_fit_into_a_small_terminal),
         cmocka_unit_test(rows_equal_those_of_the_command_and_add_up),
         cmocka_unit_test(the_contents_of_a_row_add_up_to_it),

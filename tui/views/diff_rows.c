@@ -11,7 +11,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/inspect/held_until.h"
 #include "tui/parts/format.h"
+
+/* How the text of a tensor without a name begins (replay/inspect/block_text.h). */
+#define ALLOCATED_BY "allocated by "
 
 size_t tui_diff_rows_count(const struct tui_diff_rows *rows)
 {
@@ -108,7 +112,9 @@ static void why_tensor(const struct tui_diff_rows *rows, const struct rpl_diff_r
     }
     if (!best)
         return;
-    vs_text_addf(out, "%s ", tui_short_delta((int64_t)(best->b - best->a), buf));
+    /* the figure only where the tensor is a part of the change */
+    if (best->b - best->a != row->b - row->a)
+        vs_text_addf(out, "%s ", tui_short_delta((int64_t)(best->b - best->a), buf));
     rpl_diff_fate_text(rows->diff, &rows->finer, best, out);
     if (best->cause == RPL_DIFF_BOTH)
         vs_text_add(out, "of another size");
@@ -129,8 +135,10 @@ void tui_diff_why_text(const struct tui_diff_rows *rows, const struct rpl_diff_r
 void tui_diff_name_text(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                         bool is_short, struct vs_text *out)
 {
+    const size_t prefix = strlen(ALLOCATED_BY);
+
     if (is_short && rows->by == RPL_DIFF_TENSOR)
-        vs_text_add(out, row->key);
+        vs_text_add(out, row->key + (strncmp(row->key, ALLOCATED_BY, prefix) == 0 ? prefix : 0));
     else
         rpl_diff_row_text(rows->diff, row, out);
 }
@@ -185,19 +193,44 @@ void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_fi
     vs_text_release(&why);
 }
 
-void tui_diff_detail_draw(const struct tui_diff_rows *rows, size_t row, const char *held,
-                          struct tui_canvas *c)
+void tui_diff_held_text(const struct tui_diff_rows *rows, size_t row,
+                        struct rpl_index *const indices[2], const uint64_t events[2],
+                        struct vs_text *out)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+
+    if (rows->by != RPL_DIFF_TENSOR || row >= rows->part.row_count)
+        return;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const struct rpl_diff_row *at = &rows->part.rows[row];
+        const struct rpl_alloc *alloc = is_b ? at->alloc_b : at->alloc_a;
+
+        if (!alloc)
+            continue;
+        vs_text_addf(out, "%s: ", !is_b ? "A" : out->len ? TUI_DIFF_AND_B : "B");
+        if (rpl_held_until_text(indices[is_b], alloc->block, events[is_b], out, &ignored))
+            return;
+    }
+}
+
+void tui_diff_detail_fill(const struct tui_diff_rows *rows, size_t row, const char *held, int w,
+                          struct tui_page *page)
 {
     const char *b = strstr(held, TUI_DIFF_AND_B ": ");
-    struct vs_text first = {NULL, 0, 0};
+    struct vs_text text = {NULL, 0, 0};
 
-    if (b && tui_text_width(held) > c->at.w - 1) {
-        vs_text_add_n(&first, held, (size_t)(b - held));
-        held = b + 2;
-    } else {
-        tui_diff_row_text(rows, row, false, &first);
+    tui_page_clear(page);
+    if (row >= tui_diff_rows_count(rows))
+        return;
+    tui_diff_row_text(rows, row, false, &text);
+    tui_page_wrap(page, w - 1, 1, TUI_STRONG, vs_text_get(&text));
+    vs_text_clear(&text);
+    /* a sentence for each run has a line of its own where both do not fit into one */
+    if (b && tui_text_width(held) >= w - 1) {
+        vs_text_add_n(&text, held, (size_t)(b - held));
+        tui_page_wrap(page, w - 1, 1, TUI_PLAIN, vs_text_get(&text));
+        held = b + strlen(TUI_DIFF_AND_B) - 1;
     }
-    tui_text_cut(c, 1, 0, c->at.w - 1, tui_style(TUI_STRONG), vs_text_get(&first));
-    tui_text_cut(c, 1, 1, c->at.w - 1, tui_style(TUI_PLAIN), held);
-    vs_text_release(&first);
+    tui_page_wrap(page, w - 1, 1, TUI_PLAIN, held);
+    vs_text_release(&text);
 }

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "replay/diff/diff.h"
-#include "tui/term/surface.h"
+#include "tui/parts/page.h"
 
 /* Kinds of rows: enum rpl_diff_by, and TUI_BY_MADE: toggles and lines of the net, i.e. how the runs were configured. */
 #define TUI_BY_MADE RPL_DIFF_BY_COUNT
@@ -32,7 +32,7 @@ struct tui_diff_rows {
 
 size_t tui_diff_rows_count(const struct tui_diff_rows *rows);
 void tui_diff_rows_release(struct tui_diff_rows *rows);
-/* The name of a row; is_short: a tensor without its shape. */
+/* The name of a row; is_short: a tensor without its shape and without "allocated by". */
 void tui_diff_name_text(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                         bool is_short, struct vs_text *out);
 /* The largest cause of its change, or what happened to a tensor; nothing if nothing changed. */
@@ -42,15 +42,20 @@ void tui_diff_why_text(const struct tui_diff_rows *rows, const struct rpl_diff_r
 void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_figures,
                        struct vs_text *out);
 
-/* Rows below a list that is high enough: the chosen row in full, and what holds the tensor. */
-#define TUI_DIFF_DETAIL_H 2
 /* What stands between the sentence on A and the one on B. */
 #define TUI_DIFF_AND_B "; B"
 /*
- * Draw them. held: "A: …; B: …"; "" for none. Where both sentences do not fit into one row, each has one of the two, as
- * the row itself is marked in the list.
+ * Append what holds the tensor of row `row` in A and B at `events`, or released it: "A: local `x1` keeps it to line 25;
+ * B: `x` is bound again on line 18". Nothing for rows that are no tensors.
  */
-void tui_diff_detail_draw(const struct tui_diff_rows *rows, size_t row, const char *held,
-                          struct tui_canvas *c);
+void tui_diff_held_text(const struct tui_diff_rows *rows, size_t row,
+                        struct rpl_index *const indices[2], const uint64_t events[2],
+                        struct vs_text *out);
+/*
+ * Fill `page` with what stands below the list: row `row` in full and what holds its tensor, in lines of at most `w`
+ * cells. held: "A: …; B: …"; "" for none.
+ */
+void tui_diff_detail_fill(const struct tui_diff_rows *rows, size_t row, const char *held, int w,
+                          struct tui_page *page);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "replay/inspect/held_until.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/overlap.h"
@@ -19,13 +18,17 @@
 #include "tui/views.h"
 #include "tui/views/diff_rows.h"
 
-/*
- * Minimum heights of the view for the chart, for a line on the settings of both runs and a line with the full text of
- * the chosen row, and for the phases.
- */
+/* Minimum heights of the view for the chart, for a line on the settings of both runs, and for the phases. */
 #define CHART_MIN_H 9
 #define MADE_MIN_H 14
 #define PHASE_MIN_H 17
+/*
+ * Below the list the chosen row in full: from this height on, of at least so many rows where the view is high enough
+ * for the settings, and of so many that the list keeps LIST_MIN_H.
+ */
+#define DETAIL_MIN_H 11
+#define DETAIL_LEAST 2
+#define LIST_MIN_H 3
 #define CHART_MAX_H 12
 /* Minimum width for the column `why`. */
 #define WHY_MIN_W 60
@@ -48,6 +51,7 @@ struct opened {
 /*
  * serial, made_*   the comparison and settings for which the rows were built
  * held             of the chosen row held_row, a tensor: what holds it in A and in B, or released it
+ * detail           the chosen row in full, and `held`
  */
 struct diff {
     struct tui_list list;
@@ -66,6 +70,7 @@ struct diff {
     struct vs_text failure;
     struct vs_text held;
     size_t held_row;
+    struct tui_page detail;
 };
 
 /* ---- asking for the rows ---- */
@@ -142,9 +147,11 @@ struct bands {
     int head;
     int rows;
     int rows_h;
+    int detail_h;
 };
 
-static struct bands bands_of(int h)
+/* detail: rows that the chosen row needs in full. */
+static struct bands bands_of(int h, int detail)
 {
     struct bands bands = {.made = -1, .chart = -1};
     int y = 2;
@@ -162,33 +169,25 @@ static struct bands bands_of(int h)
     }
     bands.head = y++;
     bands.rows = y;
-    bands.rows_h = h - y - (h >= MADE_MIN_H ? TUI_DIFF_DETAIL_H : 0);
+    bands.detail_h = h < DETAIL_MIN_H                           ? 0
+                     : h >= MADE_MIN_H && detail < DETAIL_LEAST ? DETAIL_LEAST
+                                                                : detail;
+    if (bands.detail_h > h - y - LIST_MIN_H)
+        bands.detail_h = h - y - LIST_MIN_H < 0 ? 0 : h - y - LIST_MIN_H;
+    bands.rows_h = h - y - bands.detail_h;
     return bands;
 }
 
-/* "A: local `x1` keeps it to line 25; B: `x` is bound again on line 18" */
+/* What holds the chosen row's tensor in each run, where both are at an event. */
 static void held_fill(struct diff *s, const struct tui_app *app)
 {
-    const struct rpl_diff_row *row;
-    struct vs_error ignored = VS_ERROR_INIT;
+    struct rpl_index *const indices[2] = {app->base.index, app->change.run.index};
+    const uint64_t events[2] = {s->at[0].event, s->at[1].event};
 
     vs_text_clear(&s->held);
     s->held_row = s->list.at;
-    if (s->rows.by != RPL_DIFF_TENSOR || s->list.at >= s->rows.part.row_count ||
-        (s->scope != AT_PEAK && s->scope != AT_CURSOR))
-        return;
-    row = &s->rows.part.rows[s->list.at];
-    for (int is_b = 0; is_b < 2; is_b++) {
-        const struct rpl_alloc *alloc = is_b ? row->alloc_b : row->alloc_a;
-        size_t len = s->held.len;
-
-        if (!alloc)
-            continue;
-        vs_text_addf(&s->held, "%s: ", is_b ? len ? TUI_DIFF_AND_B : "B" : "A");
-        if (rpl_held_until_text(is_b ? app->change.run.index : app->base.index, alloc->block,
-                                s->at[is_b].event, &s->held, &ignored))
-            return;
-    }
+    if (s->scope == AT_PEAK || s->scope == AT_CURSOR)
+        tui_diff_held_text(&s->rows, s->list.at, indices, events, &s->held);
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)
@@ -196,7 +195,6 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     struct diff *s = state;
     bool is_new = s->is_stale || s->moves != app->moves;
     struct tui_diff *made = tui_diff_get(app);
-    struct bands bands = bands_of(h);
 
     if (!made) {
         tui_diff_rows_release(&s->rows);
@@ -221,9 +219,11 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     s->event = app->at;
     s->is_b = app->change.is_shown;
     s->is_stale = false;
-    tui_list_fit(&s->list, tui_diff_rows_count(&s->rows), bands.rows_h);
+    tui_list_fit(&s->list, tui_diff_rows_count(&s->rows), bands_of(h, 0).rows_h);
     if (is_new || s->held_row != s->list.at)
         held_fill(s, app);
+    tui_diff_detail_fill(&s->rows, s->list.at, vs_text_get(&s->held), w, &s->detail);
+    tui_list_fit(&s->list, s->list.count, bands_of(h, (int)s->detail.count).rows_h);
 }
 
 /* ---- drawing the head ---- */
@@ -262,7 +262,8 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
         vs_text_addf(&text, "%s%s%s%s%s%s", vs_phase_name(at->phase), *op ? ", " : "", op,
                      *module ? " of " : "", module, at->is_recompute ? " (run again)" : "");
     }
-    vs_text_addf(&text, "  %s", side_name(app, is_b));
+    if (x + tui_text_width(vs_text_get(&text)) + 2 + tui_text_width(side_name(app, is_b)) < c->at.w)
+        vs_text_addf(&text, "  %s", side_name(app, is_b));
     tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_PLAIN), vs_text_get(&text));
     vs_text_release(&text);
 }
@@ -412,11 +413,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct diff *s = state;
-    struct bands bands = bands_of(c->at.h);
+    struct bands bands = bands_of(c->at.h, (int)s->detail.count);
     struct tui_canvas chart =
         tui_canvas_part(c, (struct tui_rect){0, bands.chart, c->at.w, bands.chart_h});
-    struct tui_canvas detail = tui_canvas_part(
-        c, (struct tui_rect){0, c->at.h - TUI_DIFF_DETAIL_H, c->at.w, TUI_DIFF_DETAIL_H});
 
     if (!tui_diff_pairs(app) || s->failure.len) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),
@@ -430,8 +429,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     if (bands.chart >= 0)
         tui_overlap_draw(&s->overlap, app, &chart, bands.has_phases);
     draw_rows(s, c, &bands, is_focused);
-    if (bands.rows + bands.rows_h < c->at.h && s->list.count)
-        tui_diff_detail_draw(&s->rows, s->list.at, vs_text_get(&s->held), &detail);
+    for (int i = 0; i < bands.detail_h && (size_t)i < s->detail.count; i++)
+        tui_text(c, 0, c->at.h - bands.detail_h + i, tui_style(s->detail.lines[i].parts[0].role),
+                 vs_text_get(&s->detail.lines[i].text));
 }
 
 /* ---- keys ---- */
@@ -504,7 +504,7 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 static bool click(void *state, struct tui_app *app, int x, int y)
 {
     struct diff *s = state;
-    struct bands bands = bands_of(app->layout.panes[app->focus].h - 1);
+    struct bands bands = bands_of(app->layout.panes[app->focus].h - 1, (int)s->detail.count);
 
     if (y >= bands.rows) {
         size_t row = s->list.top + (size_t)(y - bands.rows);
@@ -557,6 +557,7 @@ static void release(void *state)
     tui_overlap_release(&s->overlap);
     vs_text_release(&s->failure);
     vs_text_release(&s->held);
+    tui_page_release(&s->detail);
 }
 
 static const struct tui_hint HINTS[] = {

@@ -382,8 +382,8 @@ static void a_tensor_of_one_side_has_the_reason(void **state)
     assert_int_equal(pair.diff.only_a, 0);
     assert_int_equal(pair.diff.only_b, 1);
     rpl_diff_text(&pair.diff, "a.db", "b.db", 10, &text);
-    if (!strstr(vs_text_get(&text), "; only B makes it\n") ||
-        !strstr(vs_text_get(&text), "; in B gone since event 4 of line 4\n") ||
+    if (!strstr(vs_text_get(&text), "; only B allocates it\n") ||
+        !strstr(vs_text_get(&text), "; freed in B @4 of line 4\n") ||
         !strstr(vs_text_get(&text), "net      +   2 | # new\n         +   5 | w = y * 2\n"
                                     "         =   6 |     z = y + 1\n"))
         fail_msg("%s", vs_text_get(&text));
