@@ -112,3 +112,19 @@ bool vs_bytes_parse(const char *text, uint64_t *out)
     *out = (uint64_t)(value * scale);
     return true;
 }
+
+double vs_bytes_tick(double least, double *unit, char *letter)
+{
+    static const char LETTERS[] = "BKMGTPE";
+    static const double ROUND[] = {1, 2, 2.5, 5, 10, 20, 25, 50, 100, 200, 250, 500};
+    size_t u = 0;
+
+    for (*unit = 1; u + 1 < sizeof(LETTERS) - 1 && least > *unit * 500; u++)
+        *unit *= 1024;
+    *letter = LETTERS[u];
+    /* there are no half bytes */
+    for (size_t i = 0; i < sizeof(ROUND) / sizeof(ROUND[0]); i++)
+        if (ROUND[i] * *unit >= least && (u || ROUND[i] != 2.5))
+            return ROUND[i] * *unit;
+    return 1000 * *unit;
+}

@@ -26,7 +26,8 @@ VS_MUST_USE bool vs_bytes_mul(uint64_t a, uint64_t b, uint64_t *out);
 uint64_t vs_bytes_round_up(uint64_t n, uint64_t quantum);
 
 /*
- * Formats `n` in binary units with one decimal, rounded to nearest: "512 B", "8.1 MiB", "1.2 GiB".
+ * Formats `n` in binary units, rounded to nearest, with one decimal, from GiB on with two: "512 B", "8.1 MiB",
+ * "1.23 GiB".
  * `buf` must have at least VS_BYTES_TEXT_MAX bytes. Returns buf.
  */
 #define VS_BYTES_TEXT_MAX 32
@@ -42,5 +43,11 @@ const char *vs_bytes_exact_text(uint64_t n, char *buf);
  * not fit in 64 bits.
  */
 VS_MUST_USE bool vs_bytes_parse(const char *text, uint64_t *out);
+
+/*
+ * The distance of a scale's ticks that are at least `least` bytes apart, at round figures: 1, 2, 2.5 or 5 times a power
+ * of ten of a binary unit. unit, letter: that unit in bytes, and as 'B', 'K', 'M'.
+ */
+double vs_bytes_tick(double least, double *unit, char *letter);
 
 #endif

@@ -10,12 +10,12 @@ static const struct {
     const char *light;
     const char *dark;
 } FILLS[VS_CATEGORY_COUNT] = {
-    [VS_CAT_PARAMETER] = {"#2f6fb0", "#3f86cf"}, [VS_CAT_BUFFER] = {"#9cc9ee", "#9cc9ee"},
-    [VS_CAT_GRADIENT] = {"#d9622b", "#e0743f"},  [VS_CAT_OPTIMIZER] = {"#b79ad0", "#a98ac6"},
-    [VS_CAT_INPUT] = {"#6f7780", "#8b949e"},     [VS_CAT_ACTIVATION] = {"#f0c24c", "#e3b341"},
-    [VS_CAT_SAVED] = {"#3f9d6f", "#46a878"},     [VS_CAT_CHECKPOINT] = {"#e7a6c4", "#d68fb2"},
-    [VS_CAT_CAST] = {"#8a8d1c", "#a5a83a"},      [VS_CAT_TEMPORARY] = {"#c9d1d9", "#768390"},
-    [VS_CAT_WORKSPACE] = {"#9a5b34", "#b9784e"}, [VS_CAT_OTHER] = {"#e3dccb", "#5d6470"},
+    [VS_CAT_PARAMETER] = {"#174d8c", "#3e6cc9"}, [VS_CAT_BUFFER] = {"#a3d0f9", "#efddff"},
+    [VS_CAT_GRADIENT] = {"#ed640e", "#d06731"},  [VS_CAT_OPTIMIZER] = {"#9271af", "#bb88d6"},
+    [VS_CAT_INPUT] = {"#584f59", "#b1c8cf"},     [VS_CAT_ACTIVATION] = {"#ebbe49", "#f7c13d"},
+    [VS_CAT_SAVED] = {"#137c69", "#5bbc98"},     [VS_CAT_CHECKPOINT] = {"#bf88c2", "#915060"},
+    [VS_CAT_CAST] = {"#689c59", "#b2f892"},      [VS_CAT_TEMPORARY] = {"#b6b3bb", "#80878b"},
+    [VS_CAT_WORKSPACE] = {"#834515", "#ae4014"}, [VS_CAT_OTHER] = {"#d6cfbf", "#676095"},
 };
 
 const char *exp_fill(enum vs_category category, bool is_dark)

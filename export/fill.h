@@ -3,8 +3,8 @@
  *
  * For:            export/svg_page.c, export/html/.
  * Must not know:  what is drawn.
- * Invariant:      neighbours in a stack of categories differ in lightness, too, so that they differ without
- *                 colours.
+ * Invariant:      any two differ for normal sight and for each kind of colour blindness, neighbours in a stack of
+ *                 categories and those that fill most peaks by more; tests/export/test_fill.c computes the distances.
  */
 #ifndef EXP_FILL_H
 #define EXP_FILL_H

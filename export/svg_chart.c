@@ -18,6 +18,8 @@
 #define BAND_LETTER_PX 5.5
 #define LABEL_PX 11.0
 #define BAND_PX 15.0
+/* The largest number of ticks of the scale. */
+#define TICKS_MAX 7
 
 const char *exp_svg_category_class(size_t category, char *buf)
 {
@@ -42,22 +44,20 @@ bool exp_svg_shows_capacity(const struct svg_chart *chart)
 
 /* ---- axis ---- */
 
-/* The distance of the scale's lines: a power of two that gives four to eight lines. */
 static void axis_put(const struct svg_chart *chart)
 {
-    uint64_t step = 1;
-    char text[VS_BYTES_TEXT_MAX];
+    double unit;
+    char letter;
+    const double every = vs_bytes_tick((double)chart->top / TICKS_MAX, &unit, &letter);
 
-    while (step <= chart->top / 8)
-        step *= 2;
-    for (uint64_t at = 0; at <= chart->top; at += step) {
-        double y = y_of(chart, at);
+    for (double at = 0; at <= (double)chart->top; at += every) {
+        double y = y_of(chart, (uint64_t)at);
+        char text[48] = "0";
 
+        if (at > 0)
+            snprintf(text, sizeof(text), letter == 'B' ? "%.4g B" : "%.4g %ciB", at / unit, letter);
         exp_svg_line(chart->out, SVG_LEFT, y, SVG_LEFT + SVG_PLOT_WIDTH, y, "vs-grid");
-        exp_svg_text(chart->out, SVG_LEFT - 8, y + 4, "vs-t", "end",
-                     at ? vs_bytes_text(at, text) : "0", SIZE_MAX);
-        if (at > UINT64_MAX - step)
-            break;
+        exp_svg_text(chart->out, SVG_LEFT - 8, y + 4, "vs-t", "end", text, SIZE_MAX);
     }
 }
 

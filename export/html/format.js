@@ -3,12 +3,19 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-// As the program itself prints bytes: one decimal from KiB on.
+// As the program itself prints bytes: one decimal from KiB on, two from GiB on.
 function bytesText(n) {
   let unit = 0, value = Math.abs(n);
   while (value >= 1024 && unit < UNITS.length - 1) { value /= 1024; unit++; }
   if (unit && value >= 1023.95 && unit < UNITS.length - 1) { value /= 1024; unit++; }
-  return (n < 0 ? "-" : "") + (unit ? value.toFixed(1) : value) + " " + UNITS[unit];
+  return (n < 0 ? "-" : "") + (unit ? value.toFixed(unit < 3 ? 1 : 2) : value) + " " + UNITS[unit];
+}
+// The distance of a scale's ticks, at least `least` bytes, with its unit: [2 MiB, 1 MiB, "MiB"].
+function tickOf(least) {
+  let unit = 0, bytes = 1;
+  while (unit < UNITS.length - 1 && least > bytes * 500) { bytes *= 1024; unit++; }
+  const round = [1, 2, 2.5, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000].find(n => n * bytes >= least && (unit || n !== 2.5));
+  return [round * bytes, bytes, UNITS[unit]];
 }
 function deltaText(n) { return n > 0 ? "+" + bytesText(n) : n < 0 ? "\u2212" + bytesText(-n) : "0 B"; }
 function exactText(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, ","); }
@@ -31,14 +38,9 @@ function swatch(category) {
   box.style.background = colorOf(category);
   return box;
 }
-// "line 25 in BasicBlock.forward"; "" where it is not known.
+// "relu of layer1.0.relu, line 25 in BasicBlock.forward"; "" where it is not known.
 function placeText(at) {
-  const parts = [];
-  if (at.op) parts.push(at.op);
-  if (at.module) parts.push("of " + at.module);
-  if (at.line) parts.push("line " + at.line);
-  if (at.function) parts.push("in " + at.function);
-  return parts.join(" ");
+  return [[at.op, at.module && "of " + at.module].filter(Boolean).join(" "), lineText(at)].filter(Boolean).join(", ");
 }
 function lineText(at) { return [at.line && "line " + at.line, at.function && "in " + at.function].filter(Boolean).join(" "); }
 function stepText(step) { return step < 0 ? "setup" : "step " + step; }

@@ -87,9 +87,9 @@ function blockRows(block) {
   row("size", bytesText(block.bytes) + " (" + exactText(block.bytes) + " bytes)");
   if (block.requested !== block.bytes) row("requested", exactText(block.requested) + " bytes");
   row("tensor", block.shape);
-  row("made by", placeText(block));
+  row("allocated by", placeText(block));
   row("alive", lifeText(block));
-  row("last read", block.last_use ? "event " + exactText(block.last_use) : DATA.imported ? "" : "never");
+  row("last use", block.last_use ? "event " + exactText(block.last_use) : DATA.imported ? "" : "none");
   return rows;
 }
 function atPeak(block) { return DATA.at_peak.find(row => row.block === block.id); }
@@ -105,7 +105,7 @@ function keep(block) {
   if (!block) return;
   const names = [];
   for (let i = 1; i < block.categories.length; i += 2) names.push(categoryName(block.categories[i]));
-  const close = make("button", "let go");
+  const close = make("button", "close");
   close.type = "button";
   close.onclick = () => keep(null);
   const rows = blockRows(block);
@@ -254,7 +254,7 @@ function shareBar(bytes, all, category) {
 function peakRow(row) {
   const block = BLOCK_BY_ID.get(row.block);
   const category = DATA.category_names.indexOf(row.category);
-  const next = row.next_use ? "read next at line " + row.next_use_line : DATA.imported ? "" : "not read again";
+  const next = row.next_use ? "next use at line " + row.next_use_line : DATA.imported ? "" : "no later use";
   const where = make("td", block.isNamed ? placeText(block) : lineText(block));
   if (row.gain) where.append(make("div.good", "without it the peak falls by " + bytesText(row.gain)));
   const out = make("tr", make("td.num", bytesText(block.bytes)), make("td", shareBar(block.bytes, PEAK.allocated, category)),

@@ -157,8 +157,7 @@ const Timeline = {
   },
   font(c, size, weight) { c.font = (weight || 400) + " " + size + "px system-ui, -apple-system, 'Segoe UI', sans-serif"; },
   drawAxis(c) {
-    let step = 1;
-    while (step < this.top / 7) step *= 2;
+    const [step, unit, name] = tickOf(this.top / 7);
     this.font(c, 11.5);
     c.textAlign = "right";
     c.textBaseline = "middle";
@@ -171,7 +170,7 @@ const Timeline = {
       c.lineTo(LEFT + this.width, y);
       c.stroke();
       c.fillStyle = THEME.faint;
-      c.fillText(at ? bytesText(at) : "0", LEFT - 8, y);
+      c.fillText(at ? +(at / unit).toFixed(1) + " " + name : "0", LEFT - 8, y);
     }
   },
   drawAreas(c) {

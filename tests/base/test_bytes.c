@@ -72,6 +72,23 @@ static void sizes_with_unit_suffixes_are_parsed(void **state)
     assert_false(vs_bytes_parse("99999999T", &out));
 }
 
+static void ticks_stand_at_round_figures(void **state)
+{
+    const double mib = 1024.0 * 1024.0;
+    double unit;
+    char letter;
+
+    (void)state;
+    assert_true(vs_bytes_tick(59.1 * mib, &unit, &letter) == 100 * mib);
+    assert_true(unit == mib && letter == 'M');
+    assert_true(vs_bytes_tick(21 * mib, &unit, &letter) == 25 * mib);
+    assert_true(vs_bytes_tick(501 * mib, &unit, &letter) == 1024 * mib);
+    assert_true(unit == 1024 * mib && letter == 'G');
+    assert_true(vs_bytes_tick(2.2, &unit, &letter) == 5);
+    assert_true(unit == 1 && letter == 'B');
+    assert_true(vs_bytes_tick(0, &unit, &letter) == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +96,7 @@ int main(void)
         cmocka_unit_test(a_product_that_does_not_fit_is_refused),
         cmocka_unit_test(byte_texts_change_unit_at_powers_of_1024),
         cmocka_unit_test(sizes_with_unit_suffixes_are_parsed),
+        cmocka_unit_test(ticks_stand_at_round_figures),
     };
 
     return cmocka_run_group_tests_name("base/bytes", tests, NULL, NULL);

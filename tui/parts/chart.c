@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/event.h"
 #include "base/text.h"
 #include "tui/parts/format.h"
@@ -264,28 +265,11 @@ void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, boo
     }
 }
 
-/* The distance of ticks that are at least `least` bytes apart: 1, 2, 2.5 or 5 times a power of ten of a binary unit. */
-static double tick_distance(double least, double *unit, char *letter)
-{
-    static const char LETTERS[] = "BKMGTPE";
-    static const double ROUND[] = {1, 2, 2.5, 5, 10, 20, 25, 50, 100, 200, 250, 500};
-    size_t u = 0;
-
-    for (*unit = 1; u + 1 < sizeof(LETTERS) - 1 && least > *unit * 500; u++)
-        *unit *= 1024;
-    /* half and quarter units stand below the first */
-    *letter = LETTERS[u];
-    for (size_t i = 0; i < sizeof(ROUND) / sizeof(ROUND[0]); i++)
-        if (ROUND[i] * *unit >= least && (u || ROUND[i] != 2.5))
-            return ROUND[i] * *unit;
-    return 1000 * *unit;
-}
-
 void tui_chart_axis(struct tui_canvas *c, int w, int h, uint64_t top)
 {
     double unit;
     char letter;
-    double every = tick_distance((double)top * (h >= 16 ? 4 : h >= 6 ? 3 : 2) / h, &unit, &letter);
+    double every = vs_bytes_tick((double)top * (h >= 16 ? 4 : h >= 9 ? 3 : 2) / h, &unit, &letter);
     char buf[32];
 
     for (int y = 0; y < h; y++)

@@ -1,9 +1,6 @@
 /*
  * tests/tui/term/test_palette.c - the colours of the categories can be distinguished, with normal sight and each kind
  * of colour blindness, and stand out from the ground, in every theme.
- *
- * Distances are Euclidean in OKLab (Ottosson, 2020), where 0.02 is about what is just noticed. Colour blindness is
- * simulated as in Machado, Oliveira and Fernandes (2009), at full severity.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +8,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <math.h>
 
 #include "base/event.h"
+#include "tests/sight.h"
 #include "tui/parts/chart.h"
 #include "tui/term/theme.h"
 
@@ -23,92 +20,25 @@
 /* Between a category and the ground of a phase. */
 #define PHASE_MIN 0.04
 
-struct colour {
-    double v[3];
-};
-
-static const double SIGHTS[][3][3] = {
-    {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-    {{0.152286, 1.052583, -0.204868},
-     {0.114503, 0.786281, 0.099216},
-     {-0.003882, -0.048116, 1.051998}},
-    {{0.367322, 0.860646, -0.227968},
-     {0.280085, 0.672501, 0.047413},
-     {-0.011820, 0.042940, 0.968881}},
-    {{1.255528, -0.076749, -0.178779},
-     {-0.078411, 0.930809, 0.147602},
-     {0.004733, 0.691367, 0.303900}},
-};
-#define SIGHT_COUNT (sizeof(SIGHTS) / sizeof(SIGHTS[0]))
-
-static double linear(int value)
-{
-    double part = value / 255.0;
-
-    return part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4);
-}
-
-/* Linear red, green and blue of one of xterm's 256 colours, from 16 on. */
+/* One of xterm's 256 colours, from 16 on. */
 static struct colour colour_of(int index)
 {
     static const int STEPS[] = {0, 95, 135, 175, 215, 255};
     int grey = 8 + 10 * (index - 232);
-    struct colour out;
 
     assert_in_range(index, 16, 255);
     if (index >= 232)
-        return (struct colour){{linear(grey), linear(grey), linear(grey)}};
+        return sight_colour(grey, grey, grey);
     index -= 16;
-    out.v[0] = linear(STEPS[index / 36]);
-    out.v[1] = linear(STEPS[index / 6 % 6]);
-    out.v[2] = linear(STEPS[index % 6]);
-    return out;
+    return sight_colour(STEPS[index / 36], STEPS[index / 6 % 6], STEPS[index % 6]);
 }
 
-static struct colour mixed(const struct colour *c, const double m[3][3])
-{
-    struct colour out;
-
-    for (int i = 0; i < 3; i++)
-        out.v[i] = m[i][0] * c->v[0] + m[i][1] * c->v[1] + m[i][2] * c->v[2];
-    return out;
-}
-
-static struct colour oklab(int index, const double sight[3][3])
-{
-    static const double LMS[3][3] = {{0.4122214708, 0.5363325363, 0.0514459929},
-                                     {0.2119034982, 0.6806995451, 0.1073969566},
-                                     {0.0883024619, 0.2817188376, 0.6299787005}};
-    static const double LAB[3][3] = {{0.2104542553, 0.7936177850, -0.0040720468},
-                                     {1.9779984951, -2.4285922050, 0.4505937099},
-                                     {0.0259040371, 0.7827717662, -0.8086757660}};
-    struct colour seen = colour_of(index);
-    struct colour lms;
-
-    seen = mixed(&seen, sight);
-    for (int i = 0; i < 3; i++)
-        seen.v[i] = fmin(1.0, fmax(0.0, seen.v[i]));
-    lms = mixed(&seen, LMS);
-    for (int i = 0; i < 3; i++)
-        lms.v[i] = cbrt(lms.v[i]);
-    return mixed(&lms, LAB);
-}
-
-/* The smallest distance of two colours over all kinds of sight. */
 static double distance(int a, int b)
 {
-    double least = 10.0;
+    struct colour x = colour_of(a);
+    struct colour y = colour_of(b);
 
-    for (size_t s = 0; s < SIGHT_COUNT; s++) {
-        struct colour x = oklab(a, SIGHTS[s]);
-        struct colour y = oklab(b, SIGHTS[s]);
-        double sum = 0.0;
-
-        for (int i = 0; i < 3; i++)
-            sum += (x.v[i] - y.v[i]) * (x.v[i] - y.v[i]);
-        least = fmin(least, sqrt(sum));
-    }
-    return least;
+    return sight_distance(&x, &y);
 }
 
 static int front_of(enum tui_theme theme, int colours, int category)
@@ -163,12 +93,11 @@ static void neighbours_in_a_stack_differ_more(void **state)
                          front_of(TUI_THEME_DARK, 8, VS_CAT_ACTIVATION));
 }
 
-/* Relative luminance, as contrast is defined in WCAG 2. */
 static double luminance(int index)
 {
     struct colour c = colour_of(index);
 
-    return 0.2126 * c.v[0] + 0.7152 * c.v[1] + 0.0722 * c.v[2];
+    return sight_luminance(&c);
 }
 
 static void every_category_stands_out_from_the_ground(void **state)
