@@ -288,6 +288,37 @@ static bool act_words(struct tui_app *app, const struct tui_command *command)
     return true;
 }
 
+/* Bytes of `words`, separated by two blanks, that fit into `w` cells: whole words, at least one. */
+static size_t words_fit(const char *words, int w)
+{
+    const char *at = words;
+    size_t fit = strcspn(words, " ");
+    int x = 0;
+
+    while (*at && x <= w) {
+        x += tui_char_width(tui_utf8_next(&at));
+        if (x <= w && (!*at || *at == ' ') && at[-1] != ' ')
+            fit = (size_t)(at - words);
+    }
+    return fit;
+}
+
+/* Say what completes the line; where that is more than fits, the next <tab> shows more, and begins anew at the end. */
+static void completions_say(struct tui_app *app, const char *words)
+{
+    const int w = app->w - 6;
+    const char *at = words;
+
+    for (size_t i = 1; i < app->prompt.tabs; i++) {
+        at += words_fit(at, w);
+        at += strspn(at, " ");
+        if (!*at)
+            at = words;
+    }
+    tui_app_say(app, "%s%.*s%s", at > words ? "\xE2\x80\xA6 " : "", (int)words_fit(at, w), at,
+                at[words_fit(at, w)] ? "  \xE2\x80\xA6" : "");
+}
+
 static void prompted(struct tui_app *app, char kind, uint32_t key)
 {
     enum tui_prompted result = tui_prompt_type(&app->prompt, key);
@@ -298,8 +329,13 @@ static void prompted(struct tui_app *app, char kind, uint32_t key)
         struct vs_text fits = {NULL, 0, 0};
 
         tui_command_complete(app, vs_text_get(&app->prompt.text), &out, &fits);
+        if (strcmp(vs_text_get(&app->prompt.text), vs_text_get(&out)) != 0)
+            app->prompt.tabs = 1;
         tui_prompt_set(&app->prompt, vs_text_get(&out));
-        tui_app_say(app, "%s", vs_text_get(&fits));
+        if (fits.len)
+            completions_say(app, vs_text_get(&fits));
+        else
+            tui_value_hint(app);
         vs_text_release(&out);
         vs_text_release(&fits);
     }

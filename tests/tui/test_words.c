@@ -283,9 +283,37 @@ static void a_command_is_completed_and_an_unknown_one_refused(void **state)
     tui_app_release(&app);
 }
 
+/* The names of a large net do not fit into a row; <tab> shows the rest, and the legal values stay where none fits. */
+static void tab_shows_all_completions_one_row_after_the_other(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 80, 24);
+    session_type(&app, ":set checkpoint=<tab>");
+    session_expect(&app, "\n off  blocks  selective ");
+    session_expect_not(&app, "layer1.0.bn1");
+    session_type(&app, "<tab>");
+    session_expect_not(&app, "selective");
+    session_expect(&app, "\n \xE2\x80\xA6 ");
+    for (int i = 0; i < 40 && !strstr(vs_text_get(&app.message), "maxpool"); i++)
+        session_type(&app, "<tab>");
+    session_expect(&app, "maxpool");
+    for (int i = 0; i < 40 && !strstr(vs_text_get(&app.message), "selective"); i++)
+        session_type(&app, "<tab>");
+    session_expect(&app, "\n off  blocks  selective ");
+    /* a key begins anew */
+    session_type(&app, "<tab>l<tab>");
+    session_expect(&app, "\n layer1  layer1.0 ");
+    session_type(&app, "<esc>:set batch=<tab>");
+    session_expect(&app, "now 16; a count from 1");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tab_shows_all_completions_one_row_after_the_other),
         cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),
         cmocka_unit_test(filters_combine_and_can_be_cleared),
         cmocka_unit_test(a_search_wraps_around_and_runs_backwards),

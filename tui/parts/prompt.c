@@ -15,6 +15,7 @@
 void tui_prompt_open(struct tui_prompt *prompt, char kind, const char *text)
 {
     prompt->kind = kind;
+    prompt->tabs = 0;
     prompt->history_at = prompt->history_count;
     tui_prompt_set(prompt, text);
 }
@@ -156,8 +157,11 @@ enum tui_prompted tui_prompt_type(struct tui_prompt *prompt, uint32_t key)
         prompt->kind = 0;
         return TUI_PROMPT_DONE;
     }
-    if (key == TUI_KEY_TAB)
+    if (key == TUI_KEY_TAB) {
+        prompt->tabs++;
         return TUI_PROMPT_COMPLETE;
+    }
+    prompt->tabs = 0;
     edit(prompt, key);
     return TUI_PROMPT_GOES_ON;
 }

@@ -19,12 +19,14 @@
 /*
  * kind     ':', '/' or '\'; 0: it is not open
  * text, at the line, and the byte offset of the cursor
+ * tabs     how often <tab> was typed since any other key
  * history  the last lines of each kind share one list; history_at: which is shown, history_count: a new one
  */
 struct tui_prompt {
     char kind;
     struct vs_text text;
     size_t at;
+    size_t tabs;
     struct {
         char kind;
         char *line;
