@@ -75,12 +75,12 @@ static void why_reads_other_events_while_no_key_is_typed(void **state)
     (void)state;
     session_open(&app, session_trace("lenet", "steps=120"), 120, 30);
     session_type(&app, "gyM:goto step 60<enter>10s");
-    expect_now(&app, "next read", true);
-    expect_now(&app, "next read @", false);
+    expect_now(&app, "next use", true);
+    expect_now(&app, "next use  @", false);
     news = app.news;
     assert_true(tui_app_read_on(&app));
     assert_int_equal(app.news, news + 1);
-    expect_now(&app, "next read @", true);
+    expect_now(&app, "next use  @", true);
     assert_false(tui_app_read_on(&app));
     tui_app_release(&app);
 }

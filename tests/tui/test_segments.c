@@ -123,7 +123,8 @@ static void the_setting_that_helps_was_run(void **state)
     (void)state;
     program_release(&p);
     p = program_run("whatif", path, "--set", "alloc-conf=expandable_segments:True", "--json", NULL);
-    snprintf(text, sizeof(text), "`:set alloc-conf=expandable_segments:True` was run: reserved %s",
+    snprintf(text, sizeof(text),
+             ", reserved %s at most: `:set alloc-conf=expandable_segments:True`",
              vs_bytes_text((uint64_t)json_int(p.out, "$.result.reserved"), bytes));
     program_release(&p);
     session_open(&app, path, 120, 40);

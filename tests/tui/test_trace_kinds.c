@@ -29,7 +29,7 @@ static void at_the_end_of_a_trace_no_later_use_is_shown(void **state)
     program_release(&p);
     session_open(&app, path, 100, 40);
     session_type(&app, "!gb");
-    session_expect(&app, "next read none within the trace");
+    session_expect(&app, "next use  none within the trace");
     session_expect_not(&app, "need not be held");
     session_expect_not(&app, "!");
     session_type(&app, "gk");

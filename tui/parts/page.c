@@ -97,6 +97,77 @@ void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role,
     }
 }
 
+/* Where the text must be broken so that what begins at byte `from` fits into `w` cells; the length of all: nowhere. */
+static size_t fold_at(const struct tui_page_line *line, size_t from, int w)
+{
+    const char *text = vs_text_get(&line->text);
+    const char *at = text + from;
+    size_t best = 0;
+    int x = 0;
+
+    while (*at) {
+        const char *next = at;
+
+        if (*at == ' ' && at > text + from)
+            best = (size_t)(at - text);
+        x += tui_char_width(tui_utf8_next(&next));
+        if (x > w)
+            return best ? best : (size_t)(at - text);
+        at = next;
+    }
+    return line->text.len;
+}
+
+/* Append the bytes from `from` to `to` of line `row` to the last line, each part in its role. */
+static void parts_copy(struct tui_page *page, size_t row, size_t from, size_t to)
+{
+    for (int i = 0; i < page->lines[row].part_count; i++) {
+        const struct tui_page_line *line = &page->lines[row];
+        size_t begin = line->parts[i].from < from ? from : line->parts[i].from;
+        size_t end = i + 1 < line->part_count ? line->parts[i + 1].from : line->text.len;
+
+        end = end > to ? to : end;
+        if (begin < end)
+            tui_page_more(page, 0, line->parts[i].role, "%.*s", (int)(end - begin),
+                          vs_text_get(&line->text) + begin);
+    }
+}
+
+void tui_page_fold(struct tui_page *page, int w, int indent)
+{
+    const size_t row = page->count - 1;
+    const int rest_w = w > indent + 8 ? w - indent : 8;
+    size_t blanks;
+    size_t first;
+    size_t from;
+    size_t to;
+
+    VS_ASSERT(page->count > 0);
+    blanks = strspn(vs_text_get(&page->lines[row].text), " ");
+    first = fold_at(&page->lines[row], blanks, w - (int)blanks);
+    if (first == page->lines[row].text.len)
+        return;
+    for (from = first; from < page->lines[row].text.len; from = to) {
+        struct tui_page_line *line;
+
+        from += strspn(vs_text_get(&page->lines[row].text) + from, " ");
+        to = fold_at(&page->lines[row], from, rest_w);
+        if (from >= to)
+            break;
+        line = tui_page_add(page, TUI_PLAIN, "%*s", indent, "");
+        line->is_more = true;
+        line->block = page->lines[row].block;
+        line->seq = page->lines[row].seq;
+        line->choice = page->lines[row].choice;
+        parts_copy(page, row, from, to);
+    }
+    page->lines[row].text.data[first] = '\0';
+    page->lines[row].text.len = first;
+    while (page->lines[row].part_count > 1 &&
+           page->lines[row].parts[page->lines[row].part_count - 1].from >= first)
+        page->lines[row].part_count--;
+}
+
 /* The beginning of the line after the one at `row`, or `row` where it is the last one. */
 static size_t line_after(const struct tui_page *page, size_t row)
 {

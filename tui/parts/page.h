@@ -57,6 +57,11 @@ void tui_page_more(struct tui_page *page, int column, enum tui_role role, const 
 /* Append `text` as lines of at most `w` cells, broken at newlines and blanks; `indent` blanks replace the indentation
  * of each line. */
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text);
+/*
+ * Break the last line, whose parts follow each other, at blanks into lines of at most `w` cells; those after the first
+ * begin with `indent` blanks. All are one stop of the cursor, and about the same block and event.
+ */
+void tui_page_fold(struct tui_page *page, int w, int indent);
 /* Draw the visible lines, with the selected one highlighted. */
 void tui_page_draw(const struct tui_page *page, struct tui_canvas *c, bool is_focused);
 

@@ -134,12 +134,12 @@ void tui_tried_text(const struct tui_tried *tried, struct vs_text *out)
         vs_text_addf(out, "none of %zu settings of alloc-conf that were run reserves less",
                      tried->count);
     else if (tried->is_fitting)
-        vs_text_addf(out, "`:set alloc-conf=%s` was run: it fits, reserving %s at most",
-                     tried->best, vs_bytes_text(tried->after, a));
+        vs_text_addf(out, "it fits, reserving %s at most: `:set alloc-conf=%s`",
+                     vs_bytes_text(tried->after, a), tried->best);
     else
-        vs_text_addf(out, "`:set alloc-conf=%s` was run: reserved %s at most, %s", tried->best,
-                     vs_bytes_text(tried->after, a),
-                     vs_bytes_delta_text((int64_t)(tried->after - tried->before), b));
+        vs_text_addf(out, "%s, reserved %s at most: `:set alloc-conf=%s`",
+                     vs_bytes_delta_text((int64_t)(tried->after - tried->before), b),
+                     vs_bytes_text(tried->after, a), tried->best);
 }
 
 void tui_tried_release(struct tui_tried *tried)

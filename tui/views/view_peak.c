@@ -31,6 +31,8 @@
 #define LARGEST_SHOWN 10
 #define KEPT_SHOWN 8
 #define BAR_W 20
+/* Column of the name of a block. */
+#define NAME_X 16
 
 /* of, number, events   the state for which the page was built */
 struct peak {
@@ -135,6 +137,7 @@ static void add_event_and_bytes(struct pass *pass)
     if (live->reserved >= live->allocated)
         tui_page_more(pass->page, 0, TUI_PLAIN, ", of that %s free",
                       vs_bytes_text(live->reserved - live->allocated, buf));
+    tui_page_fold(pass->page, pass->w - 1, 2);
     if (pass->oom)
         add_fit(pass, here.event.oom.requested_bytes);
     rpl_by_values_text(pass->run->trace, &by_values);
@@ -297,6 +300,7 @@ static enum vs_status add_blocks(struct pass *pass, const struct rpl_block *bloc
         tui_page_more(pass->page, 0, TUI_STRONG, "  %zu alike: %s", *alike,
                       vs_bytes_text(block->bytes * *alike, buf));
     tui_page_more(pass->page, 0, TUI_DIM, "%s", vs_text_get(&words.text) + words.name_len);
+    tui_page_fold(pass->page, pass->w - 1, NAME_X);
 out:
     vs_text_release(&words.text);
     vs_text_release(&next.text);
@@ -349,11 +353,12 @@ static enum vs_status add_kept(struct pass *pass, const struct tui_gains *gains,
             continue;
         vs_text_clear(&remedy);
         tui_gain_text(gain, &remedy);
-        tui_page_add(pass->page, TUI_GOOD, "%16s%s", "", vs_text_get(&remedy));
+        tui_page_add(pass->page, TUI_GOOD, "%*s%s", NAME_X, "", vs_text_get(&remedy));
         if (gain->remedy.text) {
             pass->page->lines[pass->page->count - 1].choice = i + 1;
             tui_page_more(pass->page, 0, TUI_DIM, "; enter tries it");
         }
+        tui_page_fold(pass->page, pass->w - 1, NAME_X);
     }
     vs_text_release(&remedy);
     return st;

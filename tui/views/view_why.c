@@ -143,6 +143,7 @@ static void add_holders(struct tui_page *page, const struct tui_run *run, const 
         rpl_holder_text(run->trace, holder, &text);
         tui_page_add(page, TUI_DIM, "%-10s", i ? "" : "held by")->seq = holder->since_seq;
         tui_page_more(page, 0, is_saved ? TUI_CAT_SAVED : TUI_STRONG, "%s", vs_text_get(&text));
+        tui_page_fold(page, w, WORD_W);
         snprintf(since, sizeof(since), "since @%" PRIu64, holder->since_seq);
         if (holder->since_seq) /* of a program it is not known */
             add_beside(page, w, TUI_DIM, since);
@@ -157,17 +158,17 @@ static void add_reads(struct tui_page *page, const struct tui_run *run, const st
     struct rpl_lifetime life = tui_block_life(run, why->id);
 
     if (why->block.last_use_seq)
-        add_location(page, run, "last read", why->block.last_use_seq, why->block.last_use_location);
+        add_location(page, run, "last use", why->block.last_use_seq, why->block.last_use_location);
     else
-        tui_page_add(page, TUI_DIM, "last read none so far");
+        tui_page_add(page, TUI_DIM, "last use  none so far");
     if (why->next_use_seq)
-        add_location(page, run, "next read", why->next_use_seq, why->next_use_location);
+        add_location(page, run, "next use", why->next_use_seq, why->next_use_location);
     else if (is_partial && life.last_use_seq > at)
-        tui_page_add(page, TUI_DIM, "next read");
+        tui_page_add(page, TUI_DIM, "next use");
     else if (tui_block_is_done(run, &why->block, &life, at))
-        tui_page_add(page, TUI_BAD, "next read none: no later use, could be freed here");
+        tui_page_add(page, TUI_BAD, "next use  none: could be freed here");
     else
-        tui_page_add(page, TUI_DIM, "next read none within the trace");
+        tui_page_add(page, TUI_DIM, "next use  none within the trace");
 }
 
 static void on_frame(void *user, const char *func, uint32_t line)
@@ -217,6 +218,7 @@ static void add_remedy(struct why *s, const struct tui_app *app, const struct rp
     tui_page_add(&s->page, TUI_DIM, "%-10s", "remedy")->choice = 1;
     tui_page_more(&s->page, 0, TUI_GOOD, "%s", vs_text_get(&text));
     tui_page_more(&s->page, 0, TUI_DIM, gain->remedy.text ? "; enter tries it" : "");
+    tui_page_fold(&s->page, s->w - 1, WORD_W);
     vs_text_release(&text);
 }
 

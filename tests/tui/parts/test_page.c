@@ -93,6 +93,35 @@ static void a_table_is_not_wider_than_can_be_read(void **state)
     tui_surface_release(&surface);
 }
 
+/* No word is lost where a line of several parts does not fit, and its rows are one stop. */
+static void a_line_of_parts_is_folded_into_rows(void **state)
+{
+    static const char *const ROWS[] = {"  S 50.0 MiB the", "    first conv —", "    saved by",
+                                       "    autograd"};
+    struct tui_page page = {.count = 0};
+
+    (void)state;
+    tui_page_add(&page, TUI_CAT_SAVED, "  S")->block = 7;
+    tui_page_more(&page, 0, TUI_STRONG, " 50.0 MiB the first conv");
+    tui_page_more(&page, 0, TUI_DIM, " \xE2\x80\x94 saved by autograd");
+    tui_page_fold(&page, 17, 4);
+    assert_int_equal(page.count, 4);
+    for (size_t i = 0; i < page.count; i++) {
+        assert_string_equal(vs_text_get(&page.lines[i].text), ROWS[i]);
+        assert_int_equal(page.lines[i].is_more, i > 0);
+        assert_int_equal(page.lines[i].block, 7);
+    }
+    /* each part keeps its role: "first conv" and what follows it */
+    assert_int_equal(page.lines[1].parts[1].role, TUI_STRONG);
+    assert_int_equal(page.lines[1].parts[2].role, TUI_DIM);
+    /* what fits is left alone */
+    tui_page_add(&page, TUI_PLAIN, "short enough");
+    tui_page_fold(&page, 12, 4);
+    assert_int_equal(page.count, 5);
+    assert_string_equal(vs_text_get(&page.lines[4].text), "short enough");
+    tui_page_release(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +129,7 @@ int main(void)
         cmocka_unit_test(the_end_is_the_beginning_of_the_last_line),
         cmocka_unit_test(all_rows_of_the_chosen_line_are_marked),
         cmocka_unit_test(a_table_is_not_wider_than_can_be_read),
+        cmocka_unit_test(a_line_of_parts_is_folded_into_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
