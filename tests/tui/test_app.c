@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/report.h"
 #include "tests/e2e/program.h"
@@ -322,6 +323,55 @@ static void a_narrow_pane_shows_the_whole_cost(void **state)
     tui_app_release(&app);
 }
 
+/* Cells from the beginning of `name` to that of `figure` behind it, in the first row that has both. */
+static int cells_between(const char *screen, const char *name, const char *figure)
+{
+    for (const char *at = strstr(screen, name); at; at = strstr(at + 1, name)) {
+        const char *end = at + strcspn(at, "\n");
+        const char *found = strstr(at, figure);
+
+        if (found && found < end) {
+            char *text = vs_strndup(at, (size_t)(found - at));
+            int cells = tui_text_width(text);
+
+            vs_free(text);
+            return cells;
+        }
+    }
+    return -1;
+}
+
+/* On a wide screen a figure stands where the eye finds the name that it belongs to. */
+static void figures_stand_near_their_names_on_a_wide_screen(void **state)
+{
+    static const struct {
+        const char *keys;
+        const char *name;
+        const char *figure;
+    } TABLES[] = {{"gmM", "layer2", "57.1M"},
+                  {"goM", "ReluBackward0", "-1.5M"},
+                  {"gbM", "maxpool _max_pool2d_with_indices", "f32[16, 64, 56, 56]"},
+                  {"grM", "318M", "autograd"}};
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 200, 50);
+    for (size_t i = 0; i < sizeof(TABLES) / sizeof(TABLES[0]); i++) {
+        char *screen;
+        int cells;
+
+        session_type(&app, TABLES[i].keys);
+        screen = session_screen(&app, false);
+        cells = cells_between(screen, TABLES[i].name, TABLES[i].figure);
+        if (cells < 0 || cells > 75)
+            fail_msg("%s: %s stands %d cells from %s in\n%s", TABLES[i].keys, TABLES[i].figure,
+                     cells, TABLES[i].name, screen);
+        vs_free(screen);
+        session_type(&app, "M");
+    }
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +386,7 @@ int main(void)
         cmocka_unit_test(the_screen_begins_with_an_out_of_memory_error),
         cmocka_unit_test(a_what_if_says_that_its_peak_is_a_lower_bound),
         cmocka_unit_test(a_narrow_pane_shows_the_whole_cost),
+        cmocka_unit_test(figures_stand_near_their_names_on_a_wide_screen),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

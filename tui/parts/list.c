@@ -73,9 +73,8 @@ void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c
                  is_focused ? TUI_SELECTED : TUI_SELECTED_QUIET);
 }
 
-struct tui_canvas tui_table_canvas(const struct tui_canvas *c)
+struct tui_canvas tui_table_canvas(const struct tui_canvas *c, int w)
 {
-    int w = c->at.w < TUI_TABLE_W ? c->at.w : TUI_TABLE_W;
-
-    return tui_canvas_part(c, (struct tui_rect){0, 0, w, c->at.h});
+    w = w > TUI_TABLE_LEAST_W ? w : TUI_TABLE_LEAST_W;
+    return tui_canvas_part(c, (struct tui_rect){0, 0, w < c->at.w ? w : c->at.w, c->at.h});
 }

@@ -34,10 +34,10 @@ void tui_list_mark(const struct tui_list *list, size_t row, struct tui_canvas *c
                    bool is_focused);
 
 /*
- * The left part of a canvas, of at most TUI_TABLE_W cells: a table is drawn there, so that on a wide screen its figures
- * stay near the names they belong to.
+ * The left part of a canvas, `w` cells wide but at least TUI_TABLE_LEAST_W, as far as there are so many: a table is
+ * drawn there, so that on a wide screen its figures stay near the names they belong to.
  */
-#define TUI_TABLE_W 132
-struct tui_canvas tui_table_canvas(const struct tui_canvas *c);
+#define TUI_TABLE_LEAST_W 80
+struct tui_canvas tui_table_canvas(const struct tui_canvas *c, int w);
 
 #endif

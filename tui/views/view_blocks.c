@@ -22,6 +22,8 @@
 #define SHAPE_MIN_W 64
 #define LINE_MIN_W 36
 #define END_MIN_W 54
+/* Width of the table on a wide screen. */
+#define TABLE_W 112
 /* Column at which the names begin. */
 #define NAME_X 10
 
@@ -306,7 +308,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct blocks *s = state;
-    struct tui_canvas table = tui_table_canvas(c);
+    struct tui_canvas table = tui_table_canvas(c, TABLE_W);
 
     if (!s->count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),

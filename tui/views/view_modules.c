@@ -20,6 +20,10 @@
 
 #define OWN_MIN_W 52
 #define BAR_MIN_W 70
+/* Columns of a name at the top and of the figures; width of the bars on a wide screen. */
+#define NAME_X 3
+#define FIGURES_W 26
+#define BAR_W 28
 
 /* The order of the modules below one: as in the net, by bytes at the cursor, by bytes at the peak. */
 enum order { ORDER_NET, ORDER_TOTAL, ORDER_PEAK, ORDER_COUNT };
@@ -27,6 +31,7 @@ enum order { ORDER_NET, ORDER_TOTAL, ORDER_PEAK, ORDER_COUNT };
 /*
  * rows      list.count module numbers
  * tree, of  the tree of modules, and the index from which it was built
+ * name_w    cells of the longest name with its indentation, or of the longest path
  * is_open   for each module, whether it is expanded; is_new: none has been expanded yet
  */
 struct modules {
@@ -42,6 +47,7 @@ struct modules {
     bool is_stale;
     bool is_new;
     enum order order;
+    int name_w;
     bool is_turned;
     bool is_sorted_anew;
 };
@@ -183,6 +189,18 @@ static void rows_make(struct modules *s, const struct tui_app *app)
             s->list.at = i;
 }
 
+/* Cells by which a module is indented below those that it is in. */
+static int indent_of(const struct tui_app *app, const struct rpl_module *module)
+{
+    return app->filter_count ? 0 : (int)(module->depth < 12 ? module->depth : 12) * 2;
+}
+
+static int name_width(const struct tui_app *app, const struct rpl_module *module)
+{
+    return indent_of(app, module) +
+           tui_text_width(app->filter_count ? module->path : module->name) + 1;
+}
+
 static void sync(void *state, struct tui_app *app, int w, int h)
 {
     struct modules *s = state;
@@ -202,6 +220,12 @@ static void sync(void *state, struct tui_app *app, int w, int h)
                 open_first(s);
             rows_make(s, app);
         }
+    }
+    s->name_w = 0;
+    for (size_t i = 0; i < s->row_count; i++) {
+        int name_w = name_width(app, &rpl_modules_all(s->tree, &(size_t){0})[s->rows[i]]);
+
+        s->name_w = name_w > s->name_w ? name_w : s->name_w;
     }
     tui_list_fit(&s->list, s->row_count, h - 1);
 }
@@ -248,7 +272,7 @@ static void draw_module(const struct modules *s, const struct tui_app *app, size
 {
     const struct rpl_module *all = rpl_modules_all(s->tree, &(size_t){0});
     const struct rpl_module *module = &all[number];
-    int indent = app->filter_count ? 0 : (int)(module->depth < 12 ? module->depth : 12) * 2;
+    int indent = indent_of(app, module);
     int x = c->at.w - 17;
     int bar_w = c->at.w >= BAR_MIN_W ? c->at.w / 5 : 0;
     int name_w = x - 3 - indent - (c->at.w >= OWN_MIN_W ? 8 : 0) - bar_w;
@@ -272,7 +296,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct modules *s = state;
-    struct tui_canvas table = tui_table_canvas(c);
+    struct tui_canvas table = tui_table_canvas(c, NAME_X + s->name_w + BAR_W + FIGURES_W);
 
     if (!s->row_count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),

@@ -25,6 +25,8 @@
 #define AFTER_W 7
 #define BYTES_W 27
 #define TIME_W 8
+/* Width of the table on a wide screen. */
+#define TABLE_W 100
 
 /*
  * list      one row for each op; row `at` is op number at + 1
@@ -176,7 +178,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
                  bool is_focused)
 {
     const struct ops *s = state;
-    struct tui_canvas table = tui_table_canvas(c);
+    struct tui_canvas table = tui_table_canvas(c, TABLE_W);
 
     if (!s->list.count) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),

@@ -31,6 +31,8 @@
 #define WHOLE_MIN_H 6
 #define WHOLE_MORE_H 14
 #define WHOLE_MORE 2
+/* Width of the table on a wide screen. */
+#define TABLE_W 132
 
 /*
  * list      one row for each what-if
@@ -395,7 +397,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     const struct sweep *s = state;
     struct tui_canvas below = tui_canvas_part(
         c, (struct tui_rect){0, rows_h(c->at.h) + 1, c->at.w, c->at.h - rows_h(c->at.h) - 1});
-    struct tui_canvas table = tui_table_canvas(c);
+    struct tui_canvas table = tui_table_canvas(c, TABLE_W);
 
     if (!count_of(s) && wif_recipe_is_in(app->base.trace)) {
         tui_text(c, 1, 0, tui_style(TUI_DIM),

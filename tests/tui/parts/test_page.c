@@ -87,9 +87,10 @@ static void a_table_is_not_wider_than_can_be_read(void **state)
     (void)state;
     tui_surface_init(&surface, 300, 4, false);
     c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 300, 4});
-    assert_int_equal(tui_table_canvas(&c).at.w, TUI_TABLE_W);
-    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 80, 4});
-    assert_int_equal(tui_table_canvas(&c).at.w, 80);
+    assert_int_equal(tui_table_canvas(&c, 100).at.w, 100);
+    assert_int_equal(tui_table_canvas(&c, 20).at.w, 80);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 60, 4});
+    assert_int_equal(tui_table_canvas(&c, 100).at.w, 60);
     tui_surface_release(&surface);
 }
 
