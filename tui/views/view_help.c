@@ -64,7 +64,7 @@ static void add_rows(struct tui_page *page, const struct tui_keymap *map, unsign
 }
 
 /* What is wrong in the user's file. */
-static void add_errors(struct tui_page *page, const struct tui_config *config)
+static void add_errors(struct tui_page *page, const struct tui_config *config, int w)
 {
     const char *line = vs_text_get(&config->errors);
 
@@ -72,6 +72,7 @@ static void add_errors(struct tui_page *page, const struct tui_config *config)
         size_t len = strcspn(line, "\n");
 
         tui_page_add(page, TUI_BAD, "%.*s", (int)len, line);
+        tui_page_fold(page, w - 2, 2);
         line += len + (line[len] == '\n');
     }
     if (config->error_count)
@@ -103,7 +104,7 @@ static void page_make(struct tui_page *page, const struct tui_config *config, in
     const struct tui_view *view = tui_view_at((size_t)of);
 
     tui_page_clear(page);
-    add_errors(page, config);
+    add_errors(page, config, w);
     if (view->help) {
         tui_page_add(page, TUI_TITLE_FOCUS, "%s", view->name);
         tui_page_wrap(page, w - 2, 0, TUI_PLAIN, view->help);

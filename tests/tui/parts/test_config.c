@@ -144,6 +144,12 @@ static void help_and_the_last_row_show_bound_keys_and_help_the_errors(void **sta
     session_expect(&app, "<C-n>/S op");
     session_type(&app, "?");
     session_expect(&app, "config:3: there is no action `opp`; is `op` meant?");
+    /* in a small terminal, too, in full */
+    session_type(&app, "q");
+    tui_app_resize(&app, 80, 24);
+    tui_config_parse(&app.config, "a/long/path/to/the/users/own/config", "key opp x\n");
+    session_type(&app, "?");
+    session_expect(&app, "there is no action `opp`; is `op`\n   meant?");
     session_type(&app, "/next op<enter>");
     session_expect(&app, "<C-n>         :op               the next op (without the file: s)");
     tui_app_release(&app);
