@@ -47,6 +47,24 @@ void tui_block_short(const struct rpl_cursor *cursor, const struct rpl_block *bl
         rpl_block_origin(rpl_index_trace(rpl_cursor_index(cursor)), block, out);
 }
 
+void tui_block_anywhere(const struct tui_run *run, uint64_t id, struct vs_text *out)
+{
+    const struct rpl_block *alive = rpl_live_block(rpl_cursor_live(run->cursor), id);
+    const struct rpl_lifetime life = life_of(run->index, id);
+    struct rpl_block block;
+
+    if (alive) {
+        tui_block_name(run->cursor, alive, out);
+    } else if (life.id) {
+        memset(&block, 0, sizeof(block));
+        block.id = id;
+        block.tensor = life.tensor;
+        block.category = VS_CAT_OTHER;
+        block.alloc_location = life.location;
+        rpl_block_text(run->trace, &block, life.name, out);
+    }
+}
+
 bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
                        const struct rpl_lifetime *life, uint64_t at)
 {

@@ -29,6 +29,8 @@ void tui_block_name(const struct rpl_cursor *cursor, const struct rpl_block *blo
  */
 void tui_block_short(const struct rpl_cursor *cursor, const struct rpl_block *block,
                      const struct rpl_lifetime *life, struct vs_text *out);
+/* Append what block `id` is, alive or not: its name or what allocates it. Nothing if there is no such block. */
+void tui_block_anywhere(const struct tui_run *run, uint64_t id, struct vs_text *out);
 /* The lifetime of block `id`; all zero if it cannot be read. */
 struct rpl_lifetime tui_block_life(const struct tui_run *run, uint64_t id);
 /*

@@ -124,6 +124,24 @@ static void what_is_allocated_and_freed_is_named(void **state)
     tui_app_release(&app);
 }
 
+/* Also where the block is not alive, and in the list of what is watched. */
+static void a_watched_or_freed_block_is_named(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 110, 40);
+    session_type(&app, "gb/x1<enter>WgBM");
+    session_expect(&app, "breakpoint block ");
+    session_expect(&app, "  x1, allocated by _convolution in conv1, line 19");
+    session_type(&app, ":goto 600<enter>gy");
+    session_expect(&app, " is not alive here");
+    session_expect(&app, "\n allocated by _convolution in conv1, line 19\n");
+    session_type(&app, "gB");
+    session_expect(&app, "  allocated by _convolution in conv1, line 19");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_segment_names_its_blocks_as_the_list_does),
         cmocka_unit_test(an_event_says_what_happened),
         cmocka_unit_test(what_is_allocated_and_freed_is_named),
+        cmocka_unit_test(a_watched_or_freed_block_is_named),
     };
 
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);

@@ -5,9 +5,11 @@
  * Invariant:      the rows of breakpoints come first, then those of marks.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tui/app.h"
+#include "tui/names.h"
 #include "tui/parts/page.h"
 #include "tui/views.h"
 
@@ -17,12 +19,28 @@ struct breaks {
     size_t break_count;
 };
 
-static void add_break(struct tui_page *page, const struct rpl_breakpoint *b)
+/* What the block of a condition is: "block 30" says nothing to a reader. */
+static void add_block(struct tui_page *page, const struct tui_run *run, const char *condition)
+{
+    static const char WORD[] = "block ";
+    const char *at = strstr(condition, WORD);
+    struct vs_text name = {NULL, 0, 0};
+
+    if (at)
+        tui_block_anywhere(run, strtoull(at + strlen(WORD), NULL, 10), &name);
+    if (name.len)
+        tui_page_more(page, 0, TUI_DIM, "  %s", vs_text_get(&name));
+    vs_text_release(&name);
+}
+
+static void add_break(struct tui_page *page, const struct tui_run *run,
+                      const struct rpl_breakpoint *b)
 {
     tui_page_add(page, b->is_on ? TUI_BAD : TUI_DIM, b->is_on ? "\xE2\x97\x8F" : "\xE2\x97\x8B");
     tui_page_more(page, 2, TUI_LINE_NUMBER, "%3" PRIu32, b->number);
     tui_page_more(page, 7, b->is_on ? TUI_PLAIN : TUI_DIM, "%s %s",
                   b->is_watch ? "watch" : "breakpoint", b->text);
+    add_block(page, run, b->text);
 }
 
 /* The row of a mark of the recorded run: its note, and the op that ran there. */
@@ -60,7 +78,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     tui_page_clear(&s->page);
     s->break_count = rpl_breakpoints_count(breaks);
     for (size_t i = 0; i < s->break_count; i++)
-        add_break(&s->page, rpl_breakpoints_at(breaks, i));
+        add_break(&s->page, tui_app_run(app), rpl_breakpoints_at(breaks, i));
     for (size_t i = 0; i < rpl_marks_count(app->marks); i++)
         add_mark(&s->page, app, rpl_marks_at(app->marks, i));
     tui_list_fit(&s->page.list, s->page.count, h);

@@ -242,6 +242,8 @@ static void page_make(struct why *s, const struct tui_app *app, bool is_partial)
     } else if (!why.is_alive) {
         struct rpl_lifetime life = tui_block_life(run, why.id);
 
+        tui_block_anywhere(run, why.id, &name);
+        tui_page_wrap(&s->page, s->w - 2, 0, TUI_STRONG, vs_text_get(&name));
         tui_page_add(&s->page, TUI_DIM, "block %" PRIu64 " is not alive here", why.id);
         add_location(&s->page, run, "allocated", life.alloc_seq, life.location);
         if (life.free_seq)
@@ -299,6 +301,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
                 : NULL;
     if (block && tui_gain_of(tui_app_run(app), block))
         tui_gain_try(app, tui_gain_of(tui_app_run(app), block));
+    else if (line && line->seq == app->at && line->seq)
+        tui_app_say(app, "the cursor is at this event");
     else if (line && line->seq)
         tui_app_go(app, line->seq, true);
     else
