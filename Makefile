@@ -59,7 +59,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 HELP_OBJ := $(HELP_SRC:%.c=$(B)/%.o)
 # What reads strangers' bytes is run on a fixed number of them by `make test`, and at length by `make fuzz`.
-FUZZ_TESTS := $(patsubst %,$(B)/tests/fuzz/test_%,import pickle report snapshot trace)
+FUZZ_TESTS := $(patsubst %,$(B)/tests/fuzz/test_%,arguments chunk import keys pickle report snapshot trace)
 # What needs large packages of Python is built with the others, and run by `make test-programs`.
 PROGRAM_TESTS := $(patsubst %.c,$(B)/%,$(filter tests/programs/frameworks/%,$(TEST_SRC)))
 # All toggles of all scripts are run there, too, and all programs with a mistake; `make test` runs some of each.
@@ -568,13 +568,14 @@ fuzz: $(FUZZERS) ## fuzz what reads strangers' bytes, FUZZ_SECONDS=60 each
 
 FUZZ_OBJS := $(B)/fuzz/objs
 # Whether it is up to date is known to the other make alone: it has the headers each object was made of.
-.PHONY: $(FUZZ_OBJS)/libvramscope.a
-$(FUZZ_OBJS)/libvramscope.a:
+FUZZ_LIBS := $(FUZZ_OBJS)/libcli.a $(FUZZ_OBJS)/libvramscope.a
+.PHONY: $(FUZZ_LIBS)
+$(FUZZ_LIBS):
 	@$(MAKE) --no-print-directory B=$(FUZZ_OBJS) CC=clang SAN=address,undefined,fuzzer-no-link $@
-$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJS)/libvramscope.a
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBS)
 	$(call say,FUZZ,$@)
 	$(Q)clang $(CPPFLAGS) $(WARN) -O1 -g -pthread -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -o $@ $< $(FUZZ_OBJS)/libvramscope.a $(LDLIBS)
+	  -o $@ $< $(FUZZ_LIBS) $(LDLIBS)
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 install: $(B)/vramscope $(LOADED_SO) ## copy the program and what belongs to it to DESTDIR and PREFIX

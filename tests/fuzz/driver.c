@@ -29,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct {
     const char *name;
     size_t runs;
-} TARGETS[] = {
-    {"import", 20000}, {"pickle", 200000}, {"report", 10000}, {"snapshot", 20000}, {"trace", 250}};
+} TARGETS[] = {{"arguments", 100000}, {"chunk", 20000},  {"import", 20000},   {"keys", 20000},
+               {"pickle", 200000},    {"report", 10000}, {"snapshot", 20000}, {"trace", 250}};
 
 struct seed {
     uint8_t *bytes;

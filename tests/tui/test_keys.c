@@ -106,9 +106,9 @@ static void a_key_sequence_waits_for_its_rest_and_escape_cancels_it(void **state
 
 static void keys_are_read_as_they_are_written(void **state)
 {
-    static const uint32_t KEYS[] = {TUI_KEY_LEFT,  TUI_KEY_PGDN, TUI_KEY_ENTER, TUI_KEY_ESC,
-                                    TUI_CTRL('l'), ' ',          '<',           'x',
-                                    0xE9,          0x1F600};
+    static const uint32_t KEYS[] = {
+        TUI_KEY_LEFT, TUI_KEY_PGDN, TUI_KEY_ENTER, TUI_KEY_ESC, TUI_CTRL('l'), ' ',  '<', 'x',
+        0xE9,         0x1F600,      0x1C,          0x1D,        0x1E,          0x1F, 0x7F};
 
     (void)state;
     for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
@@ -117,6 +117,8 @@ static void keys_are_read_as_they_are_written(void **state)
 
         tui_key_name(KEYS[i], &text);
         at = vs_text_get(&text);
+        for (const char *c = at; *c; c++)
+            assert_true((unsigned char)*c >= ' ' && *c != 0x7F);
         assert_int_equal(tui_key_parse(&at), KEYS[i]);
         assert_int_equal(*at, 0);
         vs_text_release(&text);

@@ -35,6 +35,7 @@ static const struct {
     {"resize", TUI_KEY_RESIZE},
     {"mouse", TUI_KEY_MOUSE},
     {"tick", TUI_KEY_TICK},
+    {"C-?", 0x7F},
 };
 #define NAME_COUNT (sizeof(NAMES) / sizeof(NAMES[0]))
 
@@ -49,7 +50,9 @@ static uint32_t named(const char *text, size_t *len)
             return NAMES[i].key;
         }
     }
-    if (strncmp(text, "<C-", 3) == 0 && text[3] >= 'a' && text[3] <= 'z' && text[4] == '>') {
+    /* those that no table of keys has are typed with ctrl, too */
+    if (strncmp(text, "<C-", 3) == 0 && text[3] && text[4] == '>' &&
+        ((text[3] >= 'a' && text[3] <= 'z') || strchr("\\]^_", text[3]))) {
         *len = 5;
         return TUI_CTRL(text[3]);
     }
@@ -91,7 +94,7 @@ void tui_key_name(uint32_t key, struct vs_text *out)
         }
     }
     if (key < 0x20)
-        vs_text_addf(out, "<C-%c>", (char)(key + 'a' - 1));
+        vs_text_addf(out, "<C-%c>", (char)(key + (key <= 'z' - 'a' + 1 ? 'a' - 1 : '@')));
     else if (key < TUI_SPECIAL)
         vs_text_add_n(out, bytes, (size_t)tui_utf8_put(key, bytes));
 }

@@ -2,7 +2,7 @@
  * tests/store/faults/test_rename.c - where a finished file cannot be given its name, the file that had this name is
  * still there, nothing lies beside it, and the error says why.
  *
- * The program's own rename(), renameat2() and link() are those below, which fail when they are told to.
+ * The program's own rename(), renameat2() and link() are those below, which fail where a test wants it.
  */
 #include <dirent.h>
 #include <errno.h>
