@@ -18,14 +18,19 @@ static void note_uint(wif_note_fn *note, void *user, const char *key, uint64_t v
     vs_text_release(&text);
 }
 
-/* The counts of all steps, separated by commas. */
+/* The counts of the steps, separated by commas; the last one is that of all later steps, too. */
 static void note_recomputed(const struct lang_result *result, wif_note_fn *note, void *user)
 {
     struct vs_text text = {NULL, 0, 0};
 
-    for (size_t i = 0; i < result->step_count; i++)
-        vs_text_addf(&text, "%s%" PRIu64, i ? "," : "", result->steps[i].recomputed_ops);
-    if (result->step_count)
+    for (size_t i = 0; i < result->recomputed_count; i++) {
+        const struct lang_recomputed *run = &result->recomputed[i];
+        const uint64_t steps = i + 1 < result->recomputed_count ? run->steps : 1;
+
+        for (uint64_t k = 0; k < steps; k++)
+            vs_text_addf(&text, "%s%" PRIu64, text.len ? "," : "", run->ops);
+    }
+    if (result->recomputed_count)
         note(user, "recomputed_ops", vs_text_get(&text));
     vs_text_release(&text);
 }

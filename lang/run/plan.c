@@ -142,7 +142,7 @@ static enum vs_status run_with(const struct lang_settings *settings, const char 
                                  .stop = settings->stop,
                                  .print = ignore_print};
     struct vs_toggles toggles = {{NULL}};
-    struct lang_result result = {.peak_phase = SIZE_MAX};
+    struct lang_result result = {0};
     char steps[32];
     enum vs_status st;
 

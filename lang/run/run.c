@@ -437,7 +437,6 @@ static enum vs_status run_with(struct lang_settings *settings, const struct lang
 enum vs_status lang_run_nested(struct lang_settings *settings, const struct lang_run_nested *nested,
                                struct lang_result *result, struct vs_error *err)
 {
-    result->peak_phase = SIZE_MAX;
     vs_toggles_copy(&result->toggles, settings->toggles);
     return run_with(settings, nested, result, err);
 }
@@ -452,7 +451,6 @@ enum vs_status lang_run(const struct lang_settings *settings, struct lang_result
     enum vs_status st = VS_OK;
 
     VS_ASSERT(settings->text != NULL && settings->file_name != NULL);
-    result->peak_phase = SIZE_MAX;
     if (settings->toggles)
         vs_toggles_copy(&result->toggles, settings->toggles);
     if (copy.library == NULL) {
@@ -494,6 +492,7 @@ void lang_result_release(struct lang_result *result)
     eng_workspaces_notes_release(&result->workspace_notes);
     vs_free(result->refusals);
     vs_free(result->losses);
+    vs_free(result->recomputed);
     vs_free(result->steps);
     vs_free(result->phases);
     memset(result, 0, sizeof(*result));

@@ -79,6 +79,8 @@ struct lang_skip {
  *              eng_options
  * workspaces   only on meta: the library workspaces measured on a real device, as text, which this run reproduces
  *              (engine/workspace/workspace.h); NULL: none
+ * all_steps    the result has the phases, losses and figures of all steps; otherwise those of the last step, and its
+ *              memory does not grow with the number of steps
  * formula      weights and data follow the formula of tests/oracle/README.md instead of being random, and dropout is
  *              off; for comparing numbers with PyTorch
  * user         first argument of the callbacks; each callback may be NULL
@@ -113,6 +115,7 @@ struct lang_settings {
     const uint64_t *segment_addresses;
     size_t segment_count;
     const char *workspaces;
+    bool all_steps;
     bool formula;
     void *user;
     void (*started)(void *user, const struct vs_toggles *in_force, const bool *is_default);
@@ -152,6 +155,12 @@ struct lang_run_step {
     bool skipped;
     uint64_t recomputed_ops;     /* aten ops that checkpoints ran again, with views */
     uint64_t recomputed_kernels; /* without views */
+};
+
+/* In each of so many consecutive steps checkpoints ran `ops` ops again. */
+struct lang_recomputed {
+    uint64_t ops;
+    uint64_t steps;
 };
 
 /* The loss of one micro-batch. */
@@ -199,8 +208,11 @@ struct lang_collective {
  * parameters           number of elements of all parameters
  * saved_*              tensors and bytes that autograd had saved for backward at the end of the last loss phase;
  *                      saved_known is false where no loss phase ended
- * peak_*               highest bytes over all phases; `peak_phase` is the index in `phases` of the first phase that
- *                      reached peak_allocated, SIZE_MAX where there is none
+ * phases, steps, losses  of the last step, or with all_steps of all, and of the set-up before them
+ * steps_begun          number of steps
+ * recomputed           how many ops checkpoints ran again in each step: as runs of steps with the same number
+ * peak_*               highest bytes over all phases; `peak_phase` is the first phase that reached peak_allocated,
+ *                      where has_peak
  * *_flops              floating-point operations of all steps, and those that checkpoints ran again
  * collectives          of the toggle `shard`, sorted by name
  * events               number of allocations and frees
@@ -217,6 +229,9 @@ struct lang_result {
     size_t step_count, step_cap;
     struct lang_run_loss *losses;
     size_t loss_count, loss_cap;
+    uint64_t steps_begun;
+    struct lang_recomputed *recomputed;
+    size_t recomputed_count, recomputed_cap;
     struct lang_refusal *refusals;
     size_t refusal_count, refusal_cap;
     struct lang_warning *warnings;
@@ -232,7 +247,8 @@ struct lang_result {
     uint64_t peak_allocated;
     uint64_t peak_requested;
     uint64_t peak_reserved;
-    size_t peak_phase;
+    bool has_peak;
+    struct lang_run_phase peak_phase;
     uint64_t recompute_flops;
     uint64_t total_flops;
     uint64_t host_bytes; /* of saved tensors, copied to the host and back */

@@ -61,11 +61,11 @@ void lang_run_natives_register(struct lang_run_state *run);
 /* Adds the functions that observe in-place modules to the module torch of the vm of an in-place check. */
 void lang_run_inplace_natives_register(struct lang_vm *vm);
 
-/* Ends the current step, if any: appends its figures to result->steps. */
+/* Ends the current step, if any: completes its figures. Once for each step. */
 void lang_run_step_close(struct lang_run_state *run);
 
 /*
- * Ends a phase: appends its figures to result->phases, restarts the peaks and reports progress. Returns false with a
+ * Ends a phase: adds its figures to result->phases, restarts the peaks and reports progress. Returns false with a
  * failure noted where the run is to stop.
  */
 VS_MUST_USE bool lang_run_phase_end(struct lang_run_state *run, enum vs_phase phase,

@@ -48,6 +48,15 @@ void lang_run_step_close(struct lang_run_state *run)
     step->loss = run->step_loss;
     step->recomputed_ops = now.recomputed_ops - run->at_start.recomputed_ops;
     step->recomputed_kernels = now.recomputed_kernels - run->at_start.recomputed_kernels;
+    if (result->recomputed_count &&
+        result->recomputed[result->recomputed_count - 1].ops == step->recomputed_ops) {
+        result->recomputed[result->recomputed_count - 1].steps++;
+        return;
+    }
+    result->recomputed = vs_grow(result->recomputed, result->recomputed_count,
+                                 &result->recomputed_cap, sizeof(*result->recomputed));
+    result->recomputed[result->recomputed_count++] =
+        (struct lang_recomputed){step->recomputed_ops, 1};
 }
 
 static void step_begin(struct lang_run_state *run, int64_t step)
@@ -61,7 +70,10 @@ static void step_begin(struct lang_run_state *run, int64_t step)
     run->scaler_calls = 0;
     run->at_start = eng_counters_get(run->eng);
     lang_run_collectives_step(result);
+    if (!run->settings->all_steps)
+        result->phase_count = result->step_count = result->loss_count = 0;
     if (run->step >= 0) {
+        result->steps_begun++;
         result->steps =
             vs_grow(result->steps, result->step_count, &result->step_cap, sizeof(*result->steps));
         result->steps[result->step_count++] = (struct lang_run_step){.step = run->step};
@@ -93,9 +105,10 @@ static bool native_phase(struct lang_vm *vm, const struct lang_call *call, struc
 
 static void peak_note(struct lang_result *result, const struct lang_run_phase *phase)
 {
-    if (result->peak_phase == SIZE_MAX || phase->allocated_peak > result->peak_allocated) {
+    if (!result->has_peak || phase->allocated_peak > result->peak_allocated) {
+        result->has_peak = true;
         result->peak_allocated = phase->allocated_peak;
-        result->peak_phase = result->phase_count;
+        result->peak_phase = *phase;
     }
     if (phase->requested_peak > result->peak_requested)
         result->peak_requested = phase->requested_peak;
@@ -150,7 +163,6 @@ static bool native_mark(struct lang_vm *vm, const struct lang_call *call, struct
 static bool native_done(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
     (void)vm;
-    lang_run_step_close(run_of(call));
     eng_observer_stop(run_of(call)->eng);
     *out = lang_none();
     return true;

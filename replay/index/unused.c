@@ -301,14 +301,17 @@ static void states_find(struct finding *f)
     }
 }
 
-/* Write the kept states, each as its changes from the one before. */
+/*
+ * Write the kept states, each as its changes from the one before. A site is in `touched` once, however many borders
+ * lie between two kept states.
+ */
 static void states_emit(struct finding *f)
 {
     struct rpl_unused *unused = f->unused;
     uint64_t *now = vs_calloc(unused->site_count + 1, sizeof(*now));
     uint64_t *last = vs_calloc(unused->site_count + 1, sizeof(*last));
-    uint32_t *touched = NULL;
-    size_t touched_cap = 0;
+    uint32_t *touched = vs_calloc(unused->site_count + 1, sizeof(*touched));
+    bool *is_touched = vs_calloc(unused->site_count + 1, sizeof(*is_touched));
     size_t touched_count = 0;
     size_t at = 0;
     size_t cap = 0;
@@ -321,7 +324,10 @@ static void states_emit(struct finding *f)
             const struct border *b = &f->borders[at];
 
             now[b->site] = b->is_end ? now[b->site] - b->bytes : now[b->site] + b->bytes;
-            touched = vector_grow(f, touched, touched_count, &touched_cap, sizeof(*touched));
+            if (is_touched[b->site])
+                continue;
+            VS_ASSERT(touched_count < unused->site_count);
+            is_touched[b->site] = true;
             touched[touched_count++] = b->site;
         }
         if (!f->runs[r].is_kept)
@@ -329,6 +335,7 @@ static void states_emit(struct finding *f)
         for (size_t i = 0; i < touched_count; i++) {
             uint32_t site = touched[i];
 
+            is_touched[site] = false;
             if (now[site] == last[site])
                 continue;
             unused->changes =
@@ -342,7 +349,8 @@ static void states_emit(struct finding *f)
     }
     vs_free(now);
     vs_free(last);
-    vector_free(f, touched);
+    vs_free(touched);
+    vs_free(is_touched);
 }
 
 enum vs_status rpl_unused_find(struct rpl_index *index, struct rpl_unused **out,

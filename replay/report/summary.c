@@ -307,12 +307,14 @@ static void notes_take(struct rpl_summary *out, const struct rpl_trace *trace)
     for (size_t i = 0; ops && i < out->step_count; i++) {
         if (out->steps[i].step < 0)
             continue;
-        for (; ops && at < out->steps[i].step; at++) { /* the first steps may have been dropped */
-            ops = strchr(ops, ',');
-            ops = ops ? ops + 1 : NULL;
+        for (; at < out->steps[i].step; at++) { /* the first steps may have been dropped */
+            const char *comma = strchr(ops, ',');
+
+            if (!comma)
+                break; /* the last one is that of all later steps */
+            ops = comma + 1;
         }
-        if (ops)
-            out->steps[i].recomputed_ops = strtoull(ops, NULL, 10);
+        out->steps[i].recomputed_ops = strtoull(ops, NULL, 10);
     }
 }
 

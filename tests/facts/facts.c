@@ -182,6 +182,7 @@ static bool try_on(const struct facts_net *net, const char *toggles,
     settings.user = &listener;
     settings.started = on_started;
     settings.print = on_print;
+    settings.all_steps = true;
     st = lang_run(&settings, &out->result, err);
     wif_run_notes(&out->result, on_note, out->trace);
     out->printed = vs_text_take(&listener.printed);

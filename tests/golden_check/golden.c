@@ -137,6 +137,7 @@ void golden_run_net(const char *net, const struct json *toggles, int64_t steps, 
     struct lang_settings settings = {.file_name = net,
                                      .observer = &observer,
                                      .toggles = &set,
+                                     .all_steps = true,
                                      .formula = formula,
                                      .print = quiet};
     char *text;

@@ -112,6 +112,7 @@ static void run(const struct eng_kernels *kernels, const struct eng_device *devi
                                      .kernels = kernels,
                                      .device = device,
                                      .toggles = toggles,
+                                     .all_steps = true,
                                      .formula = formula,
                                      .seed = seed,
                                      .user = out,

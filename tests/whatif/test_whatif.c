@@ -98,6 +98,7 @@ static void run(const struct grid_case *c, struct rpl_trace *trace, struct lang_
         .len = strlen(text),
         .observer = &observer,
         .toggles = &toggles,
+        .all_steps = true,
     };
 
     toggles_of(c, &toggles);

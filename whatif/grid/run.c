@@ -117,11 +117,11 @@ static void result_fill(const struct lang_result *result, bool fits, struct sto_
     out->allocated = result->peak_allocated;
     out->requested = result->peak_requested;
     out->reserved = result->peak_reserved;
-    if (result->peak_phase != SIZE_MAX) {
-        out->step = result->phases[result->peak_phase].step;
-        out->phase = result->phases[result->peak_phase].phase;
+    if (result->has_peak) {
+        out->step = result->peak_phase.step;
+        out->phase = result->peak_phase.phase;
     }
-    out->steps = result->step_count;
+    out->steps = result->steps_begun;
     out->total_flops = result->total_flops;
     out->recompute_flops = result->recompute_flops;
     out->host_bytes = result->host_bytes;
@@ -133,7 +133,7 @@ void wif_grid_run(struct wif_grid_runner *runner, const struct vs_toggles *toggl
                   struct sto_result *out)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct lang_result result = {.peak_phase = 0};
+    struct lang_result result = {0};
     enum vs_status st = run(runner, toggles, runner->net->capacity, &result, &err);
     const bool fits = st != VS_E_OOM;
 

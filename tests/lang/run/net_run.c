@@ -17,6 +17,7 @@ void net_run_text(struct net_run *r, const char *text)
     r->settings.text = text;
     r->settings.len = strlen(text);
     r->settings.toggles = &r->toggles;
+    r->settings.all_steps = !r->last_step;
     r->st = lang_run(&r->settings, &r->result, &r->err);
 }
 

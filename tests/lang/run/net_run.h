@@ -23,13 +23,17 @@
                  "def batch(n):\n"                                                                 \
                  "    return torch.randn(n, 4), torch.randint(0, 3, (n,))\n"
 
-/* One run; zero is an ordinary one. `settings` and `toggles` may be changed before it. */
+/*
+ * One run; zero is an ordinary one. `settings` and `toggles` may be changed before it. last_step: the result has the
+ * last step alone.
+ */
 struct net_run {
     struct lang_settings settings;
     struct lang_result result;
     struct vs_toggles toggles;
     struct vs_error err;
     enum vs_status st;
+    bool last_step;
 };
 
 /* Run `text` as net.py: st, err and result. net_run_ok fails the test where it does not end with VS_OK. */

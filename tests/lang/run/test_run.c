@@ -42,9 +42,39 @@ static void a_run_has_setup_and_six_phases_a_step(void **state)
     assert_int_equal(net_run_phase(&r, 0, VS_PHASE_OPTIMIZER)->requested_end -
                          net_run_phase(&r, 0, VS_PHASE_ZERO_GRAD)->requested_end,
                      204);
-    assert_true(r.result.peak_phase < r.result.phase_count);
-    assert_int_equal(r.result.phases[r.result.peak_phase].allocated_peak, r.result.peak_allocated);
+    assert_true(r.result.has_peak);
+    assert_int_equal(r.result.peak_phase.allocated_peak, r.result.peak_allocated);
     net_run_release(&r);
+}
+
+/* Otherwise a recording's memory would grow with its steps. */
+static void a_result_is_as_large_after_a_hundred_steps_as_after_two(void **state)
+{
+    static const char *const STEPS[] = {"2", "100"};
+    struct net_run runs[2] = {{.last_step = true}, {.last_step = true}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        runs[i].settings.kernels = eng_kernels_cpu();
+        net_run_set(&runs[i], "steps", STEPS[i]);
+        net_run_set(&runs[i], "checkpoint", "a");
+        net_run_ok(&runs[i], NET_RUN_MLP);
+        assert_int_equal(runs[i].result.phase_count, 6);
+        assert_int_equal(runs[i].result.step_count, 1);
+        assert_int_equal(runs[i].result.loss_count, 1);
+        assert_int_equal(runs[i].result.recomputed_count, 1);
+        assert_true(runs[i].result.recomputed[0].ops > 0);
+        assert_true(runs[i].result.steps[0].loss_known);
+    }
+    assert_int_equal(runs[1].result.phase_cap, runs[0].result.phase_cap);
+    assert_int_equal(runs[1].result.step_cap, runs[0].result.step_cap);
+    assert_int_equal(runs[1].result.loss_cap, runs[0].result.loss_cap);
+    assert_int_equal(runs[1].result.recomputed_cap, runs[0].result.recomputed_cap);
+    assert_int_equal(runs[1].result.steps_begun, 100);
+    assert_int_equal(runs[1].result.steps[0].step, 99);
+    assert_int_equal(runs[1].result.recomputed[0].steps, 100);
+    for (int i = 0; i < 2; i++)
+        net_run_release(&runs[i]);
 }
 
 static void an_explicit_toggle_wins_over_the_file_and_the_file_over_the_table(void **state)
@@ -504,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_has_setup_and_six_phases_a_step),
+        cmocka_unit_test(a_result_is_as_large_after_a_hundred_steps_as_after_two),
         cmocka_unit_test(an_explicit_toggle_wins_over_the_file_and_the_file_over_the_table),
         cmocka_unit_test(an_explicit_optimizer_has_its_own_default_rate),
         cmocka_unit_test(wrong_defaults_and_missing_functions_are_refused),

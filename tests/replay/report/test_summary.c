@@ -215,6 +215,27 @@ static void recomputed_ops_and_flops_are_counted_without_detach(void **state)
     rpl_trace_free(trace);
 }
 
+static void the_last_noted_count_of_recomputed_ops_is_that_of_later_steps(void **state)
+{
+    static const char *const NOTES[] = {"7", "7,9", "7,9,11"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct rpl_summary sum = {.events = 0};
+        struct vs_error err = VS_ERROR_INIT;
+        uint64_t event;
+        struct rpl_trace *trace = example(&event);
+
+        rpl_trace_set_meta(trace, "recomputed_ops", NOTES[i]);
+        assert_int_equal(rpl_summary_fill(&sum, trace, &err), VS_OK);
+        assert_int_equal(sum.steps[1].step, 0);
+        assert_int_equal(sum.steps[1].recomputed_ops, 7);
+        assert_int_equal(sum.steps[2].recomputed_ops, i ? 9 : 7);
+        rpl_summary_release(&sum);
+        rpl_trace_free(trace);
+    }
+}
+
 static void the_end_of_the_trace_has_the_final_totals(void **state)
 {
     struct rpl_summary sum = {.events = 0};
@@ -325,6 +346,7 @@ int main(void)
         cmocka_unit_test(saved_memory_counts_each_storage_once_and_parameters_separately),
         cmocka_unit_test(saved_memory_is_taken_at_the_end_of_the_last_loss),
         cmocka_unit_test(recomputed_ops_and_flops_are_counted_without_detach),
+        cmocka_unit_test(the_last_noted_count_of_recomputed_ops_is_that_of_later_steps),
         cmocka_unit_test(the_end_of_the_trace_has_the_final_totals),
         cmocka_unit_test(repeated_parts_of_a_phase_are_summarized_as_one),
         cmocka_unit_test(the_first_out_of_memory_is_kept),
