@@ -274,6 +274,7 @@ static void whys_back(const struct fold *f, struct rpl_why *whys, size_t count)
     }
 }
 
+/* Parameters are those of the set-up. Of work, account and mistakes there is nothing: no device was recorded. */
 static void report_back(const struct fold *f, struct rpl_report *report)
 {
     seq_back(f, &report->at);

@@ -77,10 +77,11 @@ struct rpl_report {
 /*
  * Fill the report; `top` is the number of the largest tensors to list. The caller zero-initialises `out` and releases
  * it, also after a failure. Where the file has no index and the same steps repeat, it reads a few of them
- * (replay/report/fold.h). Otherwise it reads the whole trace once for the summary and opens its index, which is built
- * first where the file has none (rpl_index_open; a built index is stored in the file), and reads the trace once more
- * each where the work of a GPU was measured and where the driver's account is in it. Errors: those of reading the
- * trace.
+ * (replay/report/fold.h). Otherwise it reads the whole trace once each for the summary and for the bytes that ops read
+ * and write, unless these figures are stored beside the index (replay/report/figures.h), and opens the index, which is
+ * built first where the file has none (rpl_index_open; a built index is stored in the file). Parameters need the set-up
+ * alone; the work of a GPU, where it was measured, and the driver's account, where the trace has it, are one more
+ * reading each. Errors: those of reading the trace.
  */
 VS_MUST_USE enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace,
                                            size_t top, struct vs_error *err);

@@ -104,7 +104,8 @@ VS_MUST_USE bool sto_decode(struct sto_decoder *decoder, const struct sto_chunk_
 /*
  * is_copy   the chunk is that part of its reference that `hash` says, with other ids and times: all events follow from
  *           one match, except that the first may be a `step`
- * hash      which part, which sizes and addresses differ, the limits; equal for equal ones of the same reference
+ * hash      which part, which sizes and addresses differ, the `step` but for its number, the limits; equal for equal
+ *           ones of the same reference
  * limit, shift  ids above the limit are those of the reference plus the shift: of blocks, tensors, nodes
  */
 struct sto_outline {

@@ -389,6 +389,9 @@ bool sto_outline(struct sto_decoder *d, const struct sto_chunk_in *in, size_t co
     out->hash = vs_hash_mix(out->hash, d->matches[STO_MATCH_FROM][0]);
     for (int i = 0; i < STO_PATCH_COLUMNS; i++)
         out->hash = hash_column(out->hash, d->patches[i], (size_t)head[STO_HEAD_PATCHES]);
+    for (int i = 0; i < STO_LITERAL_COLUMNS; i++)
+        if (i != STO_LITERAL_A) /* the number of the step */
+            out->hash = hash_column(out->hash, d->literals[i], literal_count);
     for (int i = 0; i < STO_IDS_SHIFTED; i++) {
         out->limit[i] = head[STO_HEAD_LIMITS + i];
         out->hash = vs_hash_mix(out->hash, out->limit[i]);

@@ -197,6 +197,36 @@ static void a_training_run_takes_few_bytes_per_event(void **state)
     vs_free(events);
 }
 
+/* Chunks with the same hash are taken for the same events, but for times, numbers of steps, and ids. */
+static void the_outline_of_a_copy_depends_on_its_step(void **state)
+{
+    static const uint32_t LOCATIONS[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7};
+    const size_t count = STO_CHUNK_EVENTS_MAX;
+    const size_t steps = sizeof(LOCATIONS) / sizeof(LOCATIONS[0]);
+    struct vs_event *events = vs_alloc(steps * count * sizeof(*events));
+    struct sto_outline outlines[sizeof(LOCATIONS) / sizeof(LOCATIONS[0])];
+    struct rig rig = rig_new();
+
+    (void)state;
+    steps_make(events, steps * count, count, 0);
+    for (size_t i = 0; i < steps; i++) {
+        struct sto_encoded encoded;
+        struct sto_chunk_in in;
+
+        events[i * count].location = LOCATIONS[i];
+        sto_encoder_chunk(rig.encoder, events + i * count, count, (int64_t)i, true, &encoded);
+        in = (struct sto_chunk_in){.bytes = encoded.bytes, .len = encoded.len};
+        assert_true(sto_outline(rig.decoder, &in, count, &outlines[i]));
+    }
+    for (size_t i = steps - 3; i < steps; i++)
+        if (!outlines[i].is_copy)
+            fail_msg("chunk %zu is no copy", i);
+    assert_true(outlines[steps - 2].hash == outlines[steps - 3].hash);
+    assert_true(outlines[steps - 1].hash != outlines[steps - 2].hash);
+    rig_release(&rig);
+    vs_free(events);
+}
+
 /* Change a byte of what was compressed, as no checksum finds it, or the length, or the reference. */
 static void damaged_chunks_are_refused_or_decoded_within_bounds(void **state)
 {
@@ -256,6 +286,7 @@ int main(void)
         cmocka_unit_test(repeated_steps_refer_to_an_earlier_chunk),
         cmocka_unit_test(blocks_at_other_addresses_are_patches),
         cmocka_unit_test(a_training_run_takes_few_bytes_per_event),
+        cmocka_unit_test(the_outline_of_a_copy_depends_on_its_step),
         cmocka_unit_test(damaged_chunks_are_refused_or_decoded_within_bounds),
     };
 
