@@ -538,8 +538,8 @@ format-check: ## is every C file laid out?
 
 benches: $(BENCHES) # the benchmarks, built and not run
 
-bench: benches ## run the benchmarks: ratios against a named peer
-	@for b in $(BENCHES); do echo "== $$b"; $$b || exit 1; done
+bench: benches $(B)/vramscope ## run the benchmarks, each beside a peer, and write docs/guide/performance.md
+	@sh tools/bench.sh $(B) $(filter-out %/bench_kernels,$(BENCHES))
 
 golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, reports, man page, page of commands, completions, peaks
 	@mkdir -p tests/golden/tui tests/golden/export completions

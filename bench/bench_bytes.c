@@ -11,6 +11,7 @@
  * $TMPDIR.
  */
 #include <locale.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "bench/rows.h"
 #include "tui/app.h"
 #include "tui/screen.h"
 #include "tui/term/surface.h"
@@ -28,13 +30,14 @@
 #define ROUNDS 60
 
 /* What a chart of ncurses alone sent, in bytes: see docs/guide/performance.md. */
-static const struct {
+struct chart {
     int w;
     int h;
     long first;
     long cursor;
     long scroll;
-} PEER[] = {{80, 24, 5800, 800, 3700}, {160, 48, 21400, 1700, 9600}};
+};
+static const struct chart PEER[] = {{80, 24, 5800, 800, 3700}, {160, 48, 21400, 1700, 9600}};
 
 /* before: typed when all is opened; each: before every key, not counted */
 static const struct {
@@ -175,12 +178,41 @@ static long first_measure(const char *path, int w, int h)
     return bytes;
 }
 
+/* The rows of the page: those of 160x48. */
+static void row_put(size_t k, const struct row *row)
+{
+    static const struct {
+        const char *what;
+        const char *title;
+        size_t peer; /* where the chart's figure is */
+    } TITLES[] = {
+        {"the same, timeline alone", "`l`, timeline alone", offsetof(struct chart, cursor)},
+        {"the window moves (L), alone", "the window moves, timeline alone",
+         offsetof(struct chart, scroll)},
+        {"an op (s)", "`s`", offsetof(struct chart, scroll)},
+    };
+
+    for (size_t i = 0; i < sizeof(TITLES) / sizeof(TITLES[0]); i++) {
+        char a[BENCH_TEXT_MAX], b[BENCH_TEXT_MAX], c[BENCH_TEXT_MAX];
+        long peer;
+
+        if (strcmp(KEYS[k].what, TITLES[i].what) != 0)
+            continue;
+        memcpy(&peer, (const char *)&PEER[1] + TITLES[i].peer, sizeof(peer));
+        bench_row("bench_bytes", TITLES[i].title, "%s, at most %s bytes\t%s bytes",
+                  bench_number((double)row->median, a), bench_number((double)row->most, b),
+                  bench_number((double)peer, c));
+    }
+}
+
 int main(void)
 {
     const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     const char *program = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";
     char path[256];
     char command[600];
+    char a[BENCH_TEXT_MAX], b[BENCH_TEXT_MAX];
+    long first;
 
     setlocale(LC_ALL, "C.UTF-8");
     snprintf(path, sizeof(path), "%s/vramscope-bench-4.db", folder);
@@ -193,14 +225,18 @@ int main(void)
     }
     printf("bytes to a terminal, median / most of %d\n\n  %-32s%20s%20s\n", ROUNDS, "", "80x24",
            "160x48");
-    printf("  %-32s%20ld%20ld\n", "first frame", first_measure(path, 80, 24),
-           first_measure(path, 160, 48));
+    first = first_measure(path, 160, 48);
+    printf("  %-32s%20ld%20ld\n", "first frame", first_measure(path, 80, 24), first);
+    bench_row("bench_bytes", "first frame", "%s bytes\t%s bytes", bench_number((double)first, a),
+              bench_number((double)PEER[1].first, b));
     for (size_t k = 0; k < KEY_COUNT; k++) {
         printf("  %-32s", KEYS[k].what);
         for (size_t i = 0; i < 2; i++) {
             struct row row = row_measure(path, PEER[i].w, PEER[i].h, k);
 
             printf("%12ld /%6ld", row.median, row.most);
+            if (i == 1)
+                row_put(k, &row);
         }
         printf("\n");
     }

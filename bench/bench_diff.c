@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "bench/rows.h"
 #include "tui/app.h"
 #include "tui/diff.h"
 #include "tui/screen.h"
@@ -60,6 +61,8 @@ struct pair {
     char paths[2][256];
     struct tui_app app;
     struct tui_surface surface;
+    double read_ms; /* both traces, once */
+    double align_ms;
     double ms[ROUNDS];
 };
 
@@ -168,6 +171,8 @@ static void alignment_measure(struct pair *pair)
            pair->app.base.events, pair->app.change.run.events, ms / ALIGNMENTS, ms / read,
            read / ALIGNMENTS, tui_diff_pairs(&pair->app)->row_count,
            tui_diff_pairs(&pair->app)->stretch_count, usage.ru_maxrss);
+    pair->read_ms = read / ALIGNMENTS;
+    pair->align_ms = ms / ALIGNMENTS;
 }
 
 /* ---- keys ---- */
@@ -188,6 +193,23 @@ static uint64_t next_random(uint64_t below)
     random ^= random >> 7;
     random ^= random << 17;
     return random % below;
+}
+
+/* The rows of the page, and the figures of the longest pair. */
+static void row_put(const struct row *row, const struct pair *pair)
+{
+    static const char *const TITLES[][2] = {
+        {"n: the next difference", "the next difference"},
+        {"pairs: a row down", "a row down, both runs follow"},
+        {"pairs: the largest first", "the largest difference first"},
+        {"diff: by the next grouping", "the rows by another grouping"},
+    };
+    char a[BENCH_TEXT_MAX];
+
+    for (size_t i = 0; i < sizeof(TITLES) / sizeof(TITLES[0]); i++)
+        if (strcmp(row->what, TITLES[i][0]) == 0)
+            bench_row("bench_diff", TITLES[i][1], "%.2f, p99 %.2f ms\t%s ms", pair->ms[ROUNDS / 2],
+                      pair->ms[ROUNDS * 99 / 100], bench_number(pair->read_ms, a));
 }
 
 static void row_measure(struct pair *pairs, const struct row *row)
@@ -211,6 +233,7 @@ static void row_measure(struct pair *pairs, const struct row *row)
         printf("%8.2f /%7.2f", pairs[i].ms[ROUNDS / 2], pairs[i].ms[ROUNDS * 99 / 100]);
     }
     printf("%8.2f\n", pairs[PAIRS - 1].ms[ROUNDS / 2] / pairs[0].ms[ROUNDS / 2]);
+    row_put(row, &pairs[PAIRS - 1]);
     fflush(stdout);
 }
 
@@ -227,6 +250,13 @@ int main(void)
     printf("CPU; alignment of two runs and their rows\n");
     for (size_t i = 0; i < PAIRS; i++)
         alignment_measure(&pairs[i]);
+    {
+        char a[BENCH_TEXT_MAX], b[BENCH_TEXT_MAX];
+
+        bench_row("bench_diff", "aligning them, once", "%s ms\t%s ms",
+                  bench_number(pairs[PAIRS - 1].align_ms, a),
+                  bench_number(pairs[PAIRS - 1].read_ms, b));
+    }
     printf("\n  %-30s%32s%8s\n", "key, ms", "median / 99th percentile", "growth");
     for (size_t i = 0; i < ROW_COUNT; i++) {
         for (size_t k = 0; k < PAIRS; k++) {

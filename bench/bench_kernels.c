@@ -1,7 +1,7 @@
 /*
  * bench/bench_kernels.c - cost of the kernels of the CPU device, compared with simple loops in the same run.
  *
- * For:            `make bench`; deciding which kernel to optimise.
+ * For:            deciding which kernel to optimise; run by hand.
  * Must not know:  the engine.
  * Invariant:      a figure is the best of several calls. If a kernel processes a batch, the simple loop processes one
  *                 image and its time is scaled.

@@ -4,8 +4,9 @@
  * For:            `make bench`; the result of a changed toggle should be known before the next frame is drawn.
  * Must not know:  internals.
  * Invariant:      the observer is a trace in memory, as in a what-if run. Every figure is the median of all steps or
- *                 runs, in CPU time of the only thread. Peer: as many pairs of malloc and free (128 bytes, zeroed) as
- *                 there are events, measured alternately with the runs.
+ *                 runs, in CPU time of the only thread. Peers: of an event a pair of malloc and free (128 bytes,
+ *                 zeroed), measured alternately with the runs; of a step and of loading PyTorch on its device meta
+ *                 (bench/meta_peer.py), where $VRAMSCOPE_PYTHON, or else python3, has it.
  *
  * Run it in the root of the repository, which contains sample_nets/.
  */
@@ -14,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "bench/rows.h"
 #include "engine/core/observer.h"
 #include "lang/run/library.h"
 #include "lang/run/run.h"
@@ -24,7 +27,7 @@
 #include "replay/trace/trace.h"
 #include "whatif/whatif.h"
 
-#define ROUNDS 9
+#define ROUNDS 5
 #define STEPS 9 /* of a round; the first is not counted: it makes the optimizer's state */
 #define PAIRS 20000
 
@@ -248,6 +251,50 @@ static double pair_ns(void)
     return (cpu_ms() - start) * 1e6 / PAIRS;
 }
 
+/*
+ * What PyTorch takes for a step of the net, and before the first, on its device meta. False: there is no PyTorch in
+ * $VRAMSCOPE_PYTHON (default python3).
+ */
+static bool torch_ms(const struct net *net, const struct vs_text *text, double *step, double *load)
+{
+    const char *python = getenv("VRAMSCOPE_PYTHON");
+    char path[] = "/tmp/vramscope-bench-XXXXXX.py";
+    char command[512];
+    int fd = mkstemps(path, 3);
+    FILE *answer;
+    bool is_there;
+
+    check(fd >= 0 && write(fd, vs_text_get(text), text->len) == (ssize_t)text->len, path);
+    close(fd);
+    snprintf(command, sizeof(command), "'%s' bench/meta_peer.py --ms %s %s 2>/dev/null",
+             python ? python : "python3", path, net->batch ? net->batch : "4");
+    answer = popen(command, "r");
+    is_there = answer && fscanf(answer, "%lf %lf", step, load) == 2;
+    if (answer)
+        pclose(answer);
+    unlink(path);
+    return is_there;
+}
+
+/* The rows of the page. */
+static void rows_put(const struct net *net, const struct vs_text *text, double ns, double pair,
+                     struct figures *step, struct figures *load)
+{
+    static const char BENCH[] = "bench_meta";
+    char a[BENCH_TEXT_MAX], what[80];
+    double theirs = 0;
+    double before = 0;
+
+    snprintf(what, sizeof(what), "an event of %s", net->title);
+    bench_row(BENCH, what, "%.0f ns\t%.0f ns: malloc, free", ns, pair);
+    if (!torch_ms(net, text, &theirs, &before))
+        return;
+    snprintf(what, sizeof(what), "step of %s", net->title);
+    bench_row(BENCH, what, "%.1f ms\t%s ms", median(step), bench_number(theirs, a));
+    snprintf(what, sizeof(what), "load of %s", net->title);
+    bench_row(BENCH, what, "%.1f ms\t%s ms", median(load), bench_number(before, a));
+}
+
 static void net_bench(const struct net *net, const struct lang_library *library)
 {
     struct vs_text text = net_text(net);
@@ -268,6 +315,7 @@ static void net_bench(const struct net *net, const struct lang_library *library)
     ns = median(&step) * 1e6 / (double)w.events;
     printf("%-30s %7.2f %9" PRIu64 " %7.1f %7.2f %8.2f %8.2f %8.2f\n", net->title, median(&step),
            w.events, ns, ns / median(&pair), median(&load), median(&run), median(&sum));
+    rows_put(net, &text, ns, median(&pair), &step, &load);
     free(load.of), free(step.of), free(pair.of), free(run.of), free(sum.of);
     rpl_trace_free(base);
     rpl_trace_free(out);

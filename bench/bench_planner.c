@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "bench/rows.h"
 #include "planner/curve.h"
 
 #define ROUNDS 5
@@ -86,6 +87,7 @@ static void measure(const char *what, struct pln_chain chain, double limit)
 {
     double best = HUGE_VAL;
     size_t points = 0;
+    char text[BENCH_TEXT_MAX];
 
     for (int i = 0; i < ROUNDS; i++) {
         struct pln_curve curve;
@@ -101,6 +103,7 @@ static void measure(const char *what, struct pln_chain chain, double limit)
     }
     printf("%-36s %9.2f ms  %4zu points  limit %6.0f ms  peer %6.0f s\n", what, best * 1e3, points,
            limit * 1e3, PEER_SECONDS);
+    bench_row("bench_planner", what, "%s ms\t%.0f s", bench_number(best * 1e3, text), PEER_SECONDS);
     pln_chain_release(&chain);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/toggle.h"
+#include "bench/rows.h"
 #include "lang/run/run.h"
 #include "replay/breakpoints/breakpoints.h"
 #include "replay/diff/compare.h"
@@ -287,12 +289,18 @@ static const struct {
     const char *name;
     void (*query)(struct view *v, uint64_t seq);
 } QUERY[] = {
-    {"live set at a random event", seek_far},     {"one event back", seek_back},
-    {"timeline of a random range", columns_some}, {"step by a random verb", step_some},
-    {"finish, same line", finish_some},           {"list of ops", ops_some},
-    {"why alive, with the seek", why_some},       {"life of a block, with the seek", block_some},
-    {"kept too long, with the seek", kept_some},  {"frames, segments, modules", event_some},
-    {"next break on the total", break_total},     {"a break that never hits", break_never},
+    {"live set at a random event", seek_far},
+    {"one event back", seek_back},
+    {"timeline of a random range", columns_some},
+    {"a step by a random command, with the seek", step_some},
+    {"end of the op or line, with the seek", finish_some},
+    {"list of ops", ops_some},
+    {"why a block is alive, with the seek", why_some},
+    {"lifetime of a block, with the seek", block_some},
+    {"kept past the last use, with the seek", kept_some},
+    {"frames, segments, modules, with the seek", event_some},
+    {"next breakpoint on the total", break_total},
+    {"a breakpoint that never stops", break_never},
 };
 #define QUERY_COUNT (sizeof(QUERY) / sizeof(QUERY[0]))
 
@@ -309,6 +317,7 @@ struct figures {
     double index_ms;
     double open_ms;
     double open_mib;
+    double file_mib;
     double median[QUERY_COUNT];
     double p99[QUERY_COUNT];
     double peer_ms;
@@ -431,6 +440,7 @@ static void peer_measure(const char *path, struct figures *f)
 
 static void trace_measure(const char *path, const char *steps, struct figures *f)
 {
+    struct stat st;
     struct view v;
     double start;
 
@@ -440,6 +450,7 @@ static void trace_measure(const char *path, const char *steps, struct figures *f
     f->index_ms = cpu_ms() - start;
     f->events = v.count;
     view_close(&v);
+    f->file_mib = stat(path, &st) == 0 ? (double)st.st_size / 1048576 : 0;
     open_measure(path, f);
     queries_measure(path, f);
     peer_measure(path, f);
@@ -488,6 +499,21 @@ static void whatif_measure(const char *net, const char *toggle)
     vs_free(text);
 }
 
+/* Of the longest recording; the peer reads it up to a random place. */
+static void rows(const struct figures *f)
+{
+    static const char BENCH[] = "bench_replay";
+    char a[BENCH_TEXT_MAX], b[BENCH_TEXT_MAX];
+
+    bench_number(f->peer_ms, b);
+    bench_row(BENCH, "open and first frame", "%s ms\t%s ms", bench_number(f->open_ms, a), b);
+    bench_row(BENCH, "memory after that", "%s MiB\t%.0f MiB: the file",
+              bench_number(f->open_mib, a), f->file_mib);
+    bench_row(BENCH, "making the index, once", "%s ms\t%s ms", bench_number(f->index_ms, a), b);
+    for (size_t q = 0; q < QUERY_COUNT; q++)
+        bench_row(BENCH, QUERY[q].name, "%.2f, p99 %.2f ms\t%s ms", f->median[q], f->p99[q], b);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const steps[SIZES] = {"4", "39", "390"};
@@ -526,6 +552,7 @@ int main(int argc, char **argv)
     printf("\n  %-32s", "a seek is that many times faster");
     for (size_t i = 0; i < SIZES; i++)
         printf("%12.1f", f[i].peer_ms / f[i].median[0]);
+    rows(&f[SIZES - 1]);
     printf("\n\nfrom a toggle to a redrawn timeline, CPU time, median of 9\n\n");
     whatif_measure("sample_nets/resnet50.py", "checkpoint=blocks");
     whatif_measure(NET, "checkpoint=blocks");

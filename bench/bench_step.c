@@ -1,7 +1,8 @@
 /*
  * bench/bench_step.c - time of a training step on the CPU device, compared with PyTorch on the CPU in the same run.
  *
- * For:            `make bench`; the limit for a step in docs/guide/performance.md. `bench_step NAME` runs one case.
+ * For:            `make bench`, with one thread; the limit for a step in docs/guide/performance.md.
+ *                 `bench_step WORD` runs the cases NAME/THREADS that have the word in them.
  *                 Peer: bench/step_peer.py, the same net file and loop under PyTorch with the same number of threads.
  *                 $VRAMSCOPE_PYTHON (default python3) is a Python that has PyTorch; without it the ratios are omitted.
  * Must not know:  kernels.
@@ -21,10 +22,11 @@
 
 #include "base/mem.h"
 #include "base/toggle.h"
+#include "bench/rows.h"
 #include "engine/device/kernels.h"
 #include "lang/run/run.h"
 
-#define STEPS 8 /* the first is left out */
+#define STEPS 4 /* the first is left out */
 #define PHASES (VS_PHASE_COUNT - 1)
 #define TEXT_MAX_BYTES (1 << 16)
 
@@ -39,12 +41,15 @@ struct net {
     const char *to;
     const char *batch;
     bool peer_flushes;
+    const char *title; /* in docs/guide/performance.md */
 };
 
 static const struct net NETS[] = {
-    {"resnet18", "sample_nets/resnet18.py", NULL, NULL, "8", false},
-    {"gpt2_small", "sample_nets/gpt2_small.py", "TOKENS = 256", "TOKENS = 128", "1", false},
-    {"gpt2_small_flush", "sample_nets/gpt2_small.py", "TOKENS = 256", "TOKENS = 128", "1", true},
+    {"resnet18", "sample_nets/resnet18.py", NULL, NULL, "8", false, "resnet18, batch 8, 224×224"},
+    {"gpt2_small", "sample_nets/gpt2_small.py", "TOKENS = 256", "TOKENS = 128", "1", false,
+     "gpt2_small, batch 1, 128 tokens"},
+    {"gpt2_small_flush", "sample_nets/gpt2_small.py", "TOKENS = 256", "TOKENS = 128", "1", true,
+     "gpt2_small, batch 1, 128 tokens, PyTorch flushing"},
 };
 #define NET_COUNT (sizeof(NETS) / sizeof(NETS[0]))
 
@@ -284,6 +289,17 @@ static void line(const char *name, const struct race *race, int p)
     printf("\n");
 }
 
+/* With one thread, where there is a peer. */
+static void row(const struct net *net, const struct race *race)
+{
+    double ours = median(race->ours.cpu[PHASES]) * 1e3;
+    double theirs = median(race->theirs.cpu[PHASES]) * 1e3;
+    char a[BENCH_TEXT_MAX], b[BENCH_TEXT_MAX];
+
+    bench_row("bench_step", net->title, "%s ms (%.2f)\t%s ms", bench_number(ours, a), ours / theirs,
+              bench_number(theirs, b));
+}
+
 static void run_case(const struct net *net, int threads)
 {
     char path[] = "/tmp/vramscope-bench-XXXXXX.py";
@@ -312,6 +328,8 @@ static void run_case(const struct net *net, int threads)
     for (int p = 0; p < PHASES; p++)
         line(vs_phase_name((enum vs_phase)((int)VS_PHASE_DATA + p)), race, p);
     line("step", race, PHASES);
+    if (race->peer && threads == 1)
+        row(net, race);
     peer_end(&peer);
     vs_free(race);
     vs_free(text);
@@ -328,7 +346,7 @@ int main(int argc, char **argv)
             pid_t pid;
 
             snprintf(name, sizeof(name), "%s/%d", NETS[i].name, THREADS[t]);
-            if (argc > 1 && !strstr(name, argv[1]))
+            if (argc > 1 ? !strstr(name, argv[1]) : THREADS[t] > 1)
                 continue;
             fflush(stdout);
             pid = fork();

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "bench/rows.h"
 #include "bench/training_run.h"
 #include "engine/core/observer.h"
 #include "store/cell.h"
@@ -26,7 +27,7 @@
 #include "tracer/recorder.h"
 
 #define ROUNDS 5
-#define EVENTS 2000000
+#define EVENTS 500000
 #define BATCH 4096
 
 /* ---- observers ---- */
@@ -339,6 +340,14 @@ static void lines(const char *what, const struct took *ours, const struct took *
     line(text, median(ours->cpu) - cpu, median(peer->cpu) - cpu, "ns/event");
 }
 
+static void row(const char *what, double ours, double peer, const char *unit)
+{
+    char a[BENCH_TEXT_MAX], b[BENCH_TEXT_MAX];
+
+    bench_row("bench_store", what, "%s %s\t%s %s", bench_number(ours, a), unit,
+              bench_number(peer, b), unit);
+}
+
 static void events_keep(struct keeper *k)
 {
     const struct eng_observer obs = {k, keep_emit, keep_string, keep_location, none_tensor};
@@ -397,6 +406,12 @@ int main(int argc, char **argv)
            1e3 / median(reader.cpu));
     printf("%-44s %9llu           times, %.1f ms in all\n", "ring found full in the last round",
            (unsigned long long)stats.waits, (double)stats.wait_ns / 1e6);
+    row("an event on the thread that trains, recorder alone", median(ours.cpu) - median(none.cpu),
+        median(peer.cpu) - median(none.cpu), "ns");
+    row("an event on the thread that writes", median(writer.cpu), median(plain.cpu), "ns");
+    row("an event in the file", event_bytes, plain_bytes, "bytes");
+    row("`sum(size)` over all allocations in SQL, per event", median(query.cpu),
+        median(plain_query.cpu), "ns");
     vs_free(k.events);
     trc_intern_free(k.intern);
     return 0;

@@ -11,10 +11,11 @@
  *                 traces in turn, so that what else runs changes no ratio.
  *
  * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in
- * $TMPDIR. Their index is made before anything is measured. Arguments: words; only rows whose name has one of them are
- * measured. long first: also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of
- * 2 GB, without the peer that reads them. steps=400 first: the trace of so many steps alone, for
- * `valgrind --tool=callgrind --toggle-collect=key`, whose counts are the same under any load.
+ * $TMPDIR. Their index is made before anything is measured. Without arguments every sixteenth row is measured, on the
+ * shortest and the longest, with `all` all of them, with other words those whose names have one of them. long first:
+ * also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of 2 GB, without the
+ * peer that reads them. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind
+ * --toggle-collect=key`, whose counts are the same under any load.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "bench/rows.h"
 #include "replay/state/live.h"
 #include "tui/app.h"
 #include "tui/screen.h"
@@ -427,12 +429,17 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
     worst->growth = growth[0] > worst->growth ? growth[0] : worst->growth;
 }
 
-static bool is_wanted(const struct row *row, int argc, char **argv)
+/* Those whose names have one of the arguments in them; without arguments every sixteenth, with `all` all. */
+static bool is_wanted(const struct row *row, size_t number, int argc, char **argv)
 {
+    if (argc < 2)
+        return number % 16 == 0;
+    if (strcmp(argv[1], "all") == 0)
+        return true;
     for (int i = 1; i < argc; i++)
         if (strstr(row->name, argv[i]))
             return true;
-    return argc < 2;
+    return false;
 }
 
 static void heads_print(const struct bench *benches)
@@ -477,28 +484,46 @@ static int count_alone(struct bench *b, int argc, char **argv)
     for (int a = 0; a < TUI_ACTION_COUNT; a++) {
         struct row row = row_of((enum tui_action)a);
 
-        if (!left_out((enum tui_action)a) && is_wanted(&row, argc - 1, argv + 1))
+        if (!left_out((enum tui_action)a) && is_wanted(&row, (size_t)a, argc - 1, argv + 1))
             row_count(b, &row);
     }
     for (size_t i = 0; i < sizeof(MORE) / sizeof(MORE[0]); i++)
-        if (is_wanted(&MORE[i], argc - 1, argv + 1))
+        if (is_wanted(&MORE[i], i, argc - 1, argv + 1))
             row_count(b, &MORE[i]);
     tui_surface_release(&b->surface);
     vs_free(b);
     return 0;
 }
 
+/* The rows of the page. The peer reads the longest trace up to its middle, in a time that grows as the trace. */
+static void rows_put(const struct bench *benches, const struct worst *worst)
+{
+    char a[BENCH_TEXT_MAX];
+    const char *peer = bench_number(benches[traces - 1].peer_ms, a);
+
+    bench_row("bench_tui", "highest p99 of every sixteenth row, 10⁷ events", "%.2f ms\t%s ms",
+              worst->p99, peer);
+    bench_row("bench_tui", "highest growth of their medians from 10⁵ to 10⁷ events", "%.2f\t%.0f",
+              worst->growth, benches[traces - 1].peer_ms / benches[0].peer_ms);
+    bench_row("bench_tui", "open and first screen, 10⁷ events", "%.2f ms\t%s ms",
+              benches[traces - 1].first_ms, peer);
+}
+
 int main(int argc, char **argv)
 {
     struct bench *benches = vs_calloc(TRACES_MAX, sizeof(*benches));
     struct worst worst = {0, 0, 0, 0};
+    const bool is_usual = argc < 2;
 
     if (argc > 1 && strncmp(argv[1], STEPS_IS, strlen(STEPS_IS)) == 0)
         return count_alone(benches, argc, argv);
-    if (argc > 1 && strcmp(argv[1], LONG) == 0) {
+    if (is_usual) {
+        STEPS[1] = STEPS[2];
+        traces = 2;
+    } else if (strcmp(argv[1], LONG) == 0) {
         traces = TRACES_MAX;
         argv++, argc--;
-    } else if (argc > 1 && strcmp(argv[1], LONGEST) == 0) {
+    } else if (strcmp(argv[1], LONGEST) == 0) {
         traces = 2;
         STEPS[0] = 40;
         STEPS[1] = 38900;
@@ -516,16 +541,18 @@ int main(int argc, char **argv)
     for (int a = 0; a < TUI_ACTION_COUNT; a++) {
         struct row row = row_of((enum tui_action)a);
 
-        if (!left_out((enum tui_action)a) && is_wanted(&row, argc, argv))
+        if (!left_out((enum tui_action)a) && is_wanted(&row, (size_t)a, argc, argv))
             row_measure(benches, &row, &worst);
     }
     for (size_t i = 0; i < sizeof(MORE) / sizeof(MORE[0]); i++)
-        if (is_wanted(&MORE[i], argc, argv))
+        if (is_wanted(&MORE[i], i, argc, argv))
             row_measure(benches, &MORE[i], &worst);
     printf("\n  %d rows; highest 99th percentile %.2f ms, highest growth of a median %.2f; %d rows "
            "over %.0f ms or %.1f times; first screen %.2f ms, bound %.0f\n\nleft out:\n",
            worst.rows, worst.p99, worst.growth, worst.over, BOUND_MS, BOUND_GROWTH,
            benches[traces - 1].first_ms, BOUND_FIRST_MS);
+    if (is_usual)
+        rows_put(benches, &worst);
     for (size_t i = 0; i < sizeof(LEFT_OUT) / sizeof(LEFT_OUT[0]); i++)
         printf("  %-28s%s\n", tui_action_info(LEFT_OUT[i].action)->name, LEFT_OUT[i].why);
     for (size_t i = 0; i < traces; i++)

@@ -3,13 +3,14 @@
  *
  * For:            `make bench`. Peers: torch/utils/viz/MemoryViz.js of PyTorch's sources under node
  *                 ($VRAMSCOPE_MEMORYVIZ names the file), and ptmem ($VRAMSCOPE_PTMEM names a python that has it). What
- *                 is not there is left out, with a line that says so.
+ *                 is not there is left out, with a line that says so; without both nothing is measured.
  * Must not know:  how the peers work: viewer_peer.mjs and viewer_peer.py ask them.
  * Invariant:      all figures are processor time of the program that is asked, each in a process of its own, and its
  *                 highest memory.
  *
  * The snapshots are exports of recordings of sample_nets/gpt2_small.py, of 5, 50 and 500 training steps: some 10^4,
- * 10^5 and 10^6 allocations and frees. With an argument only those of at most so many steps.
+ * 10^5 and 10^6 allocations and frees. With an argument only those of at most so many steps,
+ * with or without peers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "bench/rows.h"
 #include "tui/app.h"
 #include "tui/screen.h"
 #include "tui/term/surface.h"
@@ -295,6 +297,29 @@ static void print(const struct figures *f, size_t count)
                "ptmem)\n");
 }
 
+/* The rows of the page: now, and the cells of the peers, empty where one is not here. */
+static void rows_put(const struct figures *f)
+{
+    static const char *const TITLES[WHAT_COUNT] = {
+        "read the file, once", "open it again", "first frame", "memory", "move",
+        "what is alive there"};
+
+    for (int what = 0; what < WHAT_COUNT; what++) {
+        char cells[WHO_COUNT][BENCH_TEXT_MAX + 8] = {"", "", ""};
+
+        for (int who = 0; who < WHO_COUNT; who++) {
+            char number[BENCH_TEXT_MAX];
+
+            if (f->ms[who][what] >= 0)
+                snprintf(cells[who], sizeof(cells[who]), "%s %s",
+                         bench_number(f->ms[who][what], number), what == MEMORY ? "MiB" : "ms");
+        }
+        if (*cells[OURS])
+            bench_row("bench_viewer", TITLES[what], "%s\t%s\t%s", cells[OURS], cells[VIEWER],
+                      cells[PTMEM]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct figures *f = vs_calloc(SIZES, sizeof(*f));
@@ -303,11 +328,18 @@ int main(int argc, char **argv)
 
     if (argc == 3 && strcmp(argv[1], "--ours") == 0)
         return ours(argv[2]);
+    if (argc == 1 && !getenv("VRAMSCOPE_MEMORYVIZ") && !getenv("VRAMSCOPE_PTMEM")) {
+        vs_free(f);
+        puts("nothing to compare with: neither VRAMSCOPE_MEMORYVIZ nor VRAMSCOPE_PTMEM is set");
+        return 0;
+    }
     if (argc > 1)
         most = (unsigned)strtoul(argv[1], NULL, 10);
     for (; count < SIZES && STEPS[count] <= most; count++)
         size_measure(&f[count], STEPS[count]);
     print(f, count);
+    if (count)
+        rows_put(&f[count - 1]);
     vs_free(f);
     return 0;
 }

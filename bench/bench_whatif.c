@@ -15,8 +15,9 @@
  * all that is one key away takes, and how long a key waits meanwhile: the longest time between two polls for keys, and
  * the longest time from such a poll until the key is processed.
  *
- * The recordings are made by $VRAMSCOPE (build/vramscope) in $TMPDIR. Arguments: a word of the net's title, and one of
- * the toggle; where there is a third, fresh what-ifs are made that often and nothing is printed, for a profiler.
+ * The recordings are made by $VRAMSCOPE (build/vramscope) in $TMPDIR. Without arguments a few toggles of each net are
+ * changed. Arguments: a word of the net's title, and one of the toggle; where there is a third, fresh what-ifs are made
+ * that often and nothing is printed, for a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "bench/rows.h"
 #include "tui/app.h"
 #include "tui/change.h"
 #include "tui/precompute.h"
@@ -36,23 +38,25 @@
 
 #define W 160
 #define H 48
-#define ROUNDS 9
+#define ROUNDS 5
 /* Of a plain recording's processor time. */
 #define FRESH_MAX 0.25
 #define PRECOMPUTED_MAX 0.05
 /* Looks at the keys in whose midst one is found. */
-#define STOPS 40
+#define STOPS 20
 
 static const struct {
     const char *title;
     const char *file;
-    const char *sed;  /* what makes the net out of the file */
-    const char *half; /* of its batch */
+    const char *sed;   /* what makes the net out of the file */
+    const char *half;  /* of its batch */
+    const char *usual; /* the changes that are measured without arguments */
 } NETS[] = {
-    {"resnet50, batch 16", "sample_nets/resnet50.py", "", "8"},
-    {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", "2"},
+    {"resnet50, batch 16", "sample_nets/resnet50.py", "", "8", "inplace checkpoint"},
+    {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", "2", "zero-grad"},
     {"GPT-2 XL (48 layers), batch 4", "sample_nets/gpt2_small.py",
-     "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/", "2"},
+     "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/", "2",
+     "checkpoint"},
 };
 /* key: in the panel */
 static const struct {
@@ -71,6 +75,7 @@ static const struct {
 #define CHANGE_COUNT (sizeof(CHANGES) / sizeof(CHANGES[0]))
 
 struct bench {
+    double record_ms; /* of a recording, as measured last */
     char net[256];
     char trace[256];
     char other[256];
@@ -234,6 +239,8 @@ static void precompute_measure(struct bench *b, size_t net)
     double ms[ROUNDS];
     uint64_t polls = 0;
     uint64_t runs = 0;
+    char what[128];
+    double kept;
 
     for (int i = 0; i < ROUNDS; i++) {
         forget(b);
@@ -244,10 +251,9 @@ static void precompute_measure(struct bench *b, size_t net)
         longest = watch.longest > longest ? watch.longest : longest;
     }
     qsort(ms, ROUNDS, sizeof(ms[0]), by_value);
+    kept = (double)wif_cache_bytes(tui_change_cache(&b->app)) / 1048576.0;
     printf("%-30s %-18s %9.1f  of %u runs, %.1f MiB kept, %.1f each\n", NETS[net].title,
-           "precomputed, in all", ms[ROUNDS / 2], (unsigned)runs,
-           (double)wif_cache_bytes(tui_change_cache(&b->app)) / 1048576.0,
-           (double)wif_cache_bytes(tui_change_cache(&b->app)) / 1048576.0 / (double)runs);
+           "precomputed, in all", ms[ROUNDS / 2], (unsigned)runs, kept, kept / (double)runs);
     for (int i = 1; i <= STOPS; i++) {
         double now;
 
@@ -258,6 +264,11 @@ static void precompute_measure(struct bench *b, size_t net)
     }
     printf("%-30s %-18s %9.1f  between polls for keys, %.1f until it is taken\n", NETS[net].title,
            "a key waits", longest, taken);
+    snprintf(what, sizeof(what), "%s, longest wait of a key meanwhile", NETS[net].title);
+    bench_row("bench_whatif", what, "%.1f ms\t%.1f ms", longest, b->record_ms);
+    snprintf(what, sizeof(what), "%s, memory of the what-if cache", NETS[net].title);
+    bench_row("bench_whatif", what, "%.1f MiB\t%.0f MiB: the events", kept,
+              (double)runs * (double)b->app.base.events * sizeof(struct vs_event) / 1048576.0);
 }
 
 /* ---- the peer ---- */
@@ -368,6 +379,7 @@ static bool change_measure(struct bench *b, size_t net, size_t n, const char *se
     double made[ROUNDS];
     double again[ROUNDS];
     double peer[ROUNDS];
+    char what[128];
     double fresh_part;
     double made_part;
     bool is_good;
@@ -386,6 +398,13 @@ static bool change_measure(struct bench *b, size_t net, size_t n, const char *se
     made_part = median(made) / median(peer);
     printf("%-30s %-18s %9.1f %12.1f %9.1f %9.1f %8.1f %% %10.1f %%\n", title, set, median(fresh),
            median(made), median(again), median(peer), 100 * fresh_part, 100 * made_part);
+    snprintf(what, sizeof(what), "%s, `%s`, fresh", title, set);
+    bench_row("bench_whatif", what, "%.1f ms (%.0f %%)\t%.1f ms", median(fresh), 100 * fresh_part,
+              median(peer));
+    snprintf(what, sizeof(what), "%s, `%s`, precomputed", title, set);
+    bench_row("bench_whatif", what, "%.1f ms (%.1f %%)\t%.1f ms", median(made), 100 * made_part,
+              median(peer));
+    b->record_ms = median(peer);
     is_good = is_within(title, set, "fresh", fresh_part, FRESH_MAX);
     return is_within(title, set, "precomputed", made_part, PRECOMPUTED_MAX) && is_good;
 }
@@ -400,7 +419,7 @@ static bool net_measure(struct bench *b, size_t net, const char *word, int often
 
         snprintf(set, sizeof(set), "%s=%s", CHANGES[i].toggle,
                  *CHANGES[i].value ? CHANGES[i].value : NETS[net].half);
-        if (!strstr(set, word))
+        if (word ? !strstr(set, word) : !strstr(NETS[net].usual, CHANGES[i].toggle))
             continue;
         row_go(b, CHANGES[i].toggle);
         for (int k = 0; k < often; k++) {
@@ -433,7 +452,7 @@ int main(int argc, char **argv)
         if (argc > 1 && !strstr(NETS[n].title, argv[1]))
             continue;
         bench_open(&b, n);
-        is_good &= net_measure(&b, n, argc > 2 ? argv[2] : "", often);
+        is_good &= net_measure(&b, n, argc > 2 ? argv[2] : argc > 1 ? "" : NULL, often);
         if (!often)
             precompute_measure(&b, n);
         bench_close(&b);
