@@ -16,8 +16,8 @@
  * the longest time from such a poll until the key is processed.
  *
  * The recordings are made by $VRAMSCOPE (build/vramscope) in $TMPDIR. Without arguments a few toggles of each net are
- * changed. Arguments: a word of the net's title, and one of the toggle; where there is a third, fresh what-ifs are made
- * that often and nothing is printed, for a profiler.
+ * changed, in a session that has begun. Arguments: a word of the net's title, and one of the toggle; where there is a
+ * third, fresh what-ifs are made that often and nothing is printed, for a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@
 #define FRESH_MAX 0.25
 #define PRECOMPUTED_MAX 0.05
 /* Looks at the keys in whose midst one is found. */
-#define STOPS 20
+#define STOPS 8
 
 static const struct {
     const char *title;
@@ -435,7 +435,8 @@ static bool net_measure(struct bench *b, size_t net, const char *word, int often
             change_and_back(b, CHANGES[i].key, set);
         }
         if (!often) {
-            first_measure(b, net, i, set);
+            if (word)
+                first_measure(b, net, i, set);
             is_good &= change_measure(b, net, i, set);
         }
     }

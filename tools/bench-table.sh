@@ -3,11 +3,11 @@
 #
 #   sh tools/bench-table.sh PAGE ROWS
 #
-# A line of ROWS is a row of the page: benchmark, first cell, then the cells from the column `now` on, with tabs between;
-# an empty one stays as it is in the page. The row of the page has this first cell, and begins its last one with
-# `benchmark…`, in backquotes. The line `machine`, a tab, a text replaces the line of the page that begins with
-# "Machine: ". All else in the page stays, byte for byte. Exit status 1, and the page stays, where a line of ROWS is not
-# in the page, or is there twice.
+# A line of ROWS is a row of the page: benchmark, first cell, then the cells from the column `now` on, with tabs
+# between; an empty one stays as it is in the page. The row of the page has this first cell, and begins its last one
+# with `benchmark…`, in backquotes. The line `machine`, a tab, a text replaces the line of the page that begins with
+# "Machine: ". All else in the page stays, byte for byte. Exit status 1, and the page stays, where a line of ROWS is
+# not in the page, or is there twice.
 set -eu
 page=$1
 rows=$2
