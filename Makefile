@@ -77,7 +77,8 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
 .PHONY: all demo test tests check help install setup clean format format-check hdr-check layer-check \
         docs-check words-check files-check globals-check bench benches everything everything-but-the-check \
         golden golden-counts techniques wheel wheel-check \
-        fuzz fuzzers print-tests test-everywhere test-threads test-cuda test-programs mcp-check cuda gpu-tests doubles \
+        fuzz fuzzers print-tests print-libs test-everywhere test-threads test-cuda test-programs mcp-check cuda \
+        gpu-tests doubles \
         test-aarch64 arm-tests
 .SECONDARY:
 
@@ -486,9 +487,11 @@ mcp-check: $(B)/vramscope ## ask `vramscope mcp` with the protocol's own SDK, th
 	@$(B)/vramscope record sample_nets/lenet.py --device meta -f -o $(B)/mcp.db >/dev/null
 	@$(MCP_PYTHON) tools/mcp/sdk_check.py $(abspath $(B))/vramscope $(abspath $(B))/mcp.db
 
-# For tools/test-everywhere.sh.
+# For tools/test-everywhere.sh and tools/mutate.py.
 print-tests:
 	@printf '%s\n' $(TESTS)
+print-libs:
+	@echo '$(LDLIBS)'
 
 test-everywhere: ## the tests as another user, with other kernels, clocks, locales, orders
 	@sh tools/test-everywhere.sh "$(MAKE)" $(B) $(WORDS)
