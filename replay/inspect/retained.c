@@ -78,7 +78,7 @@ static struct rpl_retained_entry block_entry(const struct rpl_cursor *cursor,
                                              const struct rpl_block *block)
 {
     const struct rpl_trace *trace = rpl_index_trace(rpl_cursor_index(cursor));
-    struct rpl_retained_entry entry = {.kind = RPL_RETAINED_NONE};
+    struct rpl_retained_entry entry = {.kind = RPL_RETAINED_NONE, .scope = block->category + 1u};
     size_t count;
     const struct rpl_held *held = rpl_cursor_held(cursor, &count);
     size_t first = rpl_cursor_held_first(cursor, block->id);
@@ -225,6 +225,38 @@ void rpl_retained_fill(struct rpl_retained *out, const struct rpl_cursor *cursor
 
 /* ---- words ---- */
 
+/* Of blocks without a known holder: what their category says of it. */
+static void category_add(enum vs_category category, struct vs_text *out)
+{
+    switch (category) {
+    case VS_CAT_PARAMETER:
+    case VS_CAT_BUFFER:
+        vs_text_addf(out, "the model: %ss (derived)", vs_category_name(category));
+        return;
+    case VS_CAT_GRADIENT:
+        vs_text_add(out, "the .grad of parameters (derived)");
+        return;
+    case VS_CAT_OPTIMIZER:
+        vs_text_add(out, "the optimizer (derived)");
+        return;
+    case VS_CAT_SAVED:
+    case VS_CAT_CHECKPOINT:
+        vs_text_add(out, "autograd, for backward (derived)");
+        return;
+    case VS_CAT_WORKSPACE:
+        vs_text_add(out, "running ops and libraries: workspaces");
+        return;
+    case VS_CAT_INPUT:
+    case VS_CAT_ACTIVATION:
+    case VS_CAT_CAST:
+    case VS_CAT_TEMPORARY:
+    case VS_CAT_OTHER:
+    case VS_CATEGORY_COUNT:
+        break;
+    }
+    vs_text_addf(out, "no holder that is known: %s", vs_category_name(category));
+}
+
 static void group_add(const struct rpl_trace *trace, const struct rpl_retained_node *node,
                       struct vs_text *out)
 {
@@ -237,7 +269,6 @@ static void group_add(const struct rpl_trace *trace, const struct rpl_retained_n
         [VS_HOLD_GRAPH] = "gradients on their way",
         [VS_HOLD_CPP] = "C++ alone",
         [RPL_RETAINED_SEVERAL] = "several of these at once",
-        [RPL_RETAINED_NONE] = "no holder that is known",
     };
     const char *scope = rpl_trace_string(trace, node->scope);
 
@@ -247,6 +278,8 @@ static void group_add(const struct rpl_trace *trace, const struct rpl_retained_n
         vs_text_addf(out, "attributes of %s", *scope ? scope : "the model");
     else if (node->kind == VS_HOLD_ITEM)
         vs_text_addf(out, "items in %s", *scope ? scope : "the program");
+    else if (node->kind == RPL_RETAINED_NONE)
+        category_add((enum vs_category)(node->scope - 1), out);
     else
         vs_text_add(out, KINDS[node->kind]);
 }

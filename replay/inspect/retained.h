@@ -30,7 +30,7 @@ enum rpl_retained_level { RPL_RETAINED_GROUP, RPL_RETAINED_NAME, RPL_RETAINED_BL
  *
  * kind       enum vs_holder of the group, or one of the above; name, scope, line: what a name or group is called by, as
  *            in struct rpl_holder. Of autograd: name is that of the module, line where the op ran. Of several groups:
- *            name has a bit for each kind of holder
+ *            name has a bit for each kind of holder. Where no holder is known: scope is the category plus one
  * is_shared  of a name: the blocks below it are held by several names of the group
  * bytes, blocks   of the blocks below it; of a block its own and 1
  * block      id of a block; otherwise 0

@@ -257,6 +257,7 @@ static void calls_are_a_tree_that_follows_the_cursor(void **state)
     session_expect(&app, "held by");
     session_type(&app, "gr");
     session_expect(&app, "without it; snapshots do not say who holds");
+    session_expect(&app, "the model: parameters (derived)");
     tui_app_release(&app);
 }
 

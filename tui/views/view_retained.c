@@ -205,10 +205,25 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     return true;
 }
 
+/* Is most of what is alive held by something that the trace knows? */
+static bool most_is_known(const struct rpl_retained *tree)
+{
+    uint64_t known = 0;
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < tree->count; i++) {
+        if (tree->nodes[i].level != RPL_RETAINED_GROUP)
+            continue;
+        all += tree->nodes[i].bytes;
+        known += tree->nodes[i].kind != RPL_RETAINED_NONE ? tree->nodes[i].bytes : 0;
+    }
+    return known > all - known;
+}
+
 static void title_more(const void *state, const struct tui_app *app, struct vs_text *out)
 {
     const struct retained *s = state;
-    bool is_known = s->tree.count > 0 && s->tree.nodes[0].kind != RPL_RETAINED_NONE;
+    bool is_known = most_is_known(&s->tree);
 
     vs_text_add(out, "what would be freed without it");
     /* a recording of PyTorch has blocks and no names */

@@ -60,9 +60,12 @@ static void assert_block(struct rpl_cursor *cursor, const struct rpl_retained_no
         in_group += holds(trace, group, &why.holders[i]);
         in_name += holds(trace, name, &why.holders[i]);
     }
-    if (group->kind == RPL_RETAINED_NONE)
+    if (group->kind == RPL_RETAINED_NONE) {
+        const struct rpl_block *live = rpl_live_block(rpl_cursor_live(cursor), block);
+
         assert_int_equal(why.holder_count, 0);
-    else if (group->kind == RPL_RETAINED_SEVERAL)
+        assert_int_equal(group->scope, live->category + 1u);
+    } else if (group->kind == RPL_RETAINED_SEVERAL)
         assert_true(why.holder_count > 1);
     else if (in_group != why.holder_count || in_name != why.holder_count)
         fail_msg("block %" PRIu64 " has %zu holders, %zu of the group, %zu of the name", block,
