@@ -310,9 +310,37 @@ static void tab_shows_all_completions_one_row_after_the_other(void **state)
     tui_app_release(&app);
 }
 
+/* In a small terminal, too: no help ends in the middle of its sentence. */
+static void every_help_is_shown_in_full(void **state)
+{
+    struct tui_app app;
+    char *screen;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 260);
+    for (size_t i = 0; tui_view_at(i); i++) {
+        const char *line;
+
+        tui_app_view(&app, tui_view_at(i)->name);
+        session_type(&app, "?M");
+        screen = session_screen(&app, false);
+        /* the last two rows are the event and the hints, the first two the header */
+        line = strstr(screen, " keys ");
+        assert_non_null(line);
+        for (int y = 3; y < 255 && *line; y++, line += strcspn(line, "\n") + 1)
+            if (strcspn(line, "\n") > 2 &&
+                strncmp(line + strcspn(line, "\n") - 3, "\xE2\x80\xA6", 3) == 0)
+                fail_msg("view %s: %.*s", tui_view_at(i)->name, (int)strcspn(line, "\n"), line);
+        free(screen);
+        session_type(&app, "Mq");
+    }
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_help_is_shown_in_full),
         cmocka_unit_test(tab_shows_all_completions_one_row_after_the_other),
         cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),
         cmocka_unit_test(filters_combine_and_can_be_cleared),

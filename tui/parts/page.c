@@ -97,8 +97,20 @@ void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role,
     }
 }
 
-/* Where the text must be broken so that what begins at byte `from` fits into `w` cells; the length of all: nowhere. */
-static size_t fold_at(const struct tui_page_line *line, size_t from, int w)
+/* The cell of the last part that begins at byte `at`, where it has one and that is not passed; else `x`. */
+static int column_at(const struct tui_page_line *line, size_t at, int x)
+{
+    for (int i = 0; i < line->part_count; i++)
+        if (line->parts[i].from == at && line->parts[i].column > x)
+            x = line->parts[i].column;
+    return x;
+}
+
+/*
+ * Where the text must be broken so that what begins at byte `from` fits into `w` cells; the length of all: nowhere.
+ * is_first: it is the beginning of the line, whose parts stand at their cells.
+ */
+static size_t fold_at(const struct tui_page_line *line, size_t from, int w, bool is_first)
 {
     const char *text = vs_text_get(&line->text);
     const char *at = text + from;
@@ -110,6 +122,8 @@ static size_t fold_at(const struct tui_page_line *line, size_t from, int w)
 
         if (*at == ' ' && at > text + from)
             best = (size_t)(at - text);
+        if (is_first)
+            x = column_at(line, (size_t)(at - text), x);
         x += tui_char_width(tui_utf8_next(&next));
         if (x > w)
             return best ? best : (size_t)(at - text);
@@ -144,14 +158,14 @@ void tui_page_fold(struct tui_page *page, int w, int indent)
 
     VS_ASSERT(page->count > 0);
     blanks = strspn(vs_text_get(&page->lines[row].text), " ");
-    first = fold_at(&page->lines[row], blanks, w - (int)blanks);
+    first = fold_at(&page->lines[row], blanks, w - (int)blanks, true);
     if (first == page->lines[row].text.len)
         return;
     for (from = first; from < page->lines[row].text.len; from = to) {
         struct tui_page_line *line;
 
         from += strspn(vs_text_get(&page->lines[row].text) + from, " ");
-        to = fold_at(&page->lines[row], from, rest_w);
+        to = fold_at(&page->lines[row], from, rest_w, false);
         if (from >= to)
             break;
         line = tui_page_add(page, TUI_PLAIN, "%*s", indent, "");

@@ -58,8 +58,8 @@ void tui_page_more(struct tui_page *page, int column, enum tui_role role, const 
  * of each line. */
 void tui_page_wrap(struct tui_page *page, int w, int indent, enum tui_role role, const char *text);
 /*
- * Break the last line, whose parts follow each other, at blanks into lines of at most `w` cells; those after the first
- * begin with `indent` blanks. All are one stop of the cursor, and about the same block and event.
+ * Break the last line at blanks into lines of at most `w` cells; those after the first begin with `indent` blanks. All
+ * are one stop of the cursor, and about the same block and event.
  */
 void tui_page_fold(struct tui_page *page, int w, int indent);
 /* Draw the visible lines, with the selected one highlighted. */

@@ -13,7 +13,7 @@
 #include "tui/views.h"
 
 #define KEYS_W 14
-#define NAME_W 18
+#define NAME_W 19
 
 /* of, w: the view whose keys come first, and the width for which the page was built */
 struct help {
@@ -34,7 +34,8 @@ static void keys_text(const struct tui_keymap *map, enum tui_action action, stru
     vs_text_release(&one);
 }
 
-static void add_row(struct tui_page *page, const struct tui_keymap *map, enum tui_action action)
+static void add_row(struct tui_page *page, const struct tui_keymap *map, enum tui_action action,
+                    int w)
 {
     const struct tui_action_info *info = tui_action_info(action);
     struct vs_text keys = {NULL, 0, 0};
@@ -48,18 +49,19 @@ static void add_row(struct tui_page *page, const struct tui_keymap *map, enum tu
         keys_text(NULL, action, &keys);
         tui_page_more(page, 0, TUI_DIM, " (without the file: %s)", vs_text_get(&keys));
     }
+    tui_page_fold(page, w - 2, KEYS_W + NAME_W);
     vs_text_release(&keys);
 }
 
 /* The keys of the view's own, or all others. */
 static void add_rows(struct tui_page *page, const struct tui_keymap *map, unsigned scope,
-                     bool is_own)
+                     bool is_own, int w)
 {
     for (int i = 0; i < TUI_ACTION_COUNT; i++) {
         const unsigned of = tui_action_info((enum tui_action)i)->scope;
 
         if ((of != TUI_IN_ANY && (of & scope)) == is_own)
-            add_row(page, map, (enum tui_action)i);
+            add_row(page, map, (enum tui_action)i, w);
     }
 }
 
@@ -79,11 +81,12 @@ static void add_errors(struct tui_page *page, const struct tui_config *config, i
         tui_page_add(page, TUI_PLAIN, "%s", "");
 }
 
-static void add_command(struct tui_page *page, const struct tui_command_info *info)
+static void add_command(struct tui_page *page, const struct tui_command_info *info, int w)
 {
     tui_page_add(page, TUI_KEY_NAME, ":%s", info->name);
     tui_page_more(page, 0, TUI_DIM, " %s", info->words);
     tui_page_more(page, KEYS_W + NAME_W, TUI_PLAIN, "%s", info->help);
+    tui_page_fold(page, w - 2, KEYS_W + NAME_W);
 }
 
 /* The letters of the header's tabs; their names only fit on a wide screen. */
@@ -112,13 +115,13 @@ static void page_make(struct tui_page *page, const struct tui_config *config, in
     }
     tui_page_add(page, TUI_STRONG,
                  "Lower case goes forwards, upper case backwards; 20s repeats s 20 times.");
-    add_rows(page, &config->keys, view->scope, true);
-    add_rows(page, &config->keys, view->scope, false);
+    add_rows(page, &config->keys, view->scope, true, w);
+    add_rows(page, &config->keys, view->scope, false, w);
     tui_page_add(page, TUI_PLAIN, "/ searches this list. q goes back.");
     add_views(page, w);
     tui_page_add(page, TUI_STRONG, "Commands with words: <tab> completes");
     for (size_t i = 0; tui_command_info(i); i++)
-        add_command(page, tui_command_info(i));
+        add_command(page, tui_command_info(i), w);
 }
 
 static void sync(void *state, struct tui_app *app, int w, int h)

@@ -151,7 +151,7 @@ static void help_and_the_last_row_show_bound_keys_and_help_the_errors(void **sta
     session_type(&app, "?");
     session_expect(&app, "there is no action `opp`; is `op`\n   meant?");
     session_type(&app, "/next op<enter>");
-    session_expect(&app, "<C-n>         :op               the next op (without the file: s)");
+    session_expect(&app, "<C-n>         :op                the next op (without the file: s)");
     tui_app_release(&app);
 }
 

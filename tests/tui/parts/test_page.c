@@ -115,6 +115,14 @@ static void a_line_of_parts_is_folded_into_rows(void **state)
     /* each part keeps its role: "first conv" and what follows it */
     assert_int_equal(page.lines[1].parts[1].role, TUI_STRONG);
     assert_int_equal(page.lines[1].parts[2].role, TUI_DIM);
+    /* a part with a cell of its own counts from there */
+    tui_page_add(&page, TUI_PLAIN, "k");
+    tui_page_more(&page, 8, TUI_DIM, "one two");
+    tui_page_fold(&page, 14, 8);
+    assert_int_equal(page.count, 6);
+    assert_string_equal(vs_text_get(&page.lines[4].text), "kone");
+    assert_string_equal(vs_text_get(&page.lines[5].text), "        two");
+    page.count = 4;
     /* what fits is left alone */
     tui_page_add(&page, TUI_PLAIN, "short enough");
     tui_page_fold(&page, 12, 4);
