@@ -15,7 +15,8 @@
  * shortest and the longest, with `all` all of them, with other words those whose names have one of them. long first:
  * also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of 2 GB, without the
  * peer that reads them. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind
- * --toggle-collect=key`, whose counts are the same under any load.
+ * --toggle-collect=key`, whose counts are the same under any load. open FILE: only the first screen of this trace, once;
+ * `--toggle-collect=first_frame` counts that.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -288,7 +289,7 @@ static void open_and_draw(struct bench *b)
     draw(b);
 }
 
-static void first_frame(struct bench *b)
+static VS_NEVER_INLINE void first_frame(struct bench *b)
 {
     struct rusage usage;
     double start = now_ms();
@@ -509,12 +510,26 @@ static void rows_put(const struct bench *benches, const struct worst *worst)
               benches[traces - 1].first_ms, peer);
 }
 
+/* In a process of its own. */
+static int open_alone(struct bench *b, const char *path)
+{
+    snprintf(b->path, sizeof(b->path), "%s", path);
+    first_frame(b);
+    printf("%s: first screen %.2f ms, %ld KiB\n", path, b->first_ms, b->first_kb);
+    tui_app_release(&b->app);
+    tui_surface_release(&b->surface);
+    vs_free(b);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct bench *benches = vs_calloc(TRACES_MAX, sizeof(*benches));
     struct worst worst = {0, 0, 0, 0};
     const bool is_usual = argc < 2;
 
+    if (argc == 3 && strcmp(argv[1], "open") == 0)
+        return open_alone(benches, argv[2]);
     if (argc > 1 && strncmp(argv[1], STEPS_IS, strlen(STEPS_IS)) == 0)
         return count_alone(benches, argc, argv);
     if (is_usual) {

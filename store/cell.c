@@ -73,7 +73,7 @@ static int cells_connect(sqlite3 *handle, void *user, int argc, const char *cons
     (void)argc;
     (void)argv;
     cells->db = (struct sto_db){handle, path && *path ? path : "the database"};
-    if (sto_chunks_open(&cells->db, NULL, 0, &cells->chunks, &err)) {
+    if (sto_chunks_open(&cells->db, &cells->chunks, &err)) {
         *why = sqlite3_mprintf("%s", err.text);
         rc = SQLITE_CORRUPT;
     } else {
@@ -205,14 +205,13 @@ static int event_find(struct cells_cursor *c, bool has_block)
 static int seq_find(const struct cells *cells, uint64_t seq, int64_t *out)
 {
     struct vs_error err = VS_ERROR_INIT;
+    enum vs_status st = sto_chunks_block_of(cells->chunks, seq, out, &err);
 
-    *out = sto_chunks_block_of(cells->chunks, seq);
-    if (*out >= 0)
-        return SQLITE_OK;
-    if (sto_chunks_refresh(cells->chunks, &err))
-        return SQLITE_CORRUPT;
-    *out = sto_chunks_block_of(cells->chunks, seq);
-    return SQLITE_OK;
+    if (!st && *out < 0)
+        st = sto_chunks_refresh(cells->chunks, &err);
+    if (!st && *out < 0)
+        st = sto_chunks_block_of(cells->chunks, seq, out, &err);
+    return st ? SQLITE_CORRUPT : SQLITE_OK;
 }
 
 /*

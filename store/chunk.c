@@ -13,26 +13,28 @@
 #include "base/mem.h"
 #include "store/codec/codec.h"
 
-/* An entry of the list: number in the file, first event, event count, and a hash of the event counts per kind. */
+/* A chunk: its number, first event and event count; count 0: none. */
 struct chunk {
     uint64_t idx;
     uint64_t first_seq;
     uint64_t count;
-    uint64_t print;
 };
 
 /*
- * list                 in order of first_seq, without gaps
- * events, event_count  the decoded chunk list[current]; current is SIZE_MAX if there is none
+ * first_stmt    the first event of a chunk, by the id of its first block
+ * blocks_stmt   the blocks of a chunk, likewise
+ * last          the last chunk, as of the opening or the last refresh
+ * found         the chunk that was looked up last
+ * current       the chunk whose events are in `events`
  */
 struct sto_chunks {
     const struct sto_db *db;
-    sqlite3_stmt *list_stmt;
+    sqlite3_stmt *first_stmt;
+    sqlite3_stmt *blocks_stmt;
     struct sto_loader *loader;
-    struct chunk *list;
-    size_t list_count;
-    size_t list_cap;
-    size_t current;
+    struct chunk last;
+    struct chunk found;
+    struct chunk current;
     struct vs_event *events;
 };
 
@@ -44,164 +46,141 @@ static enum vs_status fail_damaged(const struct sto_chunks *c, uint64_t seq, con
                    c->db->path, what, seq);
 }
 
-/* Append a chunk, which begins where the list ends. */
-static enum vs_status list_add(struct sto_chunks *c, const struct chunk *chunk,
-                               struct vs_error *err)
+static bool is_within(const struct chunk *chunk, uint64_t seq)
 {
-    uint64_t next_seq = sto_chunks_event_count(c) + 1;
-
-    if (chunk->first_seq != next_seq || chunk->count < 1 || chunk->count > STO_CHUNK_EVENTS_MAX)
-        return fail_damaged(c, next_seq, "a part is missing", err);
-    c->list = vs_grow(c->list, c->list_count, &c->list_cap, sizeof(*c->list));
-    c->list[c->list_count++] = *chunk;
-    return VS_OK;
+    return seq >= chunk->first_seq && seq - chunk->first_seq < chunk->count;
 }
 
-/*
- * Read the chunks that follow the end of the list, a row for each kind of a chunk's events. SQL could group them, but
- * would sort them first, although they are in order.
- */
-static enum vs_status list_load(struct sto_chunks *c, struct vs_error *err)
+/* ---- rows of event_block ---- */
+
+/* Ids of the blocks of events of chunk `idx`: its tensors, if any, are block STO_KIND_TENSOR. */
+static void chunk_bind(sqlite3_stmt *stmt, uint64_t idx)
 {
-    const uint64_t next = c->list_count ? c->list[c->list_count - 1].idx + 1 : 0;
-    struct chunk chunk = {.count = 0};
-    bool is_begun = false;
+    sqlite3_bind_int64(stmt, 1, (sqlite3_int64)(idx * STO_BLOCK_IDS));
+    sqlite3_bind_int64(stmt, 2, (sqlite3_int64)(idx * STO_BLOCK_IDS + STO_KIND_TENSOR - 1));
+}
+
+/* The first event of chunk `idx`. `seq` is what messages name. */
+static enum vs_status first_seq_read(const struct sto_chunks *c, uint64_t idx, uint64_t seq,
+                                     uint64_t *out, struct vs_error *err)
+{
+    bool has_row = false;
+    enum vs_status st;
+
+    chunk_bind(c->first_stmt, idx);
+    st = sto_db_row(c->db, c->first_stmt, &has_row, err);
+    *out = has_row ? (uint64_t)sqlite3_column_int64(c->first_stmt, 0) : 0;
+    sqlite3_reset(c->first_stmt); /* it would keep a transaction open */
+    return st || has_row ? st : fail_damaged(c, seq, "a part is missing", err);
+}
+
+/* Count the events of the chunk; *print: a hash of the counts by kind. */
+static enum vs_status count_read(const struct sto_chunks *c, struct chunk *chunk, uint64_t *print,
+                                 struct vs_error *err)
+{
     bool has_row = true;
     enum vs_status st = VS_OK;
 
-    sqlite3_bind_int64(c->list_stmt, 1, (sqlite3_int64)(next * STO_BLOCK_IDS));
+    chunk->count = 0;
+    *print = 0;
+    chunk_bind(c->blocks_stmt, chunk->idx);
     while (!st && has_row) {
-        uint64_t id = 0;
-        uint64_t kind;
-        uint64_t count;
+        st = sto_db_row(c->db, c->blocks_stmt, &has_row, err);
+        if (!st && has_row) {
+            const uint64_t kind = (uint64_t)sqlite3_column_int64(c->blocks_stmt, 0) % STO_BLOCK_IDS;
+            const uint64_t count = (uint64_t)sqlite3_column_int64(c->blocks_stmt, 1);
 
-        st = sto_db_row(c->db, c->list_stmt, &has_row, err);
-        if (st)
-            break;
-        if (has_row)
-            id = (uint64_t)sqlite3_column_int64(c->list_stmt, 0);
-        kind = id % STO_BLOCK_IDS;
-        if (has_row && kind == STO_BLOCK_IDS - 1) /* tensors */
-            continue;
-        if (is_begun && (!has_row || id / STO_BLOCK_IDS != chunk.idx)) {
-            st = list_add(c, &chunk, err);
-            is_begun = false;
+            chunk->count += count;
+            *print += count * (kind + 1) * (kind + 7);
         }
-        if (!has_row)
-            break;
-        if (!is_begun)
-            chunk = (struct chunk){.idx = id / STO_BLOCK_IDS,
-                                   .first_seq = (uint64_t)sqlite3_column_int64(c->list_stmt, 1)};
-        is_begun = true;
-        count = (uint64_t)sqlite3_column_int64(c->list_stmt, 2);
-        chunk.count += count;
-        chunk.print += count * (kind + 1) * (kind + 7);
     }
-    sqlite3_reset(c->list_stmt); /* after a failure it would keep a transaction open */
+    sqlite3_reset(c->blocks_stmt);
+    if (!st && (chunk->count < 1 || chunk->count > STO_CHUNK_EVENTS_MAX))
+        st = fail_damaged(c, chunk->first_seq, "a part is missing", err);
     return st;
 }
 
-/* ---- the list as a part of `derived` ---- */
+/* Find the last chunk; last.count 0: there is none. */
+static enum vs_status last_find(struct sto_chunks *c, struct vs_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has_row = false;
+    uint64_t print;
+    enum vs_status st =
+        sto_db_prepare(c->db,
+                       "SELECT id / 64, first_seq FROM event_block WHERE id % 64 <> "
+                       "63 ORDER BY id DESC LIMIT 1",
+                       &stmt, err);
+
+    c->last = c->found = (struct chunk){.count = 0};
+    if (!st)
+        st = sto_db_row(c->db, stmt, &has_row, err);
+    if (!st && has_row) {
+        c->last.idx = (uint64_t)sqlite3_column_int64(stmt, 0);
+        c->last.first_seq = (uint64_t)sqlite3_column_int64(stmt, 1);
+        /* a chunk before it has an event at least, STO_CHUNK_EVENTS_MAX at most */
+        if (c->last.first_seq - 1 < c->last.idx ||
+            (c->last.first_seq - 1) / STO_CHUNK_EVENTS_MAX > c->last.idx)
+            st = fail_damaged(c, c->last.first_seq, "a part is missing", err);
+    }
+    sqlite3_finalize(stmt);
+    return st || !has_row ? st : count_read(c, &c->last, &print, err);
+}
 
 /*
- * A packed list: LIST_VERSION, the rows of event_block, the chunks, and of each its number's distance, count, print;
- * behind them a hash of all these bytes.
+ * Find the chunk of event `seq`, which the trace has: c->found. Chunks are numbered from 0 without gaps and in the
+ * order of their events, so it is between two numbers that get closer.
  */
-#define LIST_VERSION 2
-#define LIST_NUMBER_BYTES 10
-
-static void number_put(uint8_t **at, uint64_t n)
+static enum vs_status chunk_find(struct sto_chunks *c, uint64_t seq, struct vs_error *err)
 {
-    for (; n > 0x7f; n >>= 7)
-        *(*at)++ = (uint8_t)(n | 0x80);
-    *(*at)++ = (uint8_t)n;
-}
+    struct chunk low = {.first_seq = 1};
+    uint64_t high = c->last.idx + 1;
+    uint64_t print;
+    enum vs_status st;
 
-/* False: the bytes end before. */
-static bool number_take(const uint8_t **at, const uint8_t *end, uint64_t *out)
-{
-    *out = 0;
-    for (int shift = 0; shift < 64 && *at < end; shift += 7) {
-        const uint8_t byte = *(*at)++;
-
-        *out |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
+    if (is_within(&c->found, seq))
+        return VS_OK;
+    if (seq >= c->last.first_seq) {
+        c->found = c->last;
+        return VS_OK;
     }
-    return false;
-}
+    /* the chunk behind the one before: events are mostly read in their order */
+    if (c->found.count && seq == c->found.first_seq + c->found.count)
+        low = (struct chunk){.idx = c->found.idx + 1, .first_seq = seq}, high = low.idx + 1;
+    c->found.count = 0;
+    while (high - low.idx > 1) {
+        struct chunk middle = {.idx = low.idx + (high - low.idx) / 2};
 
-enum vs_status sto_chunks_pack(const struct sto_chunks *c, uint8_t **bytes, size_t *len,
-                               struct vs_error *err)
-{
-    sqlite3_int64 rows = 0;
-    uint64_t next = 0;
-    uint8_t *at;
-    enum vs_status st = sto_db_number(c->db, "SELECT count(*) FROM event_block", &rows, err);
-
-    if (st)
-        return st;
-    at = *bytes = vs_alloc((4 + 3 * c->list_count) * LIST_NUMBER_BYTES);
-    number_put(&at, LIST_VERSION);
-    number_put(&at, (uint64_t)rows);
-    number_put(&at, c->list_count);
-    for (size_t i = 0; i < c->list_count; i++) {
-        number_put(&at, c->list[i].idx - next);
-        number_put(&at, c->list[i].count);
-        number_put(&at, c->list[i].print);
-        next = c->list[i].idx + 1;
+        st = first_seq_read(c, middle.idx, seq, &middle.first_seq, err);
+        if (st)
+            return st;
+        if (middle.first_seq <= seq)
+            low = middle;
+        else
+            high = middle.idx;
     }
-    number_put(&at, vs_hash_bytes(*bytes, (size_t)(at - *bytes)));
-    *len = (size_t)(at - *bytes);
-    return VS_OK;
-}
-
-/* Take a packed list. False: it is of other rows, of another version, or damaged. */
-static bool list_unpack(struct sto_chunks *c, const uint8_t *at, size_t len, uint64_t rows)
-{
-    const uint8_t *begin = at;
-    const uint8_t *end = at + len;
-    struct vs_error ignored = VS_ERROR_INIT;
-    uint64_t hash = 0;
-    uint64_t hashed;
-    uint64_t version = 0;
-    uint64_t listed = 0;
-    uint64_t count = 0;
-    uint64_t next = 0;
-
-    if (!number_take(&at, end, &version) || version != LIST_VERSION ||
-        !number_take(&at, end, &listed) || listed != rows || !number_take(&at, end, &count))
-        return false;
-    for (uint64_t i = 0; i < count; i++) {
-        struct chunk chunk = {.first_seq = sto_chunks_event_count(c) + 1};
-
-        if (!number_take(&at, end, &chunk.idx) || !number_take(&at, end, &chunk.count) ||
-            !number_take(&at, end, &chunk.print) ||
-            chunk.idx >= INT64_MAX / STO_BLOCK_IDS - 1 - next)
-            return false;
-        chunk.idx += next;
-        next = chunk.idx + 1;
-        if (list_add(c, &chunk, &ignored))
-            return false;
-    }
-    hashed = vs_hash_bytes(begin, (size_t)(at - begin));
-    return number_take(&at, end, &hash) && hash == hashed && at == end;
-}
-
-/* Take a packed list, if it is of the rows that the file has. In a transaction. */
-static enum vs_status list_take(struct sto_chunks *c, const uint8_t *list, size_t len,
-                                struct vs_error *err)
-{
-    sqlite3_int64 rows = 0;
-    enum vs_status st = sto_db_number(c->db, "SELECT count(*) FROM event_block", &rows, err);
-
-    if (!st && !list_unpack(c, list, len, (uint64_t)rows))
-        c->list_count = 0;
+    st = first_seq_read(c, low.idx, seq, &low.first_seq, err);
+    if (!st)
+        st = count_read(c, &low, &print, err);
+    if (!st && !is_within(&low, seq))
+        st = fail_damaged(c, seq, "a part is missing", err);
+    if (!st)
+        c->found = low;
     return st;
 }
 
-enum vs_status sto_chunks_open(const struct sto_db *db, const uint8_t *list, size_t len,
-                               struct sto_chunks **out, struct vs_error *err)
+/* ---- opening ---- */
+
+/* Find the end of the events. A number of a chunk that is too high is noticed by looking for the first. */
+static enum vs_status end_find(struct sto_chunks *c, struct vs_error *err)
+{
+    enum vs_status st = last_find(c, err);
+
+    return st || !c->last.count ? st : chunk_find(c, 1, err);
+}
+
+enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
+                               struct vs_error *err)
 {
     struct sto_chunks *c = vs_calloc(1, sizeof(*c));
     enum vs_status st;
@@ -209,16 +188,15 @@ enum vs_status sto_chunks_open(const struct sto_db *db, const uint8_t *list, siz
     *out = NULL;
     c->db = db;
     c->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*c->events));
-    st =
-        sto_db_prepare(db, "SELECT id, first_seq, count FROM event_block WHERE id >= ? ORDER BY id",
-                       &c->list_stmt, err);
+    st = sto_db_prepare(db, "SELECT first_seq FROM event_block WHERE id BETWEEN ? AND ? LIMIT 1",
+                        &c->first_stmt, err);
+    if (!st)
+        st = sto_db_prepare(db, "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ?",
+                            &c->blocks_stmt, err);
     if (!st)
         st = sto_loader_open(db, &c->loader, err);
-    if (!st && list)
-        st = list_take(c, list, len, err);
     if (!st)
-        st = list_load(c, err);
-    c->current = SIZE_MAX;
+        st = end_find(c, err);
     if (!st) {
         *out = c;
         c = NULL; /* handed over */
@@ -231,90 +209,74 @@ void sto_chunks_close(struct sto_chunks *c)
 {
     if (!c)
         return;
-    sqlite3_finalize(c->list_stmt);
+    sqlite3_finalize(c->first_stmt);
+    sqlite3_finalize(c->blocks_stmt);
     sto_loader_close(c->loader);
-    vs_free(c->list);
     vs_free(c->events);
     vs_free(c);
 }
 
 uint64_t sto_chunks_event_count(const struct sto_chunks *c)
 {
-    const struct chunk *last;
-
-    if (c->list_count == 0)
-        return 0;
-    last = &c->list[c->list_count - 1];
-    return last->first_seq + last->count - 1;
+    return c->last.count ? c->last.first_seq + c->last.count - 1 : 0;
 }
 
 enum vs_status sto_chunks_refresh(struct sto_chunks *c, struct vs_error *err)
 {
     /* the last chunk may have grown */
-    if (c->list_count && c->current >= c->list_count - 1)
-        c->current = SIZE_MAX;
-    if (c->list_count)
-        c->list_count--;
-    return list_load(c, err);
+    if (c->current.idx >= c->last.idx)
+        c->current.count = 0;
+    return end_find(c, err);
 }
+
+/* So many chunks tell the events of a trace from those of another. */
+#define PRINT_CHUNKS 16
 
 uint64_t sto_chunks_fingerprint(const struct sto_chunks *c)
 {
-    uint64_t print = 0;
+    struct vs_error ignored = VS_ERROR_INIT;
+    uint64_t print = vs_hash_mix(sto_chunks_event_count(c), c->last.idx);
 
-    for (size_t i = 0; i < c->list_count; i++)
-        print = (print ^ c->list[i].count ^ c->list[i].print << 20) * UINT64_C(0x9E3779B97F4A7C15) +
-                (print >> 29);
+    for (uint64_t i = 0; i < PRINT_CHUNKS && c->last.count; i++) {
+        struct chunk chunk = {.idx = c->last.idx / (PRINT_CHUNKS - 1) * i +
+                                     c->last.idx % (PRINT_CHUNKS - 1) * i / (PRINT_CHUNKS - 1)};
+        uint64_t kinds = 0;
+
+        if (first_seq_read(c, chunk.idx, 0, &chunk.first_seq, &ignored) ||
+            count_read(c, &chunk, &kinds, &ignored))
+            return 0;
+        print = vs_hash_mix(vs_hash_mix(print, chunk.first_seq), kinds);
+    }
     return print;
 }
 
 /*
- * Decode chunk number `at` of the list.
+ * Decode the chunk that was found.
  *
- * whole     where to decode its events to, if the caller wants all of them, with space for the listed count; *in_place
+ * whole     where to decode its events to, if the caller wants all of them, with space for the counted ones; *in_place
  *           is true if they were decoded there
  *           NULL, or the chunk has grown in the file: the events are kept in c->events for later requests
  */
-static enum vs_status chunk_decode(struct sto_chunks *c, size_t at, struct vs_event *whole,
-                                   bool *in_place, struct vs_error *err)
+static enum vs_status chunk_decode(struct sto_chunks *c, struct vs_event *whole, bool *in_place,
+                                   struct vs_error *err)
 {
-    const struct chunk *chunk = &c->list[at];
+    const struct chunk chunk = c->found;
     size_t count = 0;
     enum vs_status st =
-        sto_loader_read(c->loader, (int64_t)(chunk->idx * STO_BLOCK_IDS), &count, err);
+        sto_loader_read(c->loader, (int64_t)(chunk.idx * STO_BLOCK_IDS), &count, err);
 
     if (st)
         return st;
-    if (count < chunk->count)
-        return fail_damaged(c, chunk->first_seq, "events are missing", err);
-    *in_place = whole && count == chunk->count;
+    if (count < chunk.count)
+        return fail_damaged(c, chunk.first_seq, "events are missing", err);
+    *in_place = whole && count == chunk.count;
     if (*in_place)
         return sto_loader_events(c->loader, whole, err);
-    c->current = SIZE_MAX;
+    c->current.count = 0;
     st = sto_loader_events(c->loader, c->events, err);
     if (!st)
-        c->current = at;
+        c->current = chunk;
     return st;
-}
-
-/* Index in the list of the chunk that contains event `seq`. */
-static size_t chunk_find(const struct sto_chunks *c, uint64_t seq)
-{
-    size_t low = 0;
-    size_t high = c->list_count;
-
-    if (c->current < c->list_count && seq >= c->list[c->current].first_seq &&
-        seq - c->list[c->current].first_seq < c->list[c->current].count)
-        return c->current;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (c->list[middle].first_seq <= seq)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t count,
@@ -324,20 +286,24 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
 
     VS_ASSERT(first_seq >= 1 && first_seq <= total + 1 && count <= total + 1 - first_seq);
     while (count > 0) {
-        size_t at = chunk_find(c, first_seq);
-        uint64_t offset = first_seq - c->list[at].first_seq;
-        uint64_t take = c->list[at].count - offset;
-
+        const struct chunk *chunk = &c->current;
         bool in_place = false;
+        enum vs_status st = VS_OK;
+        uint64_t offset;
+        uint64_t take;
 
-        if (at != c->current) {
-            struct vs_event *whole = take <= count && !offset ? out : NULL;
-            enum vs_status st = chunk_decode(c, at, whole, &in_place, err);
-
+        if (!is_within(chunk, first_seq)) {
+            chunk = &c->found;
+            st = chunk_find(c, first_seq, err);
+            if (!st)
+                st = chunk_decode(
+                    c, first_seq == chunk->first_seq && chunk->count <= count ? out : NULL,
+                    &in_place, err);
             if (st)
                 return st;
         }
-        take = take < count ? take : count;
+        offset = first_seq - chunk->first_seq;
+        take = chunk->count - offset < count ? chunk->count - offset : count;
         if (!in_place)
             memcpy(out, c->events + offset, (size_t)take * sizeof(*out));
         out += take;
@@ -355,9 +321,16 @@ enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t id, struct vs
     return st ? st : sto_loader_events(c->loader, out, err);
 }
 
-int64_t sto_chunks_block_of(const struct sto_chunks *c, uint64_t seq)
+enum vs_status sto_chunks_block_of(struct sto_chunks *c, uint64_t seq, int64_t *out,
+                                   struct vs_error *err)
 {
+    enum vs_status st;
+
+    *out = -1;
     if (seq < 1 || seq > sto_chunks_event_count(c))
-        return -1;
-    return (int64_t)(c->list[chunk_find(c, seq)].idx * STO_BLOCK_IDS);
+        return VS_OK;
+    st = chunk_find(c, seq, err);
+    if (!st)
+        *out = (int64_t)(c->found.idx * STO_BLOCK_IDS);
+    return st;
 }

@@ -3,8 +3,9 @@
  *
  * For:            store/reader.c, store/tensors.c, store/cell.c; the second part: store/chunk.c.
  * Must not know:  strings, locations, the meaning of tensor records.
- * Invariant:      the chunk that was read last stays decoded. If a chunk has grown in the file since it was listed,
- *                 only the events it had then are returned.
+ * Invariant:      chunks are numbered without gaps, in the order of their events. Where they begin is looked up in the
+ *                 file; only the end of the last one is in memory. If that one has grown since the opening or refresh,
+ *                 only the events it had then are returned. The chunk that was read last stays decoded.
  */
 #ifndef STO_CHUNK_INTERNAL_H
 #define STO_CHUNK_INTERNAL_H
@@ -20,20 +21,15 @@
 struct sto_chunks;
 
 /*
- * Read the list of chunks, or take `list`, `len` bytes of sto_chunks_pack(), if that is of the rows that the file has
- * (NULL: there is none). `db` is borrowed until sto_chunks_close(). The caller may be inside a transaction.
- * VS_E_DAMAGED: the chunks do not cover consecutive events. *out is NULL on failure.
+ * `db` is borrowed until sto_chunks_close(). The caller may be inside a transaction. VS_E_DAMAGED: the last chunk
+ * cannot be where it is. *out is NULL on failure. O(log chunks).
  */
-VS_MUST_USE enum vs_status sto_chunks_open(const struct sto_db *db, const uint8_t *list, size_t len,
-                                           struct sto_chunks **out, struct vs_error *err);
+VS_MUST_USE enum vs_status sto_chunks_open(const struct sto_db *db, struct sto_chunks **out,
+                                           struct vs_error *err);
 void sto_chunks_close(struct sto_chunks *chunks);
 
-/* Extend the list by the chunks that were written since. The caller must be inside a transaction. */
+/* See also the chunks that were written since. The caller must be inside a transaction. */
 VS_MUST_USE enum vs_status sto_chunks_refresh(struct sto_chunks *chunks, struct vs_error *err);
-
-/* The list as bytes, which the caller frees; of use as long as the file has as many rows of chunks as now. */
-VS_MUST_USE enum vs_status sto_chunks_pack(const struct sto_chunks *chunks, uint8_t **bytes,
-                                           size_t *len, struct vs_error *err);
 
 /* See sto_reader_fingerprint(). */
 uint64_t sto_chunks_fingerprint(const struct sto_chunks *chunks);
@@ -54,8 +50,9 @@ VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int6
                                                  struct vs_event *out, size_t *count,
                                                  struct vs_error *err);
 
-/* The id of the first block of the chunk that contains event `seq`; -1: the list has none. */
-int64_t sto_chunks_block_of(const struct sto_chunks *chunks, uint64_t seq);
+/* *out: the id of the first block of the chunk that contains event `seq`; -1: there is none. */
+VS_MUST_USE enum vs_status sto_chunks_block_of(struct sto_chunks *chunks, uint64_t seq,
+                                               int64_t *out, struct vs_error *err);
 
 /* ---- store/chunk_load.c: the events of one chunk, of every version of the format, as a whole or not at all ---- */
 

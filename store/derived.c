@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "store/chunk_internal.h"
 #include "store/db_internal.h"
 #include "store/reader_internal.h"
 
@@ -99,9 +98,10 @@ static size_t part_deflate(struct sto_derived_writer *w, const uint8_t *bytes, s
 }
 
 /* Read the blob directly, so that SQLite keeps no copy. */
-enum vs_status sto_derived_read(const struct sto_db *db, uint64_t id, uint8_t **bytes, size_t *len,
-                                size_t *cap, struct vs_error *err)
+enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **bytes, size_t *len,
+                               size_t *cap, struct vs_error *err)
 {
+    const struct sto_db *db = sto_reader_db(r);
     sqlite3_blob *blob = NULL;
     uint8_t *packed = NULL;
     size_t packed_len;
@@ -125,12 +125,6 @@ out:
     vs_free(packed);
     sqlite3_blob_close(blob);
     return st;
-}
-
-enum vs_status sto_derived_get(struct sto_reader *r, uint64_t id, uint8_t **bytes, size_t *len,
-                               size_t *cap, struct vs_error *err)
-{
-    return sto_derived_read(sto_reader_db(r), id, bytes, len, cap, err);
 }
 
 static void writer_free(struct sto_derived_writer *w)
@@ -204,19 +198,6 @@ enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id, const 
         w->pending_bytes = 0;
         st = sto_db_exec(&w->db, "COMMIT; BEGIN IMMEDIATE", err);
     }
-    return st;
-}
-
-enum vs_status sto_derived_put_list(struct sto_derived_writer *w, const struct sto_reader *r,
-                                    struct vs_error *err)
-{
-    uint8_t *bytes = NULL;
-    size_t len = 0;
-    enum vs_status st = sto_chunks_pack(r->chunks, &bytes, &len, err);
-
-    if (!st)
-        st = sto_derived_put(w, STO_DERIVED_LIST, bytes, len, err);
-    vs_free(bytes);
     return st;
 }
 

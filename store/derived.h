@@ -39,12 +39,6 @@ VS_MUST_USE enum vs_status sto_derived_begin(const char *path, struct sto_derive
  */
 VS_MUST_USE enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id,
                                            const uint8_t *bytes, size_t len, struct vs_error *err);
-/*
- * Write the list of chunks, with which a long trace opens faster, as a part of its own. Errors: as
- * sto_derived_put().
- */
-VS_MUST_USE enum vs_status sto_derived_put_list(struct sto_derived_writer *w,
-                                                const struct sto_reader *r, struct vs_error *err);
 /* Commit the parts written (is_kept) or roll back. Frees `w`, also on failure; NULL is accepted. */
 VS_MUST_USE enum vs_status sto_derived_end(struct sto_derived_writer *w, bool is_kept,
                                            struct vs_error *err);

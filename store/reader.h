@@ -8,8 +8,8 @@
  *
  * Strings and pointers are borrowed and valid until sto_reader_close(); pointers to rows (steps, locations, toggles,
  * sources) until the next refresh. A reader sees the trace as of its opening or last refresh. The cost of opening does
- * not depend on the number of events, except for the list of chunks and the steps. A reader must be used by one thread
- * at a time; several readers of one file are allowed.
+ * not depend on the number of events, except for the steps and the blocks of tensors. A reader must be used by one
+ * thread at a time; several readers of one file are allowed.
  */
 #ifndef STO_READER_H
 #define STO_READER_H
@@ -106,8 +106,8 @@ size_t sto_reader_device_now(const struct sto_reader *r);
 VS_MUST_USE enum vs_status sto_reader_refresh(struct sto_reader *r, struct vs_error *err);
 
 /*
- * A number that is almost certainly different for other events, computed from their count, the chunk boundaries and the
- * number of events of each kind per chunk.
+ * A number that is almost certainly different for other events, computed from their count and, of 16 chunks from the
+ * first to the last, where they begin and how many events of each kind they have. 0: the file cannot be read.
  */
 uint64_t sto_reader_fingerprint(const struct sto_reader *r);
 

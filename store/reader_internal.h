@@ -51,10 +51,4 @@ VS_MUST_USE enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error
 /* The connection, borrowed; opened read-only or read-write. */
 const struct sto_db *sto_reader_db(const struct sto_reader *r);
 
-/* The part of the table `derived` that has the list of chunks; replay/ numbers its own from 0. */
-#define STO_DERIVED_LIST ((uint64_t)128 << 32)
-/* As sto_derived_get(). */
-VS_MUST_USE enum vs_status sto_derived_read(const struct sto_db *db, uint64_t id, uint8_t **bytes,
-                                            size_t *len, size_t *cap, struct vs_error *err);
-
 #endif

@@ -232,21 +232,6 @@ static const struct {
      shape_take},
 };
 
-/* With the list of chunks that may be stored in the file. */
-static enum vs_status chunks_open(struct sto_reader *r, struct vs_error *err)
-{
-    struct vs_error none = VS_ERROR_INIT;
-    uint8_t *list = NULL;
-    size_t len = 0;
-    size_t cap = 0;
-    const bool has_list =
-        sto_derived_read(&r->db, STO_DERIVED_LIST, &list, &len, &cap, &none) == VS_OK;
-    enum vs_status st = sto_chunks_open(&r->db, has_list ? list : NULL, len, &r->chunks, err);
-
-    vs_free(list);
-    return st;
-}
-
 enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error *err)
 {
     enum vs_status st;
@@ -259,7 +244,8 @@ enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error *err)
     if (!st)
         st = sto_db_length_check(&r->db, err);
     if (!st)
-        st = r->chunks ? sto_chunks_refresh(r->chunks, err) : chunks_open(r, err);
+        st = r->chunks ? sto_chunks_refresh(r->chunks, err)
+                       : sto_chunks_open(&r->db, &r->chunks, err);
     if (!st)
         st = r->tensors ? sto_tensors_refresh(r->tensors, err)
                         : sto_tensors_open(&r->db, r->chunks, &r->tensors, err);

@@ -382,18 +382,17 @@ enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry
                                  size_t number, bool *out, struct vs_error *err)
 {
     const struct rpl_condition *c = &entry->condition;
-    const struct rpl_chunk *chunk = &index->chunks[number];
+    const struct rpl_chunk *chunk;
     const struct rpl_node *node;
     struct rpl_node seen;
     bool is_always = !c->is_event && !entry->has_locations;
-    enum vs_status st = VS_OK;
+    enum vs_status st = rpl_index_chunk(index, number, &chunk, err);
 
     *out = false;
-    if (!(chunk->kinds & c->kinds))
-        return VS_OK;
+    if (st || !(chunk->kinds & c->kinds))
+        return st;
     if (entry->has_locations) {
-        st = rpl_index_filters(index, number, err);
-        chunk = &index->chunks[number];
+        st = rpl_index_filters(index, number, &chunk, err);
         if (st || !has_location(entry, chunk))
             return st;
     }
@@ -406,13 +405,15 @@ enum vs_status rpl_entry_can_hit(struct rpl_index *index, const struct rpl_entry
     if (st)
         return st;
     seen = *node;
-    chunk = &index->chunks[number];
+    st = rpl_index_chunk(index, number, &chunk, err);
     for (size_t i = 0; !st && i < c->count; i++) {
         enum answer answer = term_answer(c, &c->terms[i], chunk, &seen);
         bool may = true;
 
         if (c->terms[i].field == RPL_TERM_BLOCK)
             st = block_may(index, c, &c->terms[i], number, &may, err);
+        if (!st)
+            st = rpl_index_chunk(index, number, &chunk, err);
         if (answer == NEVER || !may)
             return st;
         is_always &= answer == ALWAYS;

@@ -73,11 +73,12 @@ static void keyframe_offer(struct rpl_cursor *cursor, size_t chunk)
 {
     struct rpl_index *index = cursor->index;
     struct rpl_pack pack = {NULL, 0, 0};
+    struct rpl_chunk *chunks = index->chunks.items;
     size_t last = chunk;
 
-    if (index->reader || chunk >= index->chunk_count || index->chunks[chunk].has_keyframe)
+    if (index->reader || chunk >= index->chunks.count || chunks[chunk].has_keyframe)
         return;
-    while (last && !index->chunks[last].has_keyframe)
+    while (last && !chunks[last].has_keyframe)
         last--;
     if ((chunk - last) * RPL_CHUNK_EVENTS <
         MEMORY_KEYFRAME_EVENTS_PER_ITEM * rpl_state_size(&cursor->state))
@@ -85,29 +86,41 @@ static void keyframe_offer(struct rpl_cursor *cursor, size_t chunk)
     rpl_state_pack(&cursor->state, &pack);
     rpl_pack_seal(&pack);
     index->keyframes[chunk] = (struct rpl_blob){pack.bytes, pack.len};
-    index->chunks[chunk].has_keyframe = true;
+    chunks[chunk].has_keyframe = true;
+}
+
+/* The nearest chunk up to `chunk` that has a keyframe, or the first. */
+static enum vs_status keyframe_find(struct rpl_index *index, size_t chunk, size_t *out,
+                                    struct vs_error *err)
+{
+    const struct rpl_chunk *c;
+    enum vs_status st = rpl_index_chunk(index, chunk, &c, err);
+
+    while (!st && chunk && !c->has_keyframe)
+        st = rpl_index_chunk(index, --chunk, &c, err);
+    *out = chunk;
+    return st;
 }
 
 /* Move to the start of the nearest chunk up to `chunk` that has a keyframe, or of the trace. */
 static enum vs_status keyframe_enter(struct rpl_cursor *cursor, size_t chunk, struct vs_error *err)
 {
     struct rpl_index *index = cursor->index;
+    const struct rpl_chunk *c;
     struct rpl_blob blob;
     struct rpl_unpack in;
-    enum vs_status st;
+    enum vs_status st = keyframe_find(index, chunk, &chunk, err);
 
-    while (chunk && !index->chunks[chunk].has_keyframe)
-        chunk--;
     rpl_state_clear(&cursor->state);
-    if (!chunk)
-        return VS_OK;
+    if (st || !chunk)
+        return st;
     st = rpl_index_blob(index, RPL_PART_KEYFRAME, chunk, &blob, err);
+    if (!st)
+        st = rpl_index_chunk(index, chunk, &c, err);
     if (st)
         return st;
-    if (!index
-             ->chunks[chunk]
-             /* The index has just been computed again, and this chunk has no keyframe now. */
-             .has_keyframe)
+    /* The index has just been computed again, and this chunk has no keyframe now. */
+    if (!c->has_keyframe)
         return keyframe_enter(cursor, chunk, err);
     if (!rpl_unpack_init(&in, blob.bytes, blob.len) ||
         !rpl_state_unpack(&cursor->state, rpl_index_chunk_first(chunk) - 1, &in))
@@ -203,18 +216,6 @@ static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_e
     return st;
 }
 
-/* True if moving on from the current event is no more work than beginning at the keyframe before `chunk`. */
-static bool is_near(const struct rpl_cursor *cursor, uint64_t seq, size_t chunk)
-{
-    uint64_t now = cursor->state.seq;
-
-    if (now > seq)
-        return false;
-    while (chunk && !cursor->index->chunks[chunk].has_keyframe)
-        chunk--;
-    return now + 1 >= rpl_index_chunk_first(chunk);
-}
-
 /* Whether a save event says this already. */
 static bool is_known(const struct rpl_holders *holders, const struct rpl_found_row *row)
 {
@@ -269,15 +270,17 @@ static const struct rpl_holders *holders_of(const struct rpl_cursor *cursor)
 
 enum vs_status rpl_cursor_seek(struct rpl_cursor *cursor, uint64_t seq, struct vs_error *err)
 {
+    const uint64_t now = cursor->state.seq;
     enum vs_status st = VS_OK;
     size_t chunk;
 
     VS_ASSERT(seq <= cursor->index->event_count);
-    if (seq == cursor->state.seq)
+    if (seq == now)
         return found_fill(cursor, err);
     if (seq) {
-        chunk = rpl_index_chunk_of(seq);
-        if (!is_near(cursor, seq, chunk))
+        st = keyframe_find(cursor->index, rpl_index_chunk_of(seq), &chunk, err);
+        /* from the current event, unless beginning at the keyframe is less work */
+        if (!st && (now > seq || now + 1 < rpl_index_chunk_first(chunk)))
             st = keyframe_enter(cursor, chunk, err);
         if (!st)
             st = go_on(cursor, seq, err);

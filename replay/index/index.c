@@ -132,7 +132,6 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index->rows.is_there);
     vs_free(index->nodes.items);
     vs_free(index->nodes.is_there);
-    vs_free(index->chunks);
     vs_free(index->has_filters);
     vs_free(index->peaks);
     vs_free(index->names);
@@ -185,7 +184,7 @@ static uint64_t blobs_bytes(const struct rpl_blob *blobs, size_t count)
 
 uint64_t rpl_index_bytes(const struct rpl_index *index)
 {
-    uint64_t bytes = sizeof(*index) + index->chunk_cap * sizeof(*index->chunks) +
+    uint64_t bytes = sizeof(*index) + index->chunks.cap * index->chunks.item_bytes +
                      index->rows.cap * index->rows.item_bytes +
                      index->nodes.cap * index->nodes.item_bytes +
                      index->peak_cap * sizeof(*index->peaks) +
@@ -193,9 +192,9 @@ uint64_t rpl_index_bytes(const struct rpl_index *index)
 
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++)
         bytes += index->levels[i].cap * index->levels[i].item_bytes;
-    bytes += blobs_bytes(index->keyframes, index->chunk_count) +
-             blobs_bytes(index->touched, index->chunk_count) +
-             blobs_bytes(index->changes, index->chunk_count);
+    bytes += blobs_bytes(index->keyframes, index->chunks.count) +
+             blobs_bytes(index->touched, index->chunks.count) +
+             blobs_bytes(index->changes, index->chunks.count);
     if (index->builder)
         bytes += rpl_builder_bytes(index->builder);
     if (index->event_classes)

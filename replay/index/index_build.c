@@ -112,7 +112,7 @@ uint64_t rpl_builder_bytes(const struct rpl_builder *builder)
 
 static void blobs_free(const struct rpl_index *index, struct rpl_blob **blobs)
 {
-    for (size_t i = 0; *blobs && !index->scratch && i < index->chunk_count; i++)
+    for (size_t i = 0; *blobs && !index->scratch && i < index->chunks.count; i++)
         vs_free((*blobs)[i].bytes);
     vs_free(*blobs);
     *blobs = NULL;
@@ -129,13 +129,9 @@ void rpl_index_build_begin(struct rpl_index *index, struct rpl_scratch *scratch)
     index->builder = b;
     index->is_paged = index->is_stored = false;
     index->event_count = 0;
-    index->chunk_count = index->peak_count = index->name_count = 0;
+    index->peak_count = index->name_count = 0;
     index->has_peaks = true;
-    if (!index->has_scratch_chunks)
-        vs_free(index->chunks);
-    index->chunks = NULL;
-    index->chunk_cap = 0;
-    index->has_scratch_chunks = scratch != NULL;
+    pages_reset(&index->chunks, sizeof(struct rpl_chunk), RPL_CHUNK_GROUP, scratch);
     rpl_unused_free(index->unused);
     index->unused = NULL;
     rpl_event_classes_free(index->event_classes);
@@ -160,22 +156,20 @@ void rpl_index_build_begin(struct rpl_index *index, struct rpl_scratch *scratch)
 static void chunk_begin(struct rpl_index *index)
 {
     struct rpl_builder *b = index->builder;
-    size_t cap = index->chunk_cap;
-    struct rpl_chunk *chunk;
+    struct rpl_pages *chunks = &index->chunks;
+    const size_t cap_before = chunks->cap;
+    const size_t at = chunks->count;
+    struct rpl_chunk *chunk = rpl_pages_add(chunks);
+    const size_t cap = chunks->cap;
 
-    if (index->chunk_count == cap)
-        index->chunks = rpl_scratch_reserve(index->scratch, index->chunks, 2 * cap + 16, &cap,
-                                            sizeof(*index->chunks));
-    if (cap != index->chunk_cap || !index->keyframes) {
+    if (cap != cap_before || !index->keyframes) {
         index->keyframes = vs_realloc(index->keyframes, cap, sizeof(*index->keyframes));
         index->touched = vs_realloc(index->touched, cap, sizeof(*index->touched));
         index->changes = vs_realloc(index->changes, cap, sizeof(*index->changes));
-        index->chunk_cap = cap;
     }
-    memset(&index->keyframes[index->chunk_count], 0, sizeof(*index->keyframes));
-    memset(&index->touched[index->chunk_count], 0, sizeof(*index->touched));
-    memset(&index->changes[index->chunk_count], 0, sizeof(*index->changes));
-    chunk = &index->chunks[index->chunk_count];
+    memset(&index->keyframes[at], 0, sizeof(*index->keyframes));
+    memset(&index->touched[at], 0, sizeof(*index->touched));
+    memset(&index->changes[at], 0, sizeof(*index->changes));
     memset(chunk, 0, sizeof(*chunk));
     chunk->allocated = b->allocated;
     chunk->requested = b->requested;
@@ -183,9 +177,8 @@ static void chunk_begin(struct rpl_index *index)
     chunk->step = b->step;
     chunk->phase = b->phase;
     chunk->location = b->location;
-    for (size_t v = 0; index->chunk_count && v < RPL_VERB_COUNT; v++)
+    for (size_t v = 0; at && v < RPL_VERB_COUNT; v++)
         chunk->stops[v].before = chunk[-1].stops[v].before + chunk[-1].stops[v].count;
-    index->chunk_count++;
 }
 
 static void stop_add(struct rpl_chunk *chunk, enum rpl_verb verb, uint32_t offset)
@@ -421,7 +414,7 @@ static enum vs_status events_take(struct rpl_index *index, const struct vs_event
 
     if (seq == rpl_index_chunk_first(rpl_index_chunk_of(seq)))
         chunk_begin(index);
-    chunk = &index->chunks[index->chunk_count - 1];
+    chunk = &rpl_index_chunks(index)[index->chunks.count - 1];
     for (; !st && seq <= last; seq = index->event_count + 1) {
         uint64_t end = seq + RPL_PIECE_EVENTS - 1 - (seq - 1) % RPL_PIECE_EVENTS;
 

@@ -122,7 +122,7 @@ static void keyframe_store(struct rpl_index *index, struct rpl_detail *d, size_t
     rpl_state_pack(&d->state, &pack);
     rpl_pack_seal(&pack);
     blob_set(index, &index->keyframes[chunk], &pack);
-    index->chunks[chunk].has_keyframe = true;
+    rpl_index_chunks(index)[chunk].has_keyframe = true;
     d->keyframe_seq = d->seq;
 }
 

@@ -74,7 +74,7 @@ static inline size_t rpl_group_count(size_t count, size_t group, size_t number)
 /* The index of a trace with fewer events is computed at once, and not stored. */
 #define RPL_STORE_EVENTS ((uint64_t)4 * RPL_CHUNK_EVENTS)
 /* Incremented with every change of what is stored or of its meaning. */
-#define RPL_INDEX_VERSION 5
+#define RPL_INDEX_VERSION 6
 
 /* ---- the pyramid ---- */
 
@@ -231,8 +231,8 @@ struct rpl_window_slot {
  *                              events refer to. changes: of each alloc and free, the number of events since the one
  *                              before, and the change of the allocated bytes
  * builder         the state of building; NULL if is_paged
+ * chunks          the last one is in memory, always
  * has_filters     of a paged index, per RPL_CHUNK_GROUP chunks: their filters have been read
- * has_scratch_chunks  `chunks` are in `scratch`; otherwise in ordinary memory
  * scratch         where everything large is while the index of a file is computed, and the arrays of a paged one; NULL:
  *                 in ordinary memory
  * bytes           the part of the file that was read last
@@ -246,11 +246,8 @@ struct rpl_index {
     bool is_stored;
     uint64_t event_count;
     struct rpl_facts facts;
-    struct rpl_chunk *chunks;
-    size_t chunk_count;
-    size_t chunk_cap;
+    struct rpl_pages chunks;
     bool *has_filters;
-    bool has_scratch_chunks;
     struct rpl_pages levels[RPL_LEVEL_COUNT];
     struct rpl_pages rows;
     struct rpl_pages nodes;
@@ -283,6 +280,12 @@ uint64_t rpl_index_bytes(const struct rpl_index *index);
 /* Free the spare capacity of its arrays: for a trace to which nothing will be added. */
 void rpl_index_trim(struct rpl_index *index);
 
+/* The chunks of an index that is not paged. */
+static inline struct rpl_chunk *rpl_index_chunks(const struct rpl_index *index)
+{
+    return index->chunks.items;
+}
+
 /* The chunk of event `seq` >= 1; the first event of a chunk; the number of events in a chunk. */
 size_t rpl_index_chunk_of(uint64_t seq);
 uint64_t rpl_index_chunk_first(size_t chunk);
@@ -313,9 +316,14 @@ VS_MUST_USE enum vs_status rpl_index_row(struct rpl_index *index, size_t i,
                                          const struct rpl_row **out, struct vs_error *err);
 VS_MUST_USE enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *out,
                                                struct vs_error *err);
-/* Read the filters of a chunk, `locations` and `lines`, if necessary. Errors: those of reading the file. */
+/*
+ * What is known of a chunk, likewise; without its filters, `locations` and `lines`, and with them. Borrowed until
+ * something of the index cannot be read.
+ */
+VS_MUST_USE enum vs_status rpl_index_chunk(struct rpl_index *index, size_t chunk,
+                                           const struct rpl_chunk **out, struct vs_error *err);
 VS_MUST_USE enum vs_status rpl_index_filters(struct rpl_index *index, size_t chunk,
-                                             struct vs_error *err);
+                                             const struct rpl_chunk **out, struct vs_error *err);
 /* Read the peaks if necessary. Errors: those of reading the file. */
 VS_MUST_USE enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err);
 /*

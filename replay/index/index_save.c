@@ -16,6 +16,19 @@
 /* Memory of a scratch is given back after so many groups are written. */
 #define DROP_GROUPS 32
 
+static void chunks_pack(const struct rpl_chunk *chunks, size_t first, size_t count,
+                        struct rpl_pack *out)
+{
+    struct rpl_chunk before = {.step = 0};
+
+    for (size_t v = 0; v < RPL_VERB_COUNT; v++) {
+        before.stops[v].before = chunks[first].stops[v].before;
+        rpl_pack_uint(out, before.stops[v].before);
+    }
+    for (size_t i = first; i < first + count; i++)
+        rpl_index_pack_chunk(&chunks[i], i > first ? &chunks[i - 1] : &before, out);
+}
+
 /* Append the items from `number` * group on to `out`. */
 static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t level,
                        size_t number, struct rpl_pack *out)
@@ -23,14 +36,20 @@ static void group_pack(const struct rpl_index *index, enum rpl_part part, size_t
     static const struct rpl_node no_node;
     static const struct rpl_row no_row;
     const struct rpl_pages *pages = part == RPL_PART_LIFETIMES ? &index->rows
-                                    : part == RPL_PART_NODES   ? &index->nodes
-                                                               : &index->levels[level];
+                                    : part == RPL_PART_CHUNKS || part == RPL_PART_FILTERS
+                                        ? &index->chunks
+                                    : part == RPL_PART_NODES ? &index->nodes
+                                                             : &index->levels[level];
     size_t first = number * pages->group;
     size_t count = rpl_group_count(pages->count, pages->group, number);
 
     rpl_pack_clear(out);
-    for (size_t i = first; i < first + count; i++) {
-        if (part == RPL_PART_LIFETIMES) {
+    if (part == RPL_PART_CHUNKS)
+        chunks_pack(pages->items, first, count, out);
+    for (size_t i = first; part != RPL_PART_CHUNKS && i < first + count; i++) {
+        if (part == RPL_PART_FILTERS) {
+            rpl_index_pack_filters(&rpl_index_chunks(index)[i], out);
+        } else if (part == RPL_PART_LIFETIMES) {
             const struct rpl_row *rows = pages->items;
 
             rpl_index_pack_row(&rows[i], i > first ? &rows[i - 1] : &no_row, out);
@@ -63,33 +82,17 @@ static enum vs_status groups_save(struct sto_derived_writer *w, const struct rpl
     return st;
 }
 
-static enum vs_status chunks_save(struct sto_derived_writer *w, const struct rpl_index *index,
-                                  struct rpl_pack *pack, struct vs_error *err)
+/* Their state at the beginning, and the blocks from before that they are about. */
+static enum vs_status blobs_save(struct sto_derived_writer *w, const struct rpl_index *index,
+                                 struct vs_error *err)
 {
-    static const struct rpl_chunk none = {.step = 0};
+    const struct rpl_chunk *chunks = rpl_index_chunks(index);
     enum vs_status st = VS_OK;
 
-    for (size_t g = 0; !st && g * RPL_CHUNK_GROUP < index->chunk_count; g++) {
-        const size_t first = g * RPL_CHUNK_GROUP;
-        const size_t end = first + rpl_group_count(index->chunk_count, RPL_CHUNK_GROUP, g);
-
-        rpl_pack_clear(pack);
-        for (size_t i = first; i < end; i++)
-            rpl_index_pack_chunk(&index->chunks[i], i ? &index->chunks[i - 1] : &none, pack);
-        rpl_pack_seal(pack);
-        st = sto_derived_put(w, rpl_part_id(RPL_PART_CHUNKS, 0, g), pack->bytes, pack->len, err);
-        rpl_pack_clear(pack);
-        for (size_t i = first; i < end; i++)
-            rpl_index_pack_filters(&index->chunks[i], pack);
-        rpl_pack_seal(pack);
-        if (!st)
-            st = sto_derived_put(w, rpl_part_id(RPL_PART_FILTERS, 0, g), pack->bytes, pack->len,
-                                 err);
-    }
-    for (size_t i = 0; !st && i < index->chunk_count; i++) {
+    for (size_t i = 0; !st && i < index->chunks.count; i++) {
         if (i % DROP_GROUPS == 0)
             rpl_scratch_drop(index->scratch);
-        if (index->chunks[i].has_keyframe)
+        if (chunks[i].has_keyframe)
             st = sto_derived_put(w, rpl_part_id(RPL_PART_KEYFRAME, 0, i), index->keyframes[i].bytes,
                                  index->keyframes[i].len, err);
         if (!st)
@@ -155,7 +158,11 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
     st = sto_derived_begin(sto_reader_path(index->reader), &w, err);
     if (st)
         return st;
-    st = chunks_save(w, index, &pack, err);
+    st = groups_save(w, index, RPL_PART_CHUNKS, 0, &index->chunks, &pack, err);
+    if (!st)
+        st = groups_save(w, index, RPL_PART_FILTERS, 0, &index->chunks, &pack, err);
+    if (!st)
+        st = blobs_save(w, index, err);
     if (!st)
         st = peaks_save(w, index, &pack, err);
     if (!st)
@@ -170,8 +177,6 @@ enum vs_status rpl_index_save(struct rpl_index *index, struct vs_error *err)
         st = groups_save(w, index, RPL_PART_NODES, 0, &index->nodes, &pack, err);
     for (size_t i = 0; !st && i < RPL_LEVEL_COUNT; i++)
         st = groups_save(w, index, RPL_PART_LEVEL, i, &index->levels[i], &pack, err);
-    if (!st)
-        st = sto_derived_put_list(w, index->reader, err);
     rpl_pack_clear(&pack);
     rpl_index_head_pack(index, &pack);
     if (!st)

@@ -17,6 +17,19 @@
 
 /* ---- groups ---- */
 
+/* The stops before the first chunk, by verb; then the chunks. */
+static void chunks_unpack(struct rpl_chunk *chunks, size_t first, size_t count, uint64_t events,
+                          struct rpl_unpack *in)
+{
+    struct rpl_chunk before = {.step = 0};
+
+    for (size_t v = 0; v < RPL_VERB_COUNT; v++)
+        before.stops[v].before = rpl_unpack_uint(in);
+    for (size_t i = first; i < first + count; i++)
+        rpl_index_unpack_chunk(in, i > first ? &chunks[i - 1] : &before,
+                               rpl_group_count(events, RPL_CHUNK_EVENTS, i), &chunks[i]);
+}
+
 static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t level, size_t number,
                          uint64_t events, struct rpl_unpack *in)
 {
@@ -25,7 +38,9 @@ static void group_unpack(struct rpl_pages *pages, enum rpl_part part, size_t lev
     size_t first = number * pages->group;
     size_t count = rpl_group_count(pages->count, pages->group, number);
 
-    for (size_t i = first; i < first + count; i++) {
+    if (part == RPL_PART_CHUNKS)
+        chunks_unpack(pages->items, first, count, events, in);
+    for (size_t i = first; part != RPL_PART_CHUNKS && i < first + count; i++) {
         if (part == RPL_PART_LIFETIMES) {
             struct rpl_row *rows = pages->items;
 
@@ -90,24 +105,34 @@ static void pages_expect(struct rpl_index *index, struct rpl_pages *pages, size_
     pages->is_there = vs_calloc(pages->count / group + 1, sizeof(bool));
 }
 
-static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *pages,
+/* Read the group of item `i`. VS_E_NOT_FOUND: it does not exist or is damaged. */
+static enum vs_status group_read(struct rpl_index *index, struct rpl_pages *pages,
                                  enum rpl_part part, size_t level, size_t i, struct vs_error *err)
 {
-    size_t number = i / pages->group;
+    const size_t number = i / pages->group;
     struct rpl_unpack in;
     enum vs_status st;
 
-    VS_ASSERT(i < pages->count);
-    if (!pages->is_there || pages->is_there[number])
-        return VS_OK;
     st = part_open(index, rpl_part_id(part, level, number), &in, err);
     if (!st) {
         group_unpack(pages, part, level, number, index->event_count, &in);
         if (!rpl_unpack_is_done(&in))
-            st = VS_E_NOT_FOUND;
+            st = vs_fail(err, VS_E_NOT_FOUND, "the stored index of the trace is damaged");
         pages->is_there[number] = true;
         pages->loaded++;
     }
+    return st;
+}
+
+static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *pages,
+                                 enum rpl_part part, size_t level, size_t i, struct vs_error *err)
+{
+    enum vs_status st;
+
+    VS_ASSERT(i < pages->count);
+    if (!pages->is_there || pages->is_there[i / pages->group])
+        return VS_OK;
+    st = group_read(index, pages, part, level, i, err);
     return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
 }
 
@@ -145,25 +170,44 @@ enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *
     return st;
 }
 
-enum vs_status rpl_index_filters(struct rpl_index *index, size_t chunk, struct vs_error *err)
+enum vs_status rpl_index_chunk(struct rpl_index *index, size_t chunk, const struct rpl_chunk **out,
+                               struct vs_error *err)
 {
-    const size_t group = chunk / RPL_CHUNK_GROUP;
-    const size_t first = group * RPL_CHUNK_GROUP;
-    const size_t count = rpl_group_count(index->chunk_count, RPL_CHUNK_GROUP, group);
-    struct rpl_unpack in;
-    enum vs_status st;
+    enum vs_status st = group_need(index, &index->chunks, RPL_PART_CHUNKS, 0, chunk, err);
 
-    if (!index->is_paged || index->has_filters[group])
-        return VS_OK;
-    st = part_open(index, rpl_part_id(RPL_PART_FILTERS, 0, group), &in, err);
+    *out = (const struct rpl_chunk *)index->chunks.items + chunk;
+    return st;
+}
+
+/* VS_E_NOT_FOUND: they do not exist or are damaged. */
+static enum vs_status filters_read(struct rpl_index *index, size_t group, struct vs_error *err)
+{
+    struct rpl_chunk *chunks = index->chunks.items;
+    const size_t first = group * RPL_CHUNK_GROUP;
+    const size_t count = rpl_group_count(index->chunks.count, RPL_CHUNK_GROUP, group);
+    struct rpl_unpack in;
+    enum vs_status st = part_open(index, rpl_part_id(RPL_PART_FILTERS, 0, group), &in, err);
+
     for (size_t i = first; !st && i < first + count; i++)
-        rpl_index_unpack_filters(&in, &index->chunks[i]);
+        rpl_index_unpack_filters(&in, &chunks[i]);
     if (!st && !rpl_unpack_is_done(&in))
         st = VS_E_NOT_FOUND;
-    if (st)
-        return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
-    index->has_filters[group] = true;
-    return VS_OK;
+    index->has_filters[group] = !st;
+    return st;
+}
+
+enum vs_status rpl_index_filters(struct rpl_index *index, size_t chunk,
+                                 const struct rpl_chunk **out, struct vs_error *err)
+{
+    enum vs_status st = rpl_index_chunk(index, chunk, out, err);
+
+    if (st || !index->is_paged || index->has_filters[chunk / RPL_CHUNK_GROUP])
+        return st;
+    st = filters_read(index, chunk / RPL_CHUNK_GROUP, err);
+    if (st == VS_E_NOT_FOUND)
+        st = rebuild(index, err);
+    *out = (const struct rpl_chunk *)index->chunks.items + chunk;
+    return st;
 }
 
 enum vs_status rpl_index_peaks(struct rpl_index *index, struct vs_error *err)
@@ -284,7 +328,7 @@ void rpl_index_head_pack(const struct rpl_index *index, struct rpl_pack *out)
     rpl_pack_uint(out, sto_reader_fingerprint(index->reader));
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
         rpl_pack_uint(out, facts[i]);
-    rpl_pack_uint(out, index->chunk_count);
+    rpl_pack_uint(out, index->chunks.count);
     rpl_pack_uint(out, index->rows.count);
     rpl_pack_uint(out, index->nodes.count);
     rpl_pack_uint(out, index->peak_count);
@@ -303,6 +347,7 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
                                &f->recompute_flops, &f->steps};
     uint64_t count = rpl_trace_event_count(index->trace);
     uint64_t level_count = (count + RPL_PIECE_EVENTS - 1) / RPL_PIECE_EVENTS;
+    uint64_t chunks;
     uint64_t rows;
     uint64_t nodes;
 
@@ -317,16 +362,17 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
     if (f->max_seq > count || f->oom_seq > count)
         return false;
     index->event_count = count;
-    index->chunk_count = (size_t)rpl_unpack_uint(in);
+    chunks = rpl_unpack_uint(in);
     rows = rpl_unpack_uint(in);
     nodes = rpl_unpack_uint(in);
     index->peak_count = (size_t)rpl_unpack_uint(in);
     index->name_count = (size_t)rpl_unpack_uint(in);
-    if (index->chunk_count != rpl_index_chunk_of(count) + 1 || rows > count + RPL_NUMBER_GAP_MAX ||
+    if (chunks != rpl_index_chunk_of(count) + 1 || rows > count + RPL_NUMBER_GAP_MAX ||
         nodes > count + RPL_NUMBER_GAP_MAX || index->peak_count > count ||
         index->name_count > rpl_trace_tensor_count(index->trace))
         return false;
     index->scratch = rpl_scratch_new(NULL);
+    pages_expect(index, &index->chunks, sizeof(struct rpl_chunk), RPL_CHUNK_GROUP, chunks);
     pages_expect(index, &index->rows, sizeof(struct rpl_row), RPL_ROW_GROUP, rows);
     pages_expect(index, &index->nodes, sizeof(uint32_t), RPL_NODE_NAME_GROUP, nodes);
     for (size_t i = 0; i < RPL_LEVEL_COUNT; i++) {
@@ -339,28 +385,13 @@ static bool head_unpack(struct rpl_index *index, struct rpl_unpack *in)
     return rpl_unpack_is_done(in);
 }
 
+/* The last chunk, which is always in memory: the totals of a trace are those behind it. */
 static enum vs_status chunks_load(struct rpl_index *index, struct vs_error *err)
 {
-    static const struct rpl_chunk none = {.step = 0};
-    size_t count = index->chunk_count;
-    struct rpl_unpack in;
-    enum vs_status st = VS_OK;
-
-    vs_free(index->chunks);
-    index->chunks = vs_calloc(count, sizeof(*index->chunks));
-    index->chunk_cap = count;
     vs_free(index->has_filters);
-    index->has_filters = vs_calloc(count / RPL_CHUNK_GROUP + 1, sizeof(*index->has_filters));
-    for (size_t i = 0; !st && i < count; i++) {
-        if (i % RPL_CHUNK_GROUP == 0)
-            st = part_open(index, rpl_part_id(RPL_PART_CHUNKS, 0, i / RPL_CHUNK_GROUP), &in, err);
-        if (!st)
-            rpl_index_unpack_chunk(&in, i ? &index->chunks[i - 1] : &none,
-                                   rpl_index_chunk_events(index, i), &index->chunks[i]);
-        if (!st && (i + 1 == count || (i + 1) % RPL_CHUNK_GROUP == 0) && !rpl_unpack_is_done(&in))
-            st = vs_fail(err, VS_E_NOT_FOUND, "the stored index of the trace is damaged");
-    }
-    return st;
+    index->has_filters =
+        vs_calloc(index->chunks.count / RPL_CHUNK_GROUP + 1, sizeof(*index->has_filters));
+    return group_read(index, &index->chunks, RPL_PART_CHUNKS, 0, index->chunks.count - 1, err);
 }
 
 static enum vs_status names_load(struct rpl_index *index, struct vs_error *err)

@@ -64,7 +64,7 @@ enum vs_status rpl_index_touches(struct rpl_index *index, size_t chunk, uint64_t
     *out = rpl_index_chunk_of(alloc_seq) == chunk;
     if (*out || rpl_index_chunk_of(alloc_seq) > chunk)
         return VS_OK;
-    if (!rpl_index_has_detail(index) && index->chunk_count <= TOUCHED_LATER) {
+    if (!rpl_index_has_detail(index) && index->chunks.count <= TOUCHED_LATER) {
         *out = true;
         return VS_OK;
     }

@@ -147,7 +147,7 @@ static int by_seq(const void *a, const void *b)
 /* Sort the borders chunk by chunk: those of one chunk fit into the processor's cache. */
 static void borders_sort(struct finding *f)
 {
-    size_t chunks = f->index->chunk_count;
+    size_t chunks = f->index->chunks.count;
     size_t *next = vs_calloc(chunks + 1, sizeof(*next));
     struct border *sorted = vector_new(f, f->border_count, sizeof(*sorted));
 
@@ -218,10 +218,10 @@ static void runs_measure(struct finding *f)
 {
     size_t run = 0;
 
-    for (size_t c = 0; c < f->index->chunk_count; c++) {
+    for (size_t c = 0; c < f->index->chunks.count; c++) {
         const struct rpl_blob *blob = &f->index->changes[c];
         struct rpl_unpack in = rpl_unpack_again(blob->bytes, blob->len);
-        uint64_t allocated = f->index->chunks[c].allocated;
+        uint64_t allocated = rpl_index_chunks(f->index)[c].allocated;
         uint64_t seq = rpl_index_chunk_first(c);
 
         pause_at(f, c * (DROP_ITEMS / DROP_CHUNKS));

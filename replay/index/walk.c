@@ -17,11 +17,14 @@ void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index)
 }
 
 /* Move to before the first event of a chunk, without reading it. */
-static void location_before(struct rpl_walk *walk, size_t chunk)
+static enum vs_status location_before(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
 {
-    const struct rpl_chunk *c = &walk->index->chunks[chunk];
+    const struct rpl_chunk *c;
+    enum vs_status st = rpl_index_chunk(walk->index, chunk, &c, err);
 
     walk->events = NULL;
+    if (st)
+        return st;
     walk->chunk = chunk;
     walk->seq = rpl_index_chunk_first(chunk) - 1;
     walk->allocated = c->allocated;
@@ -30,19 +33,19 @@ static void location_before(struct rpl_walk *walk, size_t chunk)
     walk->step = c->step;
     walk->phase = c->phase;
     walk->location = c->location;
+    return VS_OK;
 }
 
 enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
 {
     const struct vs_event *events;
-    enum vs_status st = rpl_index_span(walk->index, chunk, &events, err);
+    enum vs_status st = location_before(walk, chunk, err);
 
-    walk->events = NULL;
-    if (st)
-        return st;
-    location_before(walk, chunk);
-    walk->events = events;
-    return VS_OK;
+    if (!st)
+        st = rpl_index_span(walk->index, chunk, &events, err);
+    if (!st)
+        walk->events = events;
+    return st;
 }
 
 /* Sums cannot wrap: building the index would have refused such events. */
@@ -137,10 +140,8 @@ enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error 
         rpl_walk_init(walk, walk->index);
         return VS_OK;
     }
-    if (seq % RPL_CHUNK_EVENTS == 0 && seq < walk->index->event_count) {
-        location_before(walk, rpl_index_chunk_of(seq + 1));
-        return VS_OK;
-    }
+    if (seq % RPL_CHUNK_EVENTS == 0 && seq < walk->index->event_count)
+        return location_before(walk, rpl_index_chunk_of(seq + 1), err);
     if (!walk->events || walk->chunk != rpl_index_chunk_of(seq) || walk->seq > seq) {
         enum vs_status st = rpl_walk_enter(walk, rpl_index_chunk_of(seq), err);
 

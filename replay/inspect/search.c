@@ -89,9 +89,12 @@ static enum vs_status search_or_stay(struct search *s, uint64_t seq, bool is_bac
 /* Whether the chunk may have an event outside the module or, with no_module, inside any module. */
 static bool finish_may(struct search *s, size_t chunk)
 {
-    const struct rpl_chunk *c = &s->index->chunks[chunk];
+    const struct rpl_chunk *c;
     const char *common;
 
+    s->status = rpl_index_chunk(s->index, chunk, &c, s->err);
+    if (s->status)
+        return false;
     if (s->no_module)
         return c->is_inside;
     if (c->is_outside_modules || c->module_len < s->len)
@@ -138,14 +141,15 @@ enum vs_status rpl_step_finish(struct rpl_index *index, uint64_t seq, bool is_ba
 static bool line_may(struct search *s, size_t chunk)
 {
     const struct vs_location location = {.func = s->func, .line = s->line};
+    const struct rpl_chunk *c;
     uint32_t bits[3];
 
-    s->status = rpl_index_filters(s->index, chunk, s->err);
+    s->status = rpl_index_filters(s->index, chunk, &c, s->err);
     if (s->status)
         return false;
     rpl_line_bits(&location, bits);
     for (int i = 0; i < 3; i++)
-        if (!(s->index->chunks[chunk].lines[bits[i] / 64] >> bits[i] % 64 & 1))
+        if (!(c->lines[bits[i] / 64] >> bits[i] % 64 & 1))
             return false;
     return true;
 }
@@ -207,14 +211,13 @@ enum vs_status rpl_step_next_use(struct rpl_index *index, uint64_t id, uint64_t 
 
 static bool location_may(struct search *s, size_t chunk)
 {
-    const uint64_t *locations;
+    const struct rpl_chunk *c;
 
-    s->status = rpl_index_filters(s->index, chunk, s->err);
+    s->status = rpl_index_filters(s->index, chunk, &c, s->err);
     if (s->status)
         return false;
-    locations = s->index->chunks[chunk].locations;
     for (size_t i = 0; i < RPL_LOCATION_BITS / 64; i++)
-        if (locations[i] & s->bits[i])
+        if (c->locations[i] & s->bits[i])
             return true;
     return false;
 }
@@ -248,14 +251,15 @@ static enum vs_status ops_read(struct rpl_index *index, size_t chunk, uint64_t f
                                bool is_backward, rpl_op_is_wanted_fn *is_wanted, void *user,
                                uint64_t *out, struct vs_error *err)
 {
-    const struct rpl_stops *stops = &index->chunks[chunk].stops[RPL_VERB_OP];
     const size_t count = rpl_index_chunk_events(index, chunk);
-    uint64_t number = stops->before + (is_backward ? stops->count + 1 : 0);
     const struct vs_event *events;
-    enum vs_status st;
+    const struct rpl_chunk *c;
+    uint64_t number;
+    enum vs_status st = rpl_index_chunk(index, chunk, &c, err);
 
-    if (!stops->count)
-        return VS_OK;
+    if (st || !c->stops[RPL_VERB_OP].count)
+        return st;
+    number = c->stops[RPL_VERB_OP].before + (is_backward ? c->stops[RPL_VERB_OP].count + 1 : 0);
     st = rpl_index_span(index, chunk, &events, err);
     for (size_t i = 0; !st && !*out && i < count; i++) {
         const struct vs_event *event = &events[is_backward ? count - 1 - i : i];
@@ -289,10 +293,10 @@ enum vs_status rpl_step_op_find(struct rpl_index *index, uint64_t from, bool is_
     chunk = rpl_index_chunk_of(seq);
     for (size_t done = 0; !st; done++) {
         st = ops_read(index, chunk, from, is_backward, is_wanted, user, out, err);
-        if (st || *out || (is_backward ? chunk == 0 : chunk + 1 >= index->chunk_count))
+        if (st || *out || (is_backward ? chunk == 0 : chunk + 1 >= index->chunks.count))
             break;
         chunk = is_backward ? chunk - 1 : chunk + 1;
-        if (progress && !progress(progress_user, done, index->chunk_count))
+        if (progress && !progress(progress_user, done, index->chunks.count))
             st = vs_fail(err, VS_E_STOPPED, "stopped while reading the ops");
     }
     return st;

@@ -33,12 +33,17 @@ static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, s
                                   size_t end, uint64_t n, uint64_t *count, size_t *nth,
                                   struct vs_error *err)
 {
-    uint32_t location = index->chunks[chunk].location;
+    uint32_t location = 0;
     uint32_t kinds = stop_kinds(verb);
     const struct vs_event *events;
-    enum vs_status st = rpl_index_span(index, chunk, &events, err);
+    const struct rpl_chunk *c;
+    enum vs_status st = rpl_index_chunk(index, chunk, &c, err);
 
     *count = 0;
+    if (!st) {
+        location = c->location;
+        st = rpl_index_span(index, chunk, &events, err);
+    }
     for (size_t i = 0; !st && kinds && i < end; i++)
         if (kinds >> events[i].kind & 1 && ++*count == n)
             *nth = i;
@@ -58,9 +63,9 @@ uint64_t rpl_step_total(const struct rpl_index *index, enum rpl_verb verb)
         return index->event_count;
     if (verb == RPL_VERB_PEAK)
         return index->peak_count;
-    if (!index->chunk_count)
+    if (!index->chunks.count)
         return 0;
-    stops = &index->chunks[index->chunk_count - 1].stops[verb];
+    stops = &((const struct rpl_chunk *)index->chunks.items)[index->chunks.count - 1].stops[verb];
     return stops->before + stops->count;
 }
 
@@ -70,10 +75,21 @@ static uint64_t peaks_until(const struct rpl_index *index, uint64_t seq)
     return vs_search_until(index->peaks, index->peak_count, sizeof(*index->peaks), 0, seq);
 }
 
+/* Those of a chunk. */
+static enum vs_status stops_get(struct rpl_index *index, enum rpl_verb verb, size_t chunk,
+                                struct rpl_stops *out, struct vs_error *err)
+{
+    const struct rpl_chunk *c;
+    enum vs_status st = rpl_index_chunk(index, chunk, &c, err);
+
+    *out = st ? (struct rpl_stops){.count = 0} : c->stops[verb];
+    return st;
+}
+
 enum vs_status rpl_step_number(struct rpl_index *index, enum rpl_verb verb, uint64_t seq,
                                uint64_t *out, struct vs_error *err)
 {
-    const struct rpl_stops *stops;
+    struct rpl_stops stops;
     uint64_t offset;
     size_t ignored = 0;
     enum vs_status st;
@@ -87,28 +103,30 @@ enum vs_status rpl_step_number(struct rpl_index *index, enum rpl_verb verb, uint
         *out = st ? 0 : peaks_until(index, seq);
         return st;
     }
-    stops = &index->chunks[rpl_index_chunk_of(seq)].stops[verb];
+    st = stops_get(index, verb, rpl_index_chunk_of(seq), &stops, err);
+    if (st)
+        return st;
     offset = (seq - 1) % RPL_CHUNK_EVENTS;
-    *out = stops->before;
-    if (!stops->count || offset < stops->first)
+    *out = stops.before;
+    if (!stops.count || offset < stops.first)
         return VS_OK;
-    *out = stops->before + stops->count;
-    if (offset >= stops->last)
+    *out = stops.before + stops.count;
+    if (offset >= stops.last)
         return VS_OK;
     st = chunk_count(index, verb, rpl_index_chunk_of(seq), (size_t)offset + 1, 0, out, &ignored,
                      err);
-    *out += index->chunks[rpl_index_chunk_of(seq)].stops[verb].before;
+    *out += stops.before;
     return st;
 }
 
 enum vs_status rpl_step_nth(struct rpl_index *index, enum rpl_verb verb, uint64_t n, uint64_t *out,
                             struct vs_error *err)
 {
-    const struct rpl_stops *stops;
+    struct rpl_stops stops;
     uint64_t count;
     size_t offset = 0;
     size_t low = 0;
-    size_t high = index->chunk_count;
+    size_t high = index->chunks.count;
     enum vs_status st = VS_OK;
 
     VS_ASSERT(n >= 1 && n <= rpl_step_total(index, verb));
@@ -123,18 +141,21 @@ enum vs_status rpl_step_nth(struct rpl_index *index, enum rpl_verb verb, uint64_
     while (high - low > 1) { /* the last chunk with fewer than n stops before it */
         size_t middle = low + (high - low) / 2;
 
-        if (index->chunks[middle].stops[verb].before < n)
+        st = stops_get(index, verb, middle, &stops, err);
+        if (st)
+            return st;
+        if (stops.before < n)
             low = middle;
         else
             high = middle;
     }
-    stops = &index->chunks[low].stops[verb];
-    if (n - stops->before == 1)
-        offset = stops->first;
-    else if (n - stops->before == stops->count)
-        offset = stops->last;
-    else
-        st = chunk_count(index, verb, low, rpl_index_chunk_events(index, low), n - stops->before,
+    st = stops_get(index, verb, low, &stops, err);
+    if (!st && n - stops.before == 1)
+        offset = stops.first;
+    else if (!st && n - stops.before == stops.count)
+        offset = stops.last;
+    else if (!st)
+        st = chunk_count(index, verb, low, rpl_index_chunk_events(index, low), n - stops.before,
                          &count, &offset, err);
     *out = rpl_index_chunk_first(low) + offset;
     return st;
@@ -274,6 +295,7 @@ enum vs_status rpl_step_ops(struct rpl_index *index, uint64_t first, size_t coun
     uint64_t total = rpl_step_total(index, RPL_VERB_OP);
     uint64_t end = index->event_count;
     bool is_full = false;
+    struct rpl_stops stops;
     uint64_t number;
     uint64_t seq;
     enum vs_status st;
@@ -287,8 +309,11 @@ enum vs_status rpl_step_ops(struct rpl_index *index, uint64_t first, size_t coun
     if (st)
         return st;
     rpl_walk_init(&l.walk, index);
+    st = stops_get(index, RPL_VERB_OP, rpl_index_chunk_of(seq), &stops, err);
+    if (st)
+        return st;
     seq = rpl_index_chunk_first(rpl_index_chunk_of(seq));
-    number = index->chunks[rpl_index_chunk_of(seq)].stops[RPL_VERB_OP].before;
+    number = stops.before;
     st = rpl_walk_to(&l.walk, seq - 1, err);
     while (!st && l.walk.seq < end && (l.filled < count || l.open)) {
         const struct vs_event *event;
