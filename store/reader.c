@@ -70,24 +70,6 @@ static enum vs_status connection_open(struct sto_reader *r, struct vs_error *err
 
 /* ---- devices ---- */
 
-/* Keep only the steps of the selected device, and number their events from its first one. */
-static void steps_choose(struct sto_reader *r)
-{
-    const struct sto_device *device = sto_devices_now(&r->devices);
-    struct sto_step *steps = r->steps.rows;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < r->steps.count && device; i++) {
-        if (steps[i].first_seq < device->first_seq || steps[i].last_seq > device->last_seq)
-            continue;
-        steps[kept] = steps[i];
-        steps[kept].first_seq -= r->devices.before;
-        steps[kept++].last_seq -= r->devices.before;
-    }
-    if (device)
-        r->steps.count = kept;
-}
-
 size_t sto_reader_device_count(const struct sto_reader *r)
 {
     return r->devices.count;
@@ -114,14 +96,15 @@ enum vs_status sto_reader_open(const char *path, struct sto_reader **out, struct
 
     *out = NULL;
     r->texts = vs_arena_new();
+    r->strings = sto_strings_new();
+    r->locations = sto_locations_new();
+    r->steps = vs_calloc(1, sizeof(*r->steps));
     if (!st)
         st = connection_open(r, err);
     if (!st)
         st = sto_reader_load(r, err);
     if (!st)
         st = sto_devices_load(&r->devices, &r->db, r->chunks, wanted, err);
-    if (!st)
-        steps_choose(r);
     if (!st) {
         *out = r;
         r = NULL; /* handed over */
@@ -136,14 +119,15 @@ void sto_reader_close(struct sto_reader *r)
         return;
     sto_tensors_close(r->tensors);
     sto_chunks_close(r->chunks);
+    sto_by_id_free(r->strings);
+    sto_by_id_free(r->locations);
     sto_db_close(&r->db);
     vs_free(r->meta.rows);
     vs_free(r->toggles.rows);
     vs_free(r->sources.rows);
-    vs_free(r->strings.rows);
-    vs_free(r->locations.rows);
     vs_free(r->shapes.rows);
-    vs_free(r->steps.rows);
+    vs_free(r->steps->rows.rows);
+    vs_free(r->steps);
     vs_free(r->devices.items);
     vs_arena_free(r->texts);
     vs_free(r->path);
@@ -207,26 +191,26 @@ const struct sto_source *sto_reader_source_at(const struct sto_reader *r, size_t
 
 uint32_t sto_reader_string_count(const struct sto_reader *r)
 {
-    return (uint32_t)r->strings.count;
+    return r->strings->count;
 }
 
 const char *sto_reader_string(const struct sto_reader *r, uint32_t id)
 {
-    const char *const *rows = r->strings.rows;
+    const char *const *row = sto_by_id_get(r, r->strings, id);
 
-    return id >= 1 && id <= r->strings.count && rows[id - 1] ? rows[id - 1] : "";
+    return row && *row ? *row : "";
 }
 
 uint32_t sto_reader_location_count(const struct sto_reader *r)
 {
-    return (uint32_t)r->locations.count;
+    return r->locations->count;
 }
 
 const struct vs_location *sto_reader_location(const struct sto_reader *r, uint32_t id)
 {
-    if (id < 1 || id > r->locations.count)
-        return &no_location;
-    return (const struct vs_location *)r->locations.rows + (id - 1);
+    const struct vs_location *row = sto_by_id_get(r, r->locations, id);
+
+    return row ? row : &no_location;
 }
 
 uint32_t sto_reader_tensor_count(const struct sto_reader *r)
@@ -269,13 +253,15 @@ enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id, struct vs_te
 
 size_t sto_reader_step_count(const struct sto_reader *r)
 {
-    return r->steps.count;
+    return sto_steps_get(r)->count;
 }
 
 const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i)
 {
-    VS_ASSERT(i < r->steps.count);
-    return (const struct sto_step *)r->steps.rows + i;
+    const struct sto_rows *steps = sto_steps_get(r);
+
+    VS_ASSERT(i < steps->count);
+    return (const struct sto_step *)steps->rows + i;
 }
 
 /* A trace of several devices was imported as a whole, so it does not grow. */
@@ -301,11 +287,27 @@ uint64_t sto_reader_event_count(const struct sto_reader *r)
     return device ? device->last_seq - r->devices.before : sto_chunks_event_count(r->chunks);
 }
 
+/* Why something that is read when it is first needed could not be. */
+static enum vs_status failure_get(const struct sto_reader *r, struct vs_error *err)
+{
+    const struct vs_error *failures[] = {&r->strings->failure, &r->locations->failure,
+                                         &r->steps->failure};
+
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        if (failures[i]->status) {
+            *err = *failures[i];
+            return err->status;
+        }
+    return VS_OK;
+}
+
 enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_t count,
                                  struct vs_event *out, struct vs_error *err)
 {
-    enum vs_status st = sto_chunks_read(r->chunks, r->devices.before + first_seq, count, out, err);
+    enum vs_status st = failure_get(r, err);
 
+    if (!st)
+        st = sto_chunks_read(r->chunks, r->devices.before + first_seq, count, out, err);
     if (!st)
         sto_devices_shift(&r->devices, out, count);
     return st;

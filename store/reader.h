@@ -8,8 +8,8 @@
  *
  * Strings and pointers are borrowed and valid until sto_reader_close(); pointers to rows (steps, locations, toggles,
  * sources) until the next refresh. A reader sees the trace as of its opening or last refresh. The cost of opening does
- * not depend on the number of events, except for the steps and the blocks of tensors. A reader must be used by one
- * thread at a time; several readers of one file are allowed.
+ * not depend on the number of events, except for the list of blocks of tensors. A reader must be used by one thread at
+ * a time; several readers of one file are allowed.
  */
 #ifndef STO_READER_H
 #define STO_READER_H
@@ -133,7 +133,8 @@ const struct sto_source *sto_reader_source_at(const struct sto_reader *r, size_t
 
 /*
  * Strings and locations by id; ids are 1 to count. Id 0 and ids that are not in the trace return the empty string, or a
- * location with all members 0. Never NULL.
+ * location with all members 0. Never NULL. They are read from the file when they are first needed; where that fails,
+ * they are as those that are not in the trace, and sto_reader_events() fails from then on.
  */
 uint32_t sto_reader_string_count(const struct sto_reader *r);
 const char *sto_reader_string(const struct sto_reader *r, uint32_t id);
@@ -147,9 +148,15 @@ VS_MUST_USE enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id,
 /* A number n >= id - 1 such that no tensor with an id from `id` to n has a name: they need not be read. `id` >= 1. */
 uint32_t sto_reader_nameless_to(const struct sto_reader *r, uint32_t id);
 
-/* Steps in order of first_seq; 0 <= i < count. */
+/*
+ * Steps in order of first_seq; 0 <= i < count. All are read from the file when the first one is needed, some 20 bytes
+ * each; where that fails there are none, and sto_reader_events() fails from then on.
+ */
 size_t sto_reader_step_count(const struct sto_reader *r);
 const struct sto_step *sto_reader_step_at(const struct sto_reader *r, size_t i);
+
+/* The first training step, which is not the set-up, without reading the others. False: there is none. */
+VS_MUST_USE bool sto_reader_step_first(const struct sto_reader *r, struct sto_step *out);
 
 /* Number of events in the trace. They are numbered 1 … count. */
 uint64_t sto_reader_event_count(const struct sto_reader *r);

@@ -28,7 +28,38 @@ struct sto_rows {
     size_t cap;
 };
 
-/* strings, places and shapes are indexed by id - 1. */
+struct sto_reader;
+
+/*
+ * Rows of a table by their id, read when they are first needed. A row does not change once it is read; one that is not
+ * in the table, or could not be read, is zero.
+ *
+ * sql         selects rows with an id BETWEEN ? AND ?; ends_sql: the largest id, and how many rows there are
+ * take        fills a row from the current one of the statement
+ * count       the largest id
+ * is_there    by group of rows: it was read
+ * failure     why some rows could not be read
+ */
+struct sto_by_id {
+    const char *sql;
+    const char *ends_sql;
+    size_t row_bytes;
+    void (*take)(const struct sto_reader *r, sqlite3_stmt *stmt, void *row);
+    sqlite3_stmt *stmt;
+    void *rows;
+    uint32_t count;
+    bool *is_there;
+    struct vs_error failure;
+};
+
+/* Steps, read when they are first needed, and again after a refresh. failure: why they could not be read. */
+struct sto_steps {
+    struct sto_rows rows;
+    bool is_read;
+    struct vs_error failure;
+};
+
+/* shapes are indexed by id - 1. */
 struct sto_reader {
     struct sto_db db;
     char *path;
@@ -36,16 +67,29 @@ struct sto_reader {
     struct sto_rows meta;
     struct sto_rows toggles;
     struct sto_rows sources;
-    struct sto_rows strings;
-    struct sto_rows locations;
+    struct sto_by_id *strings;
+    struct sto_by_id *locations;
     struct sto_rows shapes;
-    struct sto_rows steps;
+    struct sto_steps *steps;
     struct sto_devices devices;
     struct sto_chunks *chunks;
     struct sto_tensors *tensors;
 };
 
-/* Load all rows that are not loaded yet. The caller must not be in a transaction. */
+struct sto_by_id *sto_strings_new(void) VS_MUST_USE;
+struct sto_by_id *sto_locations_new(void) VS_MUST_USE;
+void sto_by_id_free(struct sto_by_id *t);
+
+/* The row with this id, borrowed until the next refresh; NULL: no row has so large an id, or it is 0. */
+const void *sto_by_id_get(const struct sto_reader *r, struct sto_by_id *t, uint32_t id);
+
+/* All steps. */
+const struct sto_rows *sto_steps_get(const struct sto_reader *r);
+
+/*
+ * Load all rows that are not loaded yet, but for strings, locations and steps. The caller must not be in a
+ * transaction.
+ */
 VS_MUST_USE enum vs_status sto_reader_load(struct sto_reader *r, struct vs_error *err);
 
 /* The connection, borrowed; opened read-only or read-write. */

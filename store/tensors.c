@@ -21,7 +21,8 @@
 /*
  * A block of tensors: ids first_id … first_id + count - 1, or any ids if is_sparse.
  *
- * rows  NULL: not read, or is_sparse
+ * count  0: its row has not been read
+ * rows   NULL: not read, or is_sparse
  */
 struct block {
     int64_t id;
@@ -33,12 +34,20 @@ struct block {
     bool is_read;
 };
 
+/*
+ * A recorder numbers tensors from 1, and fills one block after the other: block i has the ids from 1 + i * full on.
+ * Where the first and the last block are so, the others are listed when they are needed.
+ *
+ * list_stmt  a block by its id
+ * full       ids in each block but the last; 0: not so, and all blocks are listed
+ */
 struct sto_tensors {
     const struct sto_db *db;
     struct sto_chunks *chunks;
+    sqlite3_stmt *list_stmt;
+    size_t full;
     struct block *blocks;
     size_t block_count;
-    size_t block_cap;
     struct sto_tensor_row *rows; /* by id - 1, of the sparse blocks */
     size_t row_count;            /* the largest id */
     size_t row_cap;
@@ -140,7 +149,8 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
  * Take a row of the statement: id, count, the first id (NULL: they do not count up), and whether a tensor of the block
  * has a name.
  */
-static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, struct vs_error *err)
+static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, struct block *out,
+                                 struct vs_error *err)
 {
     sqlite3_int64 count = sqlite3_column_int64(stmt, 1);
     sqlite3_int64 base = sqlite3_column_int64(stmt, 2);
@@ -156,12 +166,8 @@ static enum vs_status block_take(struct sto_tensors *t, sqlite3_stmt *stmt, stru
         if (base < 1 || base > UINT32_MAX)
             return damaged(t, "a tensor makes no sense", err);
         block.first_id = (uint32_t)base;
-        block.is_sparse = t->block_count > 0 && t->blocks[t->block_count - 1].first_id +
-                                                        t->blocks[t->block_count - 1].count >
-                                                    block.first_id;
     }
-    t->blocks = vs_grow(t->blocks, t->block_count, &t->block_cap, sizeof(*t->blocks));
-    t->blocks[t->block_count++] = block;
+    *out = block;
     return VS_OK;
 }
 
@@ -172,32 +178,89 @@ static const char OLD_LIST[] =
     "EXISTS (SELECT 1 FROM event_column n WHERE n.id = b.id * 16 + 5) "
     "FROM event_block b LEFT JOIN event_column c ON c.id = b.id * 16 + 7 "
     "WHERE b.id = ?";
-static const char LIST[] = "SELECT b.id, b.count, c.first_id, c.has_names "
-                           "FROM event_block b LEFT JOIN event_chunk c ON c.id = b.id "
-                           "WHERE b.id = ?";
+static const char LIST[] = "SELECT id, count, first_id, has_names FROM event_chunk WHERE id = ?";
 
-/*
- * List the blocks from number `from` on, which are numbered without gaps. One by one: there are few of them among the
- * many blocks of events.
- */
-static enum vs_status blocks_list(struct sto_tensors *t, int64_t from, struct vs_error *err)
+/* The row of block `number`; out->count 0: there is none. */
+static enum vs_status block_list(struct sto_tensors *t, size_t number, struct block *out,
+                                 struct vs_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    bool has_row = true;
-    bool is_old = false;
-    enum vs_status st = sto_db_table_find(t->db, "event_column", &is_old, err);
+    bool has_row = false;
+    enum vs_status st;
 
-    if (!st)
-        st = sto_db_prepare(t->db, is_old ? OLD_LIST : LIST, &stmt, err);
-    for (int64_t number = from; !st && has_row; number++) {
-        sqlite3_bind_int64(stmt, 1, number * STO_BLOCK_IDS + STO_KIND_TENSOR);
-        st = sto_db_row(t->db, stmt, &has_row, err);
-        if (!st && has_row)
-            st = block_take(t, stmt, err);
-        sqlite3_reset(stmt);
-    }
-    sqlite3_finalize(stmt);
+    *out = (struct block){.count = 0};
+    sqlite3_bind_int64(t->list_stmt, 1, (sqlite3_int64)number * STO_BLOCK_IDS + STO_KIND_TENSOR);
+    st = sto_db_row(t->db, t->list_stmt, &has_row, err);
+    if (!st && has_row)
+        st = block_take(t, t->list_stmt, out, err);
+    sqlite3_reset(t->list_stmt); /* it would keep a transaction open */
     return st;
+}
+
+/* Count the blocks, which are numbered without gaps: the number of one that is there, and of one that is not. */
+static enum vs_status blocks_count(struct sto_tensors *t, size_t *out, struct vs_error *err)
+{
+    struct block block;
+    size_t low = 0;
+    size_t high = 1;
+    enum vs_status st = block_list(t, 0, &block, err);
+
+    *out = 0;
+    if (st || !block.count)
+        return st;
+    for (; !st && block.count; high *= 2) {
+        st = block_list(t, high, &block, err);
+        low = block.count ? high : low;
+    }
+    for (high /= 2; !st && high - low > 1;) {
+        const size_t middle = low + (high - low) / 2;
+
+        st = block_list(t, middle, &block, err);
+        low = block.count ? middle : low;
+        high = block.count ? high : middle;
+    }
+    *out = low + 1;
+    return st;
+}
+
+/* List all blocks. */
+static enum vs_status blocks_list(struct sto_tensors *t, struct vs_error *err)
+{
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < t->block_count; i++) {
+        struct block *block = &t->blocks[i];
+
+        st = block_list(t, i, block, err);
+        block->is_sparse =
+            block->is_sparse || (i > 0 && block[-1].first_id + block[-1].count > block->first_id);
+    }
+    return st;
+}
+
+/* List the first and the last block, and all others if these are not as a recorder makes them. */
+static enum vs_status blocks_open(struct sto_tensors *t, struct vs_error *err)
+{
+    struct block first;
+    struct block *last;
+    enum vs_status st = blocks_count(t, &t->block_count, err);
+
+    t->full = 0;
+    vs_free(t->blocks);
+    t->blocks = vs_calloc(t->block_count + 1, sizeof(*t->blocks));
+    if (st || !t->block_count)
+        return st;
+    last = &t->blocks[t->block_count - 1];
+    st = block_list(t, 0, &first, err);
+    if (!st)
+        st = block_list(t, t->block_count - 1, last, err);
+    if (st)
+        return st;
+    if (first.is_sparse || last->is_sparse || first.first_id != 1 || last->count > first.count ||
+        last->first_id != 1 + (t->block_count - 1) * (uint64_t)first.count)
+        return blocks_list(t, err);
+    t->full = first.count;
+    t->row_count = (size_t)last->first_id + last->count - 1;
+    return VS_OK;
 }
 
 /* Find the largest id of the listed blocks, and read those blocks whose tensors cannot be located by id. */
@@ -205,7 +268,7 @@ static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
 {
     enum vs_status st = VS_OK;
 
-    for (size_t i = 0; !st && i < t->block_count; i++) {
+    for (size_t i = t->full ? t->block_count - 1 : 0; !st && i < t->block_count; i++) {
         struct block *block = &t->blocks[i];
 
         if (block->is_sparse && !block->is_read)
@@ -220,12 +283,17 @@ enum vs_status sto_tensors_open(const struct sto_db *db, struct sto_chunks *chun
                                 struct sto_tensors **out, struct vs_error *err)
 {
     struct sto_tensors *t = vs_calloc(1, sizeof(*t));
+    bool is_old = false;
     enum vs_status st;
 
     *out = NULL;
     t->db = db;
     t->chunks = chunks;
-    st = blocks_list(t, 0, err);
+    st = sto_db_table_find(db, "event_column", &is_old, err);
+    if (!st)
+        st = sto_db_prepare(db, is_old ? OLD_LIST : LIST, &t->list_stmt, err);
+    if (!st)
+        st = blocks_open(t, err);
     if (!st)
         st = blocks_settle(t, err);
     if (!st) {
@@ -241,6 +309,7 @@ void sto_tensors_close(struct sto_tensors *t)
     if (!t)
         return;
     rows_forget(t);
+    sqlite3_finalize(t->list_stmt);
     vs_free(t->blocks);
     vs_free(t->rows);
     vs_free(t->records);
@@ -249,14 +318,11 @@ void sto_tensors_close(struct sto_tensors *t)
 
 enum vs_status sto_tensors_refresh(struct sto_tensors *t, struct vs_error *err)
 {
-    int64_t from = 0;
     enum vs_status st;
 
     /* the last block may have grown */
     rows_forget(t);
-    if (t->block_count)
-        from = t->blocks[--t->block_count].id / STO_BLOCK_IDS;
-    st = blocks_list(t, from, err);
+    st = blocks_open(t, err);
     return st ? st : blocks_settle(t, err);
 }
 
@@ -265,12 +331,17 @@ uint32_t sto_tensors_count(const struct sto_tensors *t)
     return (uint32_t)t->row_count;
 }
 
-/* The block whose range of ids contains `id`; NULL if there is none. */
-static struct block *block_of(struct sto_tensors *t, uint32_t id)
+/* The block whose range of ids contains `id`; NULL: there is none. */
+static enum vs_status block_of(struct sto_tensors *t, uint32_t id, struct block **out,
+                               struct vs_error *err)
 {
     size_t low = 0;
-    size_t high = t->block_count;
+    size_t high = t->full ? 0 : t->block_count;
+    struct block *block;
 
+    *out = NULL;
+    if (t->full && id >= 1)
+        low = (id - 1) / t->full;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
@@ -279,18 +350,33 @@ static struct block *block_of(struct sto_tensors *t, uint32_t id)
         else
             high = middle;
     }
-    if (low == t->block_count || t->blocks[low].first_id > id || t->blocks[low].is_sparse)
-        return NULL;
-    return &t->blocks[low];
+    if (low >= t->block_count)
+        return VS_OK;
+    block = &t->blocks[low];
+    if (!block->count) {
+        enum vs_status st = block_list(t, low, block, err);
+
+        if (st)
+            return st;
+        if (block->is_sparse || block->count != t->full || block->first_id != 1 + low * t->full) {
+            block->count = 0;
+            return damaged(t, "a block of other tensors", err);
+        }
+    }
+    if (id >= block->first_id && id - block->first_id < block->count && !block->is_sparse)
+        *out = block;
+    return VS_OK;
 }
 
 enum vs_status sto_tensors_get(struct sto_tensors *t, uint32_t id,
                                const struct sto_tensor_row **out, struct vs_error *err)
 {
-    struct block *block = id ? block_of(t, id) : NULL;
+    struct block *block = NULL;
     const struct sto_tensor_row *row = NULL;
-    enum vs_status st = block && !block->rows ? block_read(t, block, err) : VS_OK;
+    enum vs_status st = block_of(t, id, &block, err);
 
+    if (!st && block && !block->rows)
+        st = block_read(t, block, err);
     if (st)
         return st;
     if (block)
@@ -306,7 +392,10 @@ enum vs_status sto_tensors_get(struct sto_tensors *t, uint32_t id,
 
 uint32_t sto_tensors_nameless_to(struct sto_tensors *t, uint32_t id)
 {
-    const struct block *block = block_of(t, id);
+    struct vs_error ignored = VS_ERROR_INIT; /* reading the tensor says it again */
+    struct block *block = NULL;
 
-    return block && !block->has_names ? block->first_id + (uint32_t)block->count - 1 : id - 1;
+    return !block_of(t, id, &block, &ignored) && block && !block->has_names
+               ? block->first_id + (uint32_t)block->count - 1
+               : id - 1;
 }

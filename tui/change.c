@@ -42,6 +42,7 @@ enum vs_status tui_run_open(struct tui_run *run, rpl_progress_fn *progress, void
 enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
 {
     uint64_t steps = rpl_step_total(run->index, RPL_VERB_STEP);
+    struct rpl_step first;
     struct vs_event event;
     enum vs_status st;
 
@@ -59,15 +60,8 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
     run->top = rpl_index_top(run->index);
     run->events = rpl_index_event_count(run->index);
     run->last_step = 0;
-    run->setup_last = 0;
-    for (size_t i = 0; i < rpl_trace_step_count(run->trace); i++) {
-        struct rpl_step step = rpl_trace_step(run->trace, i);
-
-        if (step.step < 0)
-            continue;
-        run->setup_last = step.first_seq ? step.first_seq - 1 : 0;
-        break;
-    }
+    run->setup_last =
+        rpl_trace_step_first(run->trace, &first) && first.first_seq ? first.first_seq - 1 : 0;
     return steps ? rpl_step_nth(run->index, RPL_VERB_STEP, steps, &run->last_step, err) : VS_OK;
 }
 

@@ -468,6 +468,24 @@ struct rpl_step rpl_trace_step(const struct rpl_trace *trace, size_t i)
     return out;
 }
 
+bool rpl_trace_step_first(const struct rpl_trace *trace, struct rpl_step *out)
+{
+    struct sto_step step;
+
+    if (trace->reader) {
+        if (!sto_reader_step_first(trace->reader, &step))
+            return false;
+        *out = (struct rpl_step){step.step, step.first_seq, step.last_seq, step.loss};
+        return true;
+    }
+    for (size_t i = 0; i < rpl_trace_step_count(trace); i++) {
+        *out = rpl_trace_step(trace, i);
+        if (out->step >= 0)
+            return true;
+    }
+    return false;
+}
+
 void rpl_scan_init(struct rpl_scan *scan, struct rpl_trace *trace, uint64_t first, uint64_t last)
 {
     VS_ASSERT(first >= 1 && last <= rpl_trace_event_count(trace));

@@ -176,6 +176,8 @@ const char *rpl_trace_source_line(const struct rpl_trace *trace, uint32_t line, 
 const char *rpl_source_line(const char *text, uint32_t line, size_t *len);
 size_t rpl_trace_step_count(const struct rpl_trace *trace);
 struct rpl_step rpl_trace_step(const struct rpl_trace *trace, size_t i);
+/* The first training step, which is not the set-up; false: there is none. Of a file the others are not read for it. */
+VS_MUST_USE bool rpl_trace_step_first(const struct rpl_trace *trace, struct rpl_step *out);
 
 /*
  * Read events in order. Events of a trace in memory are not copied unless it was compressed (replay/trace/mem_pack.h);

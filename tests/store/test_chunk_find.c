@@ -1,5 +1,5 @@
 /*
- * tests/store/test_chunk_find.c - the chunk of an event is found in the file, without a list of all of them.
+ * tests/store/test_chunk_find.c - chunks, tensors, steps and strings are found in the file when they are needed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 
 #include "base/mem.h"
+#include "store/codec/codec.h"
 #include "store/reader.h"
 #include "store/writer.h"
 #include "tests/store/sample_events.h"
@@ -118,8 +119,8 @@ static void a_last_chunk_of_no_possible_number_is_refused(void **state)
 {
     static const char *const ENDS[] = {
         "INSERT INTO event_block VALUES (64 * 1000000000, 1000000001, 0, 1)",
-        "INSERT INTO event_block VALUES (64 * 1000, 1000, 0, 1)",
-        "INSERT INTO event_block VALUES (64 * 1000, 16384 * 1000 + 2, 0, 1)",
+        "INSERT INTO event_block VALUES (64 * 1000000, 1000000, 0, 1)",
+        "INSERT INTO event_block VALUES (64 * 1000000, 16384 * 1000000 + 2, 0, 1)",
         "INSERT INTO event_block VALUES (9223372036854775807 - 63, 1, 0, 1)",
     };
     char path[PATH_SIZE];
@@ -171,6 +172,89 @@ static void the_fingerprint_is_of_the_events(void **state)
                          print);
 }
 
+#define TENSORS (3 * STO_CHUNK_EVENTS + 7)
+
+/* Those of each block, read in no order; the second block alone has names. */
+static void tensors_of_any_block_are_found(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct sample_random rnd = {9};
+    struct sto_writer *w = NULL;
+    struct sto_reader *r = NULL;
+    struct vs_tensor_desc desc;
+    char path[PATH_SIZE];
+    uint32_t name = 0;
+
+    ok(sto_writer_open(trace_path(state, "tensors.db", path, sizeof(path)), NULL, &w, &err), &err);
+    ok(sto_writer_string(w, 1, "weight", &err), &err);
+    for (uint32_t id = 1; id <= TENSORS; id++) {
+        name = id == STO_CHUNK_EVENTS + 3;
+        desc = (struct vs_tensor_desc){.id = id, .block = (uint64_t)id * 5, .name = name};
+        ok(sto_writer_tensor(w, &desc, &err), &err);
+    }
+    ok(sto_writer_close(w, true, &err), &err);
+    ok(sto_reader_open(path, &r, &err), &err);
+    assert_int_equal(sto_reader_tensor_count(r), TENSORS);
+    assert_int_equal(sto_reader_nameless_to(r, 1), STO_CHUNK_EVENTS);
+    assert_int_equal(sto_reader_nameless_to(r, STO_CHUNK_EVENTS + 1), STO_CHUNK_EVENTS);
+    assert_int_equal(sto_reader_nameless_to(r, TENSORS - 1), TENSORS);
+    for (int i = 0; i < 50; i++) {
+        const uint32_t id = 1 + (uint32_t)sample_random_below(&rnd, TENSORS);
+
+        ok(sto_reader_tensor(r, id, &desc, &err), &err);
+        assert_int_equal(desc.block, (uint64_t)id * 5);
+    }
+    assert_int_equal(sto_reader_tensor(r, TENSORS + 1, &desc, &err), VS_E_NOT_FOUND);
+    assert_int_equal(sto_reader_tensor(r, 0, &desc, &err), VS_E_NOT_FOUND);
+    sto_reader_close(r);
+}
+
+static void the_first_step_is_found_without_the_others(void **state)
+{
+    char path[PATH_SIZE];
+    struct sto_reader *r;
+    struct sto_step first;
+    size_t i = 0;
+
+    trace_write(trace_path(state, "steps.db", path, sizeof(path)));
+    r = trace_open(path);
+    assert_true(sto_reader_step_first(r, &first));
+    while (sto_reader_step_at(r, i)->step < 0)
+        i++;
+    assert_int_equal(first.first_seq, sto_reader_step_at(r, i)->first_seq);
+    assert_int_equal(first.last_seq, sto_reader_step_at(r, i)->last_seq);
+    assert_int_equal(sto_reader_step_at(r, sto_reader_step_count(r) - 1)->last_seq, EVENTS);
+    sto_reader_close(r);
+}
+
+/* What is read when it is first needed cannot say so; the events do. */
+static void what_cannot_be_read_later_stops_the_reading_of_events(void **state)
+{
+    static const char *const TABLES[] = {"string", "place", "step"};
+    char path[PATH_SIZE];
+
+    for (size_t i = 0; i < sizeof(TABLES) / sizeof(TABLES[0]); i++) {
+        struct vs_error err = VS_ERROR_INIT;
+        struct vs_event event;
+        struct sto_reader *r;
+        char sql[100];
+
+        trace_write(trace_path(state, "gone.db", path, sizeof(path)));
+        sql_run(path, "INSERT OR IGNORE INTO string VALUES (1, 'a'); "
+                      "INSERT OR IGNORE INTO place VALUES (1, 0, 0, 0, 7, 0)");
+        r = trace_open(path);
+        snprintf(sql, sizeof(sql), "DROP TABLE %s", TABLES[i]);
+        sql_run(path, sql);
+        ok(sto_reader_events(r, 1, 1, &event, &err), &err);
+        assert_string_equal(sto_reader_string(r, 1), i == 0 ? "" : "a");
+        assert_int_equal(sto_reader_location(r, 1)->line, i == 1 ? 0 : 7);
+        assert_int_equal(sto_reader_step_count(r) == 0, i == 2);
+        assert_int_not_equal(sto_reader_events(r, 1, 1, &event, &err), VS_OK);
+        assert_non_null(strstr(err.text, TABLES[i]));
+        sto_reader_close(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +262,9 @@ int main(void)
         cmocka_unit_test(a_part_that_is_missing_is_noticed_where_it_is_read),
         cmocka_unit_test(a_last_chunk_of_no_possible_number_is_refused),
         cmocka_unit_test(the_fingerprint_is_of_the_events),
+        cmocka_unit_test(tensors_of_any_block_are_found),
+        cmocka_unit_test(the_first_step_is_found_without_the_others),
+        cmocka_unit_test(what_cannot_be_read_later_stops_the_reading_of_events),
     };
     struct sample_random rnd = {3};
     int failed;
