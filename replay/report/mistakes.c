@@ -18,6 +18,8 @@
 /* Memory that no op reads is listed from this share of the peak on, and from so many bytes. */
 #define UNUSED_SHARE 10
 #define UNUSED_BYTES (UINT64_C(1) << 20)
+/* Unused memory of a line that so many steps allocated grows. */
+#define GROWING_STEPS 3
 /* Reserved memory that the peak does not need: one part in so many of what is reserved, and so many bytes. */
 #define PIECES_SHARE 4
 #define PIECES_BYTES (UINT64_C(32) << 20)
@@ -197,11 +199,13 @@ static enum vs_status lives_read(struct lives *lives, struct rpl_trace *trace, s
 
 /*
  * bytes: of the blocks that count; made: when the first of them was allocated; read_location: where one of them was
- * read last, 0: none was; sizes: size_count different ones
+ * read last, 0: none was; sizes: size_count different ones; steps: training steps that allocated one, the last of them
+ * with index `step`
  */
 struct line {
     uint32_t func, number, read_location;
     uint64_t bytes, blocks, made;
+    size_t steps, step;
     uint64_t sizes[SIZES_MAX];
     size_t size_count;
 };
@@ -321,12 +325,39 @@ static bool is_unused(const struct life *life, const struct window *window, uint
            life->category != VS_CAT_OPTIMIZER;
 }
 
+/* Counts the training step, if any, that allocated the block. *at: index of a step that is not after it. */
+static void step_count(struct line *line, const struct rpl_trace *trace, uint64_t made, size_t *at)
+{
+    const size_t count = rpl_trace_step_count(trace);
+
+    while (*at + 1 < count && rpl_trace_step(trace, *at + 1).first_seq <= made)
+        ++*at;
+    if (*at == count || rpl_trace_step(trace, *at).step < 0 ||
+        rpl_trace_step(trace, *at).first_seq > made || (line->steps && line->step == *at))
+        return;
+    line->step = *at;
+    line->steps++;
+}
+
+/* The first of them that says that memory grows; NULL: none does. */
+static const struct rpl_mistake *leak_find(const struct rpl_mistakes *mistakes)
+{
+    static const char *const KINDS[] = {"leak", "history", "cycle"};
+
+    for (size_t i = 0; i < mistakes->count; i++)
+        for (size_t k = 0; k < sizeof(KINDS) / sizeof(KINDS[0]); k++)
+            if (strcmp(mistakes->items[i].kind, KINDS[k]) == 0)
+                return &mistakes->items[i];
+    return NULL;
+}
+
 static void unused_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
                         const struct rpl_summary *sum, const struct lives *lives)
 {
     const struct window window = window_of(trace, sum);
     const bool is_before = is_setup(&sum->peak);
     struct lines lines = {.items = NULL};
+    size_t step = 0;
 
     for (size_t i = 0; i < lives->count; i++) {
         const struct life *life = &lives->items[i];
@@ -337,10 +368,12 @@ static void unused_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
 
             line->bytes += life->bytes;
             line->read_location = life->read_location;
+            step_count(line, trace, life->made, &step);
         }
     }
     for (size_t i = 0; i < lines.count; i++) {
         const struct line *line = &lines.items[i];
+        const struct rpl_mistake *leak = leak_find(out);
         struct vs_text text = {NULL, 0, 0};
 
         if (!line->number || line->bytes < UNUSED_BYTES ||
@@ -352,6 +385,10 @@ static void unused_find(struct rpl_mistakes *out, const struct rpl_trace *trace,
                                 "training begins, and no op reads them from then on, except to copy"
                               : " of this line are alive at the peak, and no op reads them "
                                 "since, except to copy");
+        if (leak && line->steps >= GROWING_STEPS)
+            vs_text_addf(&text,
+                         "; %zu steps allocated them: they are probably what the %s of %.*s keeps",
+                         line->steps, leak->kind, (int)strcspn(leak->where, " "), leak->where);
         rpl_mistake_add(out, is_before ? "spike" : "unused", line->bytes, where_new(trace, line),
                         vs_text_take(&text));
     }
@@ -472,13 +509,7 @@ enum vs_status rpl_mistakes_find(struct rpl_mistakes *out, struct rpl_trace *tra
 
 bool rpl_mistakes_leak(const struct rpl_mistakes *mistakes)
 {
-    static const char *const KINDS[] = {"leak", "history", "cycle"};
-
-    for (size_t i = 0; i < mistakes->count; i++)
-        for (size_t k = 0; k < sizeof(KINDS) / sizeof(KINDS[0]); k++)
-            if (strcmp(mistakes->items[i].kind, KINDS[k]) == 0)
-                return true;
-    return false;
+    return leak_find(mistakes) != NULL;
 }
 
 void rpl_mistakes_release(struct rpl_mistakes *mistakes)

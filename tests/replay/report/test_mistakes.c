@@ -165,6 +165,24 @@ static void memory_that_no_step_reads_is_named_by_its_line(void **state)
     expect(&m, NULL);
 }
 
+/* Steps that keep 8 MiB each, in a list that was seen to grow. */
+static void unused_memory_of_many_steps_is_said_to_be_the_leak(void **state)
+{
+    struct make m;
+
+    (void)state;
+    begin(&m);
+    rpl_trace_set_meta(m.trace, "mistakes", "leak|0|train.py:7 train.py:8|`x` grows");
+    for (int step = 0; step < 6; step++) {
+        (void)make_step(&m, step);
+        (void)make_phase(&m, VS_PHASE_FORWARD);
+        (void)make_use(&m, block(&m, 6, 8 * MIB, VS_CAT_ACTIVATION));
+    }
+    expect(&m, "32.0 MiB of this line are alive at the peak, and no op reads them since, except to "
+               "copy; 4 steps\n"
+               "    allocated them: they are probably what the leak of train.py:7 keeps\n");
+}
+
 static void a_net_and_a_program_that_was_not_observed_have_none(void **state)
 {
     struct make m;
@@ -226,6 +244,7 @@ int main(void)
         cmocka_unit_test(what_was_found_while_it_ran_is_listed_by_bytes),
         cmocka_unit_test(a_report_that_names_a_leak_does_not_deny_it_below),
         cmocka_unit_test(memory_that_no_step_reads_is_named_by_its_line),
+        cmocka_unit_test(unused_memory_of_many_steps_is_said_to_be_the_leak),
         cmocka_unit_test(a_net_and_a_program_that_was_not_observed_have_none),
         cmocka_unit_test(the_first_line_whose_sizes_vary_is_named_where_memory_is_in_pieces),
         cmocka_unit_test(blocks_may_have_any_numbers),
