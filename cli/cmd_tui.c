@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,7 +39,8 @@ static const struct cli_option OPTIONS[] = {
     {"ranks", 0, NULL, false,
      "lay the traces of all ranks that were recorded with this one, or those given, beside each "
      "other"},
-    {"follow", 'f', NULL, false, "watch a recording that is still running"},
+    {"follow", 'f', NULL, false,
+     "watch a recording that is still running; on a terminal, wait for one that has not begun"},
     {NULL, 0, NULL, false, NULL},
 };
 
@@ -112,19 +114,29 @@ static bool opening_show(void *user, uint64_t done, uint64_t total)
     return true;
 }
 
-/* Whether there is no such file; with "@1" behind it, which names a device, the file before that counts, too. */
+/* Whether nothing was written there yet: there is no such file, or it is empty. */
+static bool is_unwritten(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return errno == ENOENT;
+    return S_ISREG(st.st_mode) && st.st_size == 0;
+}
+
+/* The same of a trace; with "@1" behind it, which names a device, the file before that counts, too. */
 static bool is_missing(const char *path)
 {
     const char *at = strrchr(path, '@');
     char *file;
     bool is;
 
-    if (access(path, F_OK) == 0 || errno != ENOENT)
+    if (!is_unwritten(path))
         return false;
-    if (!at || !at[1] || at[1 + strspn(at + 1, "0123456789")])
+    if (access(path, F_OK) == 0 || !at || !at[1] || at[1 + strspn(at + 1, "0123456789")])
         return true;
     file = vs_strndup(path, (size_t)(at - path));
-    is = access(file, F_OK) != 0;
+    is = is_unwritten(file);
     vs_free(file);
     return is;
 }

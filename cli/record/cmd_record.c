@@ -44,8 +44,8 @@ static const struct cli_option OPTIONS[] = {
     {"capacity", 0, "SIZE", false, "memory of the device, such as 8G (default: unlimited)"},
     {"seed", 0, "N", false, "seed of all random numbers (default 0)"},
     {"keep", 0, "N", false,
-     "keep at least the last N events of a net, such as 10m, at most twice as many, and what was "
-     "alive before them (default: all)"},
+     "keep the last steps of a net with N events at least, such as 10m, at most about twice as "
+     "many, and what was alive before them; N 1 is the last step or the last two (default: all)"},
     {"stacks", 0, "FRAMES", false,
      "frames to record of a PyTorch program: python, or all, which includes C++ frames, names ops "
      "and costs more (default python)"},

@@ -263,7 +263,7 @@ static void without_a_terminal_tui_fails_with_a_message(void **state)
     program_release(&p);
 }
 
-static void a_recording_that_has_not_begun_is_waited_for(void **state)
+static void wait_for_recording(bool is_there)
 {
     const char *path = program_path("later.db");
     const char *made = program_path("made.db");
@@ -272,8 +272,10 @@ static void a_recording_that_has_not_begun_is_waited_for(void **state)
     struct termios after;
     struct tty tty;
 
-    (void)state;
     program_release(&p);
+    /* a file that somebody has made, and nobody has filled, is no recording either */
+    if (is_there)
+        (void)program_file("later.db", "");
     tty_run(&tty, "xterm-256color", path, "--follow");
     tty_wait(&tty, 0, "waiting for ");
     assert_int_equal(rename(made, path), 0);
@@ -281,6 +283,13 @@ static void a_recording_that_has_not_begun_is_waited_for(void **state)
     assert_true(write(tty.master, "Q", 1) == 1);
     assert_int_equal(WEXITSTATUS(tty_close(&tty, &after)), 0);
     vs_text_release(&tty.out);
+}
+
+static void a_recording_that_has_not_begun_is_waited_for(void **state)
+{
+    (void)state;
+    wait_for_recording(false);
+    wait_for_recording(true);
 }
 
 /* "@7" names a device, and the file is there. */
