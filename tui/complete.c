@@ -182,26 +182,22 @@ static void add_toggles(struct words *words, const struct tui_app *app, const ch
 }
 
 static const char SEGMENTS[] = "segments=K";
-/* So many segments has no net: the refusal says how many parts this one has. */
+/* So many segments has no net: the run that refuses them notes how many this one has. */
 #define SEGMENTS_TOO_MANY "segments=1000000"
 
 /* The largest K of checkpoint=segments=K in this net; 0: it has no parts to count. */
 static uint64_t segments_max(struct tui_app *app)
 {
-    static const char BEFORE[] = "has only ";
+    struct rpl_trace *refused = rpl_trace_new();
     struct vs_toggles set = {{NULL}};
     struct vs_error err = VS_ERROR_INIT;
-    const struct wif_result *result;
     uint64_t most = 0;
 
     if (!vs_toggles_set(&set, VS_TOGGLE_CHECKPOINT, SEGMENTS_TOO_MANY, &err) &&
-        wif_cache_figures(tui_change_cache(app), &set, wif_capacity(app->base.trace), &result,
-                          &err)) {
-        const char *at = strstr(err.text, BEFORE);
-
-        most = at ? strtoull(at + strlen(BEFORE), NULL, 10) : 0;
-    }
+        (wif_run(app->base.trace, &set, refused, &err) != VS_OK))
+        (void)!rpl_trace_meta_uint(refused, "segments_max", &most);
     vs_toggles_release(&set);
+    rpl_trace_free(refused);
     return most;
 }
 

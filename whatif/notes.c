@@ -112,6 +112,8 @@ void wif_run_notes(const struct lang_result *result, wif_note_fn *note, void *us
         note(user, "shortages", result->workspace_notes.shortages);
     if (result->placement)
         note(user, "placement", result->placement);
+    if (result->segments_max)
+        note_uint(note, user, "segments_max", result->segments_max);
     note_collectives(result, note, user);
     note_recomputed(result, note, user);
     note_inplace(result, note, user);

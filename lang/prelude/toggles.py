@@ -214,6 +214,7 @@ def _wrap(model, value, reentrant, preserve):
         else:
             segments = int(value.split("=")[1])
         if segments > len(target):
+            torch._note_segments(len(target))
             raise ValueError(f"checkpoint={value}: '{path}' has only {len(target)} children")
         target.forward = _segmented(target.forward, list(target.children()), segments, reentrant, preserve)
         return

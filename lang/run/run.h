@@ -204,6 +204,7 @@ struct lang_collective {
  * toggles, is_default  the values in force; lr: learning rate of the built-in optimizer
  * warnings             what was warned of, in this order; each text is owned
  * inplace              paths of the modules that worked in place because of the toggle, in the model's order
+ * segments_max         how many parts the net has, where it has too few for checkpoint=segments=N; else 0
  * placement            the checkpoints of checkpoint=auto as text (lang/run/plan_chain.h); NULL: another value
  * parameters           number of elements of all parameters
  * saved_*              tensors and bytes that autograd had saved for backward at the end of the last loss phase;
@@ -239,6 +240,7 @@ struct lang_result {
     char **inplace;
     size_t inplace_count, inplace_cap;
     char *placement;
+    uint64_t segments_max;
     uint64_t parameters;
     bool saved_known;
     uint64_t saved_tensors;

@@ -367,6 +367,16 @@ static bool native_note_placement(struct lang_vm *vm, const struct lang_call *ca
     return true;
 }
 
+static bool native_note_segments(struct lang_vm *vm, const struct lang_call *call,
+                                 struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_note_segments", 1))
+        return false;
+    run_of(call)->result->segments_max = (uint64_t)call->args[0].as.i;
+    *out = lang_none();
+    return true;
+}
+
 /* ---- the optimizer of the net ---- */
 
 #define STATE_DEPTH 4 /* levels of nested containers that are searched */
@@ -534,6 +544,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_inplace_blame", lang_run_inplace_blame},
         {"_placement", lang_run_placement},
         {"_note_placement", native_note_placement},
+        {"_note_segments", native_note_segments},
         {"_plan_enter", lang_run_plan_enter},
         {"_plan_exit", lang_run_plan_exit},
         {"_dump", native_dump},
