@@ -47,6 +47,17 @@ static void what_dies_within_the_running_op_is_not_marked(void **state)
     tui_app_release(&app);
 }
 
+static void by_how_much_the_peak_falls_is_not_cut(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("gpt2_small", NULL), 80, 24);
+    session_type(&app, "gb");
+    session_expect(&app, " A   196M output  `del output` before backward: -196.3 MiB ");
+    tui_app_release(&app);
+}
+
 static void enter_on_the_remedy_of_the_peak_page_runs_it(void **state)
 {
     struct tui_app app;
@@ -124,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_dies_within_the_running_op_is_not_marked),
+        cmocka_unit_test(by_how_much_the_peak_falls_is_not_cut),
         cmocka_unit_test(enter_on_the_remedy_of_the_peak_page_runs_it),
         cmocka_unit_test(a_line_of_the_net_is_tried_and_undone_like_a_toggle),
         cmocka_unit_test(a_second_line_is_added_to_the_first),

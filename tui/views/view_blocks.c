@@ -238,18 +238,43 @@ static void draw_end(const struct tui_app *app, const struct row *row,
         tui_put(c, x, y, '!', tui_style(TUI_BAD));
 }
 
-/* What the block is and, where that fits beside it, what allocated it. */
-static void draw_name(const struct tui_app *app, const struct row *row,
+/*
+ * The remedy, from x on. Where it is too long for the column of names it also takes that of shapes, which returns true;
+ * where it is too long for both, by how much the peak falls stands first.
+ */
+static bool draw_remedy(const struct tui_gain *gain, struct tui_canvas *c, int x, int y,
+                        const struct columns *columns)
+{
+    const int end = NAME_X + columns->name_w - 1;
+    struct vs_text text = {NULL, 0, 0};
+    char buf[VS_BYTES_TEXT_MAX];
+    bool is_wide;
+
+    tui_gain_text(gain, &text);
+    is_wide = tui_text_width(vs_text_get(&text)) > end - x;
+    if (is_wide && tui_text_width(vs_text_get(&text)) > end + columns->shape_w - x) {
+        vs_text_clear(&text);
+        vs_text_addf(&text, "%s: %s", vs_bytes_delta_text(-(int64_t)gain->kept.gain, buf),
+                     gain->remedy.text);
+    }
+    tui_text_cut(c, x, y, end + (is_wide ? columns->shape_w : 0) - x, tui_style(TUI_GOOD),
+                 vs_text_get(&text));
+    vs_text_release(&text);
+    return is_wide;
+}
+
+/* What the block is and, where that fits beside it, what allocated it. True: it took the column of shapes. */
+static bool draw_name(const struct tui_app *app, const struct row *row,
                       const struct rpl_lifetime *life, struct tui_canvas *c, int y,
                       const struct columns *columns)
 {
     const struct tui_run *run = tui_app_run(app);
     struct vs_text name = {NULL, 0, 0};
     struct vs_text origin = {NULL, 0, 0};
-    struct vs_text remedy = {NULL, 0, 0};
     const struct tui_gain *gain =
         tui_block_is_done(run, &row->block, life, app->at) ? tui_gain_of(run, &row->block) : NULL;
     const int end = NAME_X + columns->name_w - 1;
+    bool is_wide = false;
     int w;
 
     if (columns->line_w)
@@ -261,9 +286,7 @@ static void draw_name(const struct tui_app *app, const struct row *row,
     tui_text_tail(c, NAME_X, y, columns->name_w - 1, tui_style(TUI_PLAIN), vs_text_get(&name));
     /* a remedy takes the place of what allocated the block */
     if (gain && gain->remedy.text) {
-        tui_gain_text(gain, &remedy);
-        tui_text_cut(c, NAME_X + w + 2, y, end - NAME_X - w - 2, tui_style(TUI_GOOD),
-                     vs_text_get(&remedy));
+        is_wide = draw_remedy(gain, c, NAME_X + w + 2, y, columns);
     } else if (columns->line_w && !life->name && NAME_X + w + 2 < end) {
         rpl_block_origin(run->trace, &row->block, &origin);
         if (strcmp(vs_text_get(&name), vs_text_get(&origin)) != 0)
@@ -272,7 +295,7 @@ static void draw_name(const struct tui_app *app, const struct row *row,
     }
     vs_text_release(&name);
     vs_text_release(&origin);
-    vs_text_release(&remedy);
+    return is_wide;
 }
 
 static void draw_row(const struct tui_app *app, const struct row *row, struct tui_canvas *c, int y)
@@ -289,10 +312,9 @@ static void draw_row(const struct tui_app *app, const struct row *row, struct tu
     tui_text_right(c, 3, y, TUI_SHORT_W, tui_style(TUI_PLAIN),
                    app->unit == TUI_UNIT_BYTES ? tui_short_bytes(row->block.bytes, buf)
                                                : tui_app_bytes(app, row->block.bytes, buf));
-    draw_name(app, row, &life, c, y, &columns);
+    if (!draw_name(app, row, &life, c, y, &columns))
+        rpl_shape_text(run->trace, row->block.tensor, &text);
     x += columns.name_w;
-    vs_text_clear(&text);
-    rpl_shape_text(run->trace, row->block.tensor, &text);
     tui_text_cut(c, x, y, columns.shape_w - 1, tui_style(TUI_DIM), vs_text_get(&text));
     x += columns.shape_w;
     vs_text_clear(&text);
