@@ -91,6 +91,17 @@ struct tui_window {
 enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT };
 
 /*
+ * The recorded run from its beginning, where the trace has only its end: its figures, the bytes that its ops move in a
+ * step, and where its peak is. is_known: it has run
+ */
+struct tui_whole {
+    bool is_known;
+    struct rpl_run run;
+    double moved;
+    struct vs_text where;
+};
+
+/*
  * The other run: a what-if with its toggles, or a second trace.
  *
  * set       toggles whose values differ from the recorded ones; in_force: those of the latest what-if that ran
@@ -98,6 +109,7 @@ enum tui_unit { TUI_UNIT_BYTES, TUI_UNIT_PEAK, TUI_UNIT_DEVICE, TUI_UNIT_COUNT }
  * edited, edited_cache   the net with `edits`, and the results of its what-ifs; NULL where there are none
  * is_run    there is another run, and `compare` compares the recorded one with it
  * is_shown  the views show this run instead of the recorded one
+ * whole     what `compare` compares a what-if with where the trace has only the end of its run
  * moved_ratio   bytes that ops read and write in a step, after over before; 0: the base has no ops
  * cache     results of what-ifs, NULL until the first; `run`, `uncertainty`, `cost` and `refused` belong to the latest
  * toggle    the chosen row of the panel
@@ -117,6 +129,7 @@ struct tui_change {
     struct wif_cache *edited_cache;
     struct tui_run run;
     struct rpl_compare compare;
+    struct tui_whole whole;
     double moved_ratio;
     struct wif_cache *cache;
     enum vs_toggle toggle;

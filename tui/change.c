@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "replay/inspect/step.h"
-#include "replay/report/traffic.h"
 #include "tui/diff.h"
 #include "tui/gains.h"
 #include "tui/program.h"
@@ -114,6 +113,7 @@ void tui_change_release(struct tui_app *app)
     vs_toggles_release(&change->in_force);
     vs_toggles_release(&change->recorded);
     vs_free(change->failure);
+    vs_text_release(&change->whole.where);
 }
 
 /* ---- running and showing ---- */
@@ -206,43 +206,6 @@ static enum vs_status edit(struct tui_app *app, struct vs_error *err)
     return st;
 }
 
-/* Bytes that ops move in a step of `trace`. */
-static enum vs_status moved_fill(struct tui_moved *out, struct rpl_trace *trace, uint64_t steps,
-                                 struct vs_error *err)
-{
-    struct rpl_traffic traffic = {NULL, 0, 0, 0};
-    const uint64_t events = rpl_trace_event_count(trace);
-    enum vs_status st = VS_OK;
-
-    if (out->events != events) {
-        st = rpl_traffic_fill(&traffic, trace, err);
-        out->bytes = (double)traffic.bytes / (double)(steps ? steps : 1);
-        out->events = st ? 0 : events;
-        rpl_traffic_release(&traffic);
-    }
-    return st;
-}
-
-/* Compares the other run, which is open, with the base. moved: bytes that its ops move in all; 0: not known yet. */
-static enum vs_status compare(struct tui_app *app, uint64_t moved, struct vs_error *err)
-{
-    struct tui_change *change = &app->change;
-    struct rpl_compare *figures = &change->compare;
-    struct tui_moved after = {0, 0};
-    enum vs_status st = rpl_compare_fill(figures, app->base.index, change->run.index, err);
-
-    change->moved_ratio = 0;
-    if (!st)
-        st = moved_fill(&app->moved, app->base.trace, figures->before.steps, err);
-    if (!st && moved)
-        after.bytes = (double)moved / (double)(figures->after.steps ? figures->after.steps : 1);
-    else if (!st && app->moved.bytes > 0)
-        st = moved_fill(&after, change->run.trace, figures->after.steps, err);
-    if (!st && app->moved.bytes > 0)
-        change->moved_ratio = after.bytes / app->moved.bytes;
-    return st;
-}
-
 /* Makes the what-if of change->set the other run. */
 static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
 {
@@ -262,6 +225,9 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
             return st;
         wif_cache_allow_rerun(tui_change_cache(app));
     }
+    st = tui_change_whole(app, err);
+    if (st)
+        return st;
     tui_waiting_init(&waiting, app, TUI_RUNNING);
     st = wif_cache_get(tui_change_results(app), &change->set, wif_capacity(app->base.trace),
                        tui_waiting_show, &waiting, &answer, err);
@@ -276,7 +242,7 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
     change->refused = *answer->refused ? answer->refused : NULL;
     st = run_begin(&change->run, err);
     if (!st)
-        st = compare(app, answer->moved, err);
+        st = tui_change_compare(app, answer->moved, err);
     if (st)
         return st;
     tui_breaks_copy(app->base.breaks, change->run.breaks);
@@ -301,7 +267,7 @@ static enum vs_status run_second(struct tui_app *app, struct vs_error *err)
     change->name = change->second_name;
     change->second = (struct tui_run){.trace = NULL};
     change->second_name = NULL;
-    st = compare(app, 0, err);
+    st = tui_change_compare(app, 0, err);
     change->is_run = st == VS_OK;
     return st;
 }
@@ -319,7 +285,7 @@ static enum vs_status other_begin(struct tui_app *app, struct vs_error *err)
     enum vs_status st = tui_run_open(&change->run, app->opening, app->opening_user, err);
 
     if (!st)
-        st = compare(app, 0, err);
+        st = tui_change_compare(app, 0, err);
     if (st)
         return st;
     change->is_run = true;
@@ -486,6 +452,14 @@ void tui_app_change(struct tui_app *app)
         tui_app_say(app, "the recorded toggles");
 }
 
+void tui_change_refuse(struct tui_app *app, const char *reason)
+{
+    vs_toggles_copy(&app->change.set, &app->change.in_force);
+    failure_set(&app->change, reason);
+    app->moves++;
+    tui_app_fail(app, "%.*s", (int)strcspn(reason, "\n"), reason);
+}
+
 void tui_change_remedy(struct tui_app *app, const struct vs_toggles *set,
                        const struct wif_edits *edits)
 {
@@ -496,7 +470,7 @@ void tui_change_remedy(struct tui_app *app, const struct vs_toggles *set,
 
         if (vs_toggles_is_set(set, toggle) &&
             tui_change_set(app, toggle, vs_toggles_get(set, toggle), &err)) {
-            tui_app_fail(app, "%s", err.text);
+            tui_change_refuse(app, err.text);
             return;
         }
     }

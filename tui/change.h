@@ -49,6 +49,8 @@ bool tui_change_is_own(const struct tui_app *app, enum vs_toggle toggle);
 /* The value that the recording had, and the one in force; or TUI_CHANGE_OWN. Borrowed until the next change. */
 const char *tui_change_recorded(const struct tui_app *app, enum vs_toggle toggle);
 const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle);
+/* '*': changed by the user; 'x': switched on; ' ': neither, as a value that cannot be switched off never is. */
+char tui_change_mark(const struct tui_app *app, enum vs_toggle toggle);
 /* Set `toggle` to `value`; the recorded value removes it from the set. Nothing is run. VS_E_VALUE: not legal. */
 VS_MUST_USE enum vs_status tui_change_set(struct tui_app *app, enum vs_toggle toggle,
                                           const char *value, struct vs_error *err);
@@ -71,8 +73,19 @@ const struct wif_edits *tui_change_edits(const struct tui_app *app);
 /* Run the net with these toggles and lines over those in force, and show it, as tui_app_change. */
 void tui_change_remedy(struct tui_app *app, const struct vs_toggles *set,
                        const struct wif_edits *edits);
+/* Toggles that were set and are not run, because of `reason`: those in force are set again, and the panel says why. */
+void tui_change_refuse(struct tui_app *app, const char *reason);
 /* The reason without the file and the class of an exception of the net: "FILE: ValueError: REASON". Borrowed. */
 const char *tui_reason_short(const struct tui_app *app, const char *reason);
+/* Runs the net as recorded where a what-if is to be compared with that run: change.whole. */
+VS_MUST_USE enum vs_status tui_change_whole(struct tui_app *app, struct vs_error *err);
+/* Fills change.compare for the other run, which is open. moved: bytes that its ops move in all; 0: not known yet. */
+VS_MUST_USE enum vs_status tui_change_compare(struct tui_app *app, uint64_t moved,
+                                              struct vs_error *err);
+/* Is the recorded run, as `compare` has it, that of change.whole? */
+bool tui_change_is_whole(const struct tui_app *app);
+/* The peak of the recorded run, also where the trace has only its end. */
+uint64_t tui_change_recorded_peak(const struct tui_app *app);
 /* Toggles in the set, and lines. */
 size_t tui_change_count(const struct tui_app *app);
 /* "amp=bf16 checkpoint=blocks `del x1` after line 20" */

@@ -15,6 +15,7 @@
 #include "replay/index/lifetimes.h"
 #include "replay/inspect/space.h"
 #include "replay/inspect/step.h"
+#include "replay/report/dropped.h"
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
@@ -41,11 +42,13 @@ static void do_set(struct tui_app *app, const char *words)
         if (value)
             *value++ = 0;
         if (!vs_toggle_find(word, &toggle)) {
-            tui_app_fail(app, "there is no toggle `%s`; `:set <tab>` lists them", word);
+            (void)vs_fail(&err, VS_E_VALUE, "there is no toggle `%s`; `:set <tab>` lists them",
+                          word);
+            tui_change_refuse(app, err.text);
             goto out;
         }
         if (tui_change_set(app, toggle, value ? value : "on", &err)) {
-            tui_app_fail(app, "%s", err.text);
+            tui_change_refuse(app, err.text);
             goto out;
         }
     }
@@ -152,6 +155,7 @@ static void goto_step(struct tui_app *app, const char *words)
     struct vs_event event = {.step = {0}};
     enum vs_status st = VS_OK;
     uint64_t seq = 0;
+    int64_t first = 0;
     bool is_found = false;
 
     if (!isdigit((unsigned char)*words) || *end) {
@@ -162,12 +166,17 @@ static void goto_step(struct tui_app *app, const char *words)
         st = rpl_step_nth(run->index, RPL_VERB_STEP, n, &seq, &err);
         if (!st)
             st = rpl_index_event(run->index, seq, &event, &err);
+        first = !st && n == 1 ? vs_event_step(&event) : first;
         is_found = !st && vs_event_step(&event) == number;
     }
     if (st)
         tui_app_fail(app, "%s", err.text);
     else if (is_found)
         tui_app_go(app, seq, true);
+    else if (seq && first && number < first && rpl_has_dropped(run->trace))
+        tui_app_fail(app,
+                     "step %" PRId64 " was not kept; the trace has steps %" PRId64 " to %" PRId64,
+                     number, first, vs_event_step(&event));
     else if (seq)
         tui_app_fail(app, "the last step is step %" PRId64, vs_event_step(&event));
     else

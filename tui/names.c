@@ -12,6 +12,7 @@
 
 #include "replay/inspect/block_name.h"
 #include "replay/inspect/block_text.h"
+#include "replay/report/report.h"
 
 static struct rpl_lifetime life_of(struct rpl_index *index, uint64_t id)
 {
@@ -87,6 +88,23 @@ const struct rpl_block *tui_block_largest(const struct tui_run *run)
             best = block;
     }
     return best;
+}
+
+void tui_peak_text(const struct rpl_trace *trace, const struct rpl_run *run, struct vs_text *out)
+{
+    const struct vs_location *location = rpl_trace_location(trace, run->location);
+    const char *module = rpl_trace_string(trace, location->module);
+    const char *op = rpl_trace_string(trace, location->op);
+
+    if (run->step >= 0)
+        vs_text_addf(out, "step %" PRId64 " ", run->step);
+    vs_text_addf(out, "%s, %s", vs_phase_name(run->phase), *op ? op : rpl_no_op_text(trace));
+    if (*module)
+        vs_text_addf(out, " of %s", module);
+    if (location->line)
+        vs_text_addf(out, ", line %" PRIu32, location->line);
+    if (run->is_recompute)
+        vs_text_add(out, ", recomputed");
 }
 
 void tui_derived_text(const struct tui_run *run, struct vs_text *out)

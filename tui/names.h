@@ -43,6 +43,9 @@ bool tui_block_is_done(const struct tui_run *run, const struct rpl_block *block,
 /* The largest live block; NULL: there is none. */
 const struct rpl_block *tui_block_largest(const struct tui_run *run);
 
+/* Append where a run has its peak: "step 0 backward, ConvolutionBackward0 of layer4.0.conv1, line 25". */
+void tui_peak_text(const struct rpl_trace *trace, const struct rpl_run *run, struct vs_text *out);
+
 /*
  * Of an imported run whose phases and categories are derived: says so, and up to which event the pre-existing
  * blocks stand, whose category follows from less. Nothing of another run.

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "replay/inspect/block_name.h"
+#include "replay/report/dropped.h"
 #include "replay/trace/scripts.h"
 #include "tui/change.h"
 #include "tui/parts/format.h"
@@ -250,10 +251,13 @@ static void draw_header(const struct tui_app *app, struct tui_canvas *c)
     draw_tabs(app, c);
     if (!rpl_trace_is_complete(app->base.trace))
         vs_text_add(&text, app->is_following ? "  recording" : "  cut off");
-    if (app->at && here.step >= 0)
+    /* a step's first phase begins after it */
+    if (app->at && here.event.kind == VS_EV_STEP)
+        vs_text_addf(&text, "  step %" PRId64, here.step);
+    else if (app->at && here.step >= 0)
         vs_text_addf(&text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
     else if (app->at)
-        vs_text_addf(&text, "  %s", vs_phase_name(here.phase));
+        vs_text_addf(&text, "  %s", rpl_phase_name(run->trace, here.step, here.phase));
     if (rpl_trace_device_count(app->base.trace))
         vs_text_addf(&text, "  device %" PRIu64 " of %zu",
                      rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),

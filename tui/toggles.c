@@ -56,6 +56,17 @@ const char *tui_change_value(const struct tui_app *app, enum vs_toggle toggle)
                                                        : tui_change_recorded(app, toggle);
 }
 
+char tui_change_mark(const struct tui_app *app, enum vs_toggle toggle)
+{
+    if (vs_toggles_is_set(&app->change.set, toggle))
+        return '*';
+    return strncmp(vs_toggle_info(toggle)->legal, "off|", 4) == 0 &&
+                   strcmp(tui_change_value(app, toggle), "off") != 0 &&
+                   !tui_change_is_own(app, toggle)
+               ? 'x'
+               : ' ';
+}
+
 /* Remove one toggle from the set. */
 static void unset(struct vs_toggles *set, enum vs_toggle toggle)
 {

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "cli/advise/advise.h"
+#include "replay/report/dropped.h"
 
 #define LABEL_W 42
 #define WIDTH 100
@@ -46,13 +47,14 @@ static void add_batch(const char *words, uint64_t batch, bool is_max, struct vs_
     vs_text_addf(out, "%s%s%" PRIu64, words, is_max ? "at least " : "", batch);
 }
 
-static void add_base(const struct wif_advise *advise, bool trace_is_imported, struct vs_text *out)
+static void add_base(const struct wif_advise *advise, const struct rpl_trace *trace,
+                     struct vs_text *out)
 {
     char buf[VS_BYTES_TEXT_MAX];
 
     if (!advise->base.peak)
         return;
-    if (advise->is_oom && trace_is_imported)
+    if (advise->is_oom && rpl_trace_is_imported(trace))
         add_bytes(out,
                   "the recorded run ended out of memory; with the bytes that were refused it would "
                   "have needed ",
@@ -61,7 +63,10 @@ static void add_base(const struct wif_advise *advise, bool trace_is_imported, st
         add_bytes(out, "the recorded run ended out of memory; to its end it would need ",
                   advise->base.peak);
     else
-        add_bytes(out, "as recorded: peak ", advise->base.peak);
+        add_bytes(out,
+                  rpl_has_dropped(trace) ? "as recorded, the whole run: peak "
+                                         : "as recorded: peak ",
+                  advise->base.peak);
     add_bytes(out, ", reserved ", advise->base.reserved);
     if (advise->capacity)
         vs_text_addf(out, "; it %s %s", advise->base.fits ? "fits" : "does not fit",
@@ -272,7 +277,7 @@ void cli_advise_text(const struct wif_advise *advise, const struct rpl_trace *tr
                      const char *name, struct vs_text *out)
 {
     vs_text_addf(out, "%s: what would help, each change run to its end\n", name);
-    add_base(advise, rpl_trace_is_imported(trace), out);
+    add_base(advise, trace, out);
     if (advise->cannot) {
         vs_text_add_words(out, advise->cannot, strlen(advise->cannot), 0, 0, WIDTH);
         vs_text_add_char(out, '\n');

@@ -55,15 +55,11 @@ static double flops_a_step(const struct rpl_run *run)
     return (double)run->flops / (double)(run->steps ? run->steps : 1);
 }
 
-enum vs_status rpl_compare_fill(struct rpl_compare *out, struct rpl_index *before,
-                                struct rpl_index *after, struct vs_error *err)
+void rpl_compare_fill(struct rpl_compare *out, const struct rpl_run *before,
+                      const struct rpl_run *after)
 {
-    enum vs_status st = rpl_run_fill(&out->before, before, err);
-
-    if (!st)
-        st = rpl_run_fill(&out->after, after, err);
-    if (st)
-        return st;
+    out->before = *before;
+    out->after = *after;
     out->delta = (int64_t)(out->after.peak - out->before.peak);
     for (size_t i = 0; i < VS_CATEGORY_COUNT; i++)
         out->by_category[i] = (int64_t)(out->after.by_category[i] - out->before.by_category[i]);
@@ -71,5 +67,4 @@ enum vs_status rpl_compare_fill(struct rpl_compare *out, struct rpl_index *befor
         out->after.flops ? (double)out->after.recompute_flops / (double)out->after.flops : 0;
     out->flops_ratio =
         out->before.flops ? flops_a_step(&out->after) / flops_a_step(&out->before) : 1;
-    return VS_OK;
 }

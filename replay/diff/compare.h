@@ -59,7 +59,7 @@ struct rpl_compare {
     double recompute;
     double flops_ratio;
 };
-VS_MUST_USE enum vs_status rpl_compare_fill(struct rpl_compare *out, struct rpl_index *before,
-                                            struct rpl_index *after, struct vs_error *err);
+void rpl_compare_fill(struct rpl_compare *out, const struct rpl_run *before,
+                      const struct rpl_run *after);
 
 #endif

@@ -16,6 +16,11 @@ bool rpl_has_dropped(const struct rpl_trace *trace)
     return rpl_trace_meta(trace, "dropped_events") != NULL;
 }
 
+const char *rpl_phase_name(const struct rpl_trace *trace, int64_t step, enum vs_phase phase)
+{
+    return step < 0 && rpl_has_dropped(trace) ? "at start" : vs_phase_name(phase);
+}
+
 bool rpl_run_peak(const struct rpl_trace *trace, struct rpl_run_peak *out)
 {
     const char *step = rpl_trace_meta(trace, "run_peak_step");

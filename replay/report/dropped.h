@@ -19,6 +19,12 @@
 bool rpl_has_dropped(const struct rpl_trace *trace);
 
 /*
+ * The name of a phase. What comes before the steps of a recording with a bound is not the set-up, but what was alive at
+ * the start of what was kept: "at start".
+ */
+const char *rpl_phase_name(const struct rpl_trace *trace, int64_t step, enum vs_phase phase);
+
+/*
  * The highest allocated bytes of the whole run, first reached at event `event` of the run, from 1, in step `step` (-1:
  * the set-up). kept: the number of that event in the trace; 0: it was dropped.
  */

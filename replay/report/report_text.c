@@ -405,13 +405,6 @@ static void add_alloc_sites(const struct rpl_report *report, struct vs_text *out
     rpl_alloc_sites_text(&report->layers, report->trace, SITES_SHOWN, out);
 }
 
-/* The set-up of a recording with a bound is the state at the start of what was kept. */
-static const char *phase_word(const struct rpl_trace *trace, const struct rpl_step_figures *step,
-                              const struct rpl_phase *phase)
-{
-    return step->step < 0 && rpl_has_dropped(trace) ? "at start" : vs_phase_name(phase->phase);
-}
-
 static void add_step_rows(const struct rpl_trace *trace, const struct rpl_step_figures *step,
                           struct vs_text *out)
 {
@@ -422,7 +415,7 @@ static void add_step_rows(const struct rpl_trace *trace, const struct rpl_step_f
             vs_text_add(out, "     -");
         else
             vs_text_addf(out, "%6" PRId64, step->step);
-        vs_text_addf(out, "  %-10s", phase_word(trace, step, phase));
+        vs_text_addf(out, "  %-10s", rpl_phase_name(trace, step->step, phase->phase));
         rpl_report_add_bytes(out, 12, phase->allocated_end);
         rpl_report_add_bytes(out, 12, phase->allocated_peak);
         rpl_report_add_bytes(out, 12, phase->requested_end);
@@ -454,7 +447,7 @@ out:
         vs_text_add(out, "  at start: what was alive at the start of what was kept\n");
 }
 
-static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
+static void add_tail(const struct rpl_summary *sum, bool has_dropped, struct vs_text *out)
 {
     uint64_t recomputed = 0;
 
@@ -477,8 +470,9 @@ static void add_tail(const struct rpl_summary *sum, struct vs_text *out)
         if (sum->steps[i].step >= 0)
             vs_text_addf(out, " %" PRIu64, sum->steps[i].recomputed_ops);
     if (sum->flops) /* of a program it is not known */
-        vs_text_addf(out, " (%.1f %% of all arithmetic)",
-                     100.0 * (double)sum->recompute_flops / (double)sum->flops);
+        vs_text_addf(out, " (%.1f %% of %s)",
+                     100.0 * (double)sum->recompute_flops / (double)sum->flops,
+                     has_dropped ? "the arithmetic of what was kept" : "all arithmetic");
     vs_text_add_char(out, '\n');
 }
 
@@ -535,7 +529,7 @@ void rpl_report_text(const struct rpl_report *report, const char *name, struct v
     if (report->non_pytorch && report->non_pytorch->at)
         rpl_non_pytorch_text(report->non_pytorch, report->top, out);
     if (rpl_trace_has_saves(report->trace))
-        add_tail(&report->sum, out);
+        add_tail(&report->sum, rpl_has_dropped(report->trace), out);
     rpl_parameters_text(&report->parameters, out);
     rpl_traffic_text(&report->traffic, report->trace, out);
     rpl_report_work_text(report, out);

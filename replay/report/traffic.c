@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/dtype.h"
 #include "base/mem.h"
+#include "replay/report/dropped.h"
 
 #define ROWS_SHOWN 8
 /* enum vs_op_role */
@@ -220,7 +221,9 @@ void rpl_traffic_text(const struct rpl_traffic *traffic, const struct rpl_trace 
 
     if (!traffic->bytes)
         return;
-    vs_text_addf(out, "\nRead and written by ops: %s\n", vs_bytes_text(traffic->bytes, buf));
+    vs_text_addf(out, "\nRead and written by ops%s: %s\n",
+                 rpl_has_dropped(trace) ? " of what was kept" : "",
+                 vs_bytes_text(traffic->bytes, buf));
     vs_text_addf(out, "  %-44s  %8s  %10s  %12s\n", "", "calls", "bytes", "FLOP / byte");
     for (size_t i = 0; i < traffic->row_count && i < ROWS_SHOWN && traffic->rows[i].bytes; i++) {
         const struct rpl_traffic_row *row = &traffic->rows[i];

@@ -265,6 +265,43 @@ static void what_matters_comes_first_in_a_small_panel(void **state)
     tui_app_release(&app);
 }
 
+/* What `:set` refuses takes the place of what it refused before, and leaves no toggle of its line behind. */
+static void a_refused_set_leaves_nothing_behind(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 100, 60);
+    session_type(&app, "gwM:set inplace=layer2<enter>");
+    session_expect(&app, "\n inplace=layer2: Sequential has no in-place form\n");
+    session_type(&app, ":set batch=x<enter>j");
+    session_expect(&app, "\n toggle `batch` cannot be `x`; legal: a count from 1\n");
+    session_expect_not(&app, "Sequential has no");
+    session_type(&app, ":set amp=bf16 bogus=1<enter>");
+    session_expect(&app, "\n there is no toggle `bogus`; `:set <tab>` lists them\n");
+    assert_int_equal(tui_change_count(&app), 0);
+    session_type(&app, ":set checkpoint=blocks<enter>");
+    session_expect(&app, " what if checkpoint=blocks  peak 322.6 MiB ");
+    session_expect_not(&app, "bogus");
+    session_type(&app, ":set amp=bf16 batch=x<enter>");
+    session_expect(&app, " what if checkpoint=blocks  peak 322.6 MiB ");
+    tui_app_release(&app);
+}
+
+/* No toggle's name is cut in the panel. */
+static void the_names_of_toggles_are_whole(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 60);
+    session_type(&app, "gwM");
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (!(vs_toggle_info((enum vs_toggle)i)->flags & VS_TOGGLE_PROGRAM))
+            session_expect(&app, vs_toggle_info((enum vs_toggle)i)->name);
+    tui_app_release(&app);
+}
+
 /* What stands beside a toggle is what its run shows once it is switched. */
 static void the_effect_of_a_toggle_stands_beside_it(void **state)
 {
@@ -280,14 +317,14 @@ static void the_effect_of_a_toggle_stands_beside_it(void **state)
     session_background(&app, 0, 0);
     tui_app_sync(&app);
     session_type(&app, "j");
-    session_expect(&app, "amp              off");
+    session_expect(&app, "amp                off");
     session_background(&app, 0, 0);
     session_type(&app, "<space>");
     assert_true(app.change.is_run);
     (void)tui_short_delta((int64_t)(app.change.run.top.allocated - before), buf);
     session_type(&app, "<C-r>");
     session_background(&app, 0, 0);
-    snprintf(wanted, sizeof(wanted), "amp              off             %8s", buf);
+    snprintf(wanted, sizeof(wanted), "amp                off           %8s", buf);
     session_expect(&app, wanted);
     tui_app_release(&app);
 }
@@ -321,6 +358,8 @@ int main(void)
         cmocka_unit_test(a_refusal_names_its_toggle_once),
         cmocka_unit_test(enter_opens_the_value_of_a_toggle),
         cmocka_unit_test(what_matters_comes_first_in_a_small_panel),
+        cmocka_unit_test(a_refused_set_leaves_nothing_behind),
+        cmocka_unit_test(the_names_of_toggles_are_whole),
         cmocka_unit_test(the_effect_of_a_toggle_stands_beside_it),
         cmocka_unit_test(what_helps_runs_at_once_and_shows_no_exceptions),
         cmocka_unit_test(the_cost_of_a_what_if_has_the_bytes_that_ops_move),

@@ -247,8 +247,8 @@ static void toggles_show_what_the_script_says(void **state)
             "('script_optimizer', 'RMSprop')");
     session_open(&app, program_path("trace.db"), 200, 50);
     session_type(&app, "gw");
-    session_expect(&app, "batch            32 ");
-    session_expect(&app, "amp              bf16 ");
+    session_expect(&app, "batch              32 ");
+    session_expect(&app, "amp                bf16 ");
     session_expect(&app, "optimizer        RMSprop ");
     session_expect(&app, "inplace          script's own ");
     session_expect(&app, "accumulate       script's own ");

@@ -57,12 +57,16 @@ static void before_and_after_equal_the_figures_of_the_two_runs(void **state)
         struct rpl_trace *b = net_trace("tests/nets/resnet_small.py", toggles[i]);
         struct rpl_index *ia;
         struct rpl_index *ib;
+        struct rpl_run before;
+        struct rpl_run after;
         struct rpl_compare compare;
         int64_t delta = 0;
 
         ok(rpl_index_open(a, NULL, NULL, &ia, &err), &err);
         ok(rpl_index_open(b, NULL, NULL, &ib, &err), &err);
-        ok(rpl_compare_fill(&compare, ia, ib, &err), &err);
+        ok(rpl_run_fill(&before, ia, &err), &err);
+        ok(rpl_run_fill(&after, ib, &err), &err);
+        rpl_compare_fill(&compare, &before, &after);
         assert_run(&compare.before, a);
         assert_run(&compare.after, b);
         for (size_t c = 0; c < VS_CATEGORY_COUNT; c++)

@@ -116,8 +116,9 @@ static void add_event_and_bytes(struct pass *pass)
     tui_page_add(pass->page, TUI_PLAIN, "at event %" PRIu64 ", ", pass->at)->seq = pass->at;
     if (here.step >= 0)
         tui_page_more(pass->page, 0, TUI_PLAIN, "step %" PRId64 ", ", here.step);
-    tui_page_more(pass->page, 0, TUI_PLAIN, "%s%s%s%s%s", vs_phase_name(here.phase),
-                  *here.op ? ", in " : "", here.op, *here.module ? " of " : "", here.module);
+    tui_page_more(pass->page, 0, TUI_PLAIN, "%s%s%s%s%s",
+                  rpl_phase_name(pass->run->trace, here.step, here.phase), *here.op ? ", in " : "",
+                  here.op, *here.module ? " of " : "", here.module);
     if (here.is_recompute)
         tui_page_more(pass->page, 0, TUI_DIM, ", recomputed for a checkpoint");
     if (!pass->oom)
@@ -196,7 +197,10 @@ static enum vs_status add_mistakes(struct pass *pass, struct vs_error *err)
     return st;
 }
 
-/* The share of blocks that the recording did not see being allocated: their category follows from what frees them. */
+/*
+ * The share of blocks that the trace does not see being allocated. Of a snapshot their category follows from what frees
+ * them; a recording with a bound knows it.
+ */
 static void add_preexisting(struct pass *pass)
 {
     const struct rpl_live *live = rpl_cursor_live(pass->cursor);
@@ -208,8 +212,9 @@ static void add_preexisting(struct pass *pass)
     for (size_t i = 0; i < live->block_count; i++)
         bytes += live->blocks[i].alloc_seq <= events ? live->blocks[i].bytes : 0;
     if (bytes && live->allocated)
-        tui_page_more(pass->page, 0, TUI_DIM, "; %.1f %% are pre-existing",
-                      100.0 * (double)bytes / (double)live->allocated);
+        tui_page_more(pass->page, 0, TUI_DIM, "; %.1f %% was allocated before %s",
+                      100.0 * (double)bytes / (double)live->allocated,
+                      rpl_has_dropped(pass->run->trace) ? "what was kept" : "the recording began");
 }
 
 static void add_categories(struct pass *pass)

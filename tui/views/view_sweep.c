@@ -263,7 +263,7 @@ static uint64_t recorded_peak(const struct sweep *s, const struct tui_app *app)
         for (size_t i = 0; i < s->shown->count; i++)
             if (!*s->shown->items[i].label && !s->shown->items[i].failed)
                 return s->shown->items[i].run.peak;
-    return app->base.top.allocated;
+    return tui_change_recorded_peak(app);
 }
 
 /* Why item number `item` does not lower the peak; NULL: it does, or that is not known. */

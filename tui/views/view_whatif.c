@@ -16,6 +16,7 @@
 #include "tui/act.h"
 #include "tui/app.h"
 #include "tui/change.h"
+#include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/parts/page.h"
 #include "tui/program.h"
@@ -27,8 +28,8 @@
 
 /* Rows of the result below the toggles, if the pane is high enough. */
 #define ANSWER_H 6
-#define NAME_W 17
-#define VALUE_W 16
+#define NAME_W 19
+#define VALUE_W 14
 #define EFFECT_W 9
 
 /* Whether the peak with the next value of a toggle is known, or its run fails, and how much it would change. */
@@ -93,26 +94,29 @@ static size_t toggle_rows(const struct tui_app *app)
 
 /* ---- the answer ---- */
 
-static void add_where(struct tui_page *page, const char *word, const struct rpl_trace *trace,
-                      const struct rpl_run *run)
+static void add_where(struct tui_page *page, const char *word, struct vs_text *where)
 {
-    const struct vs_location *location = rpl_trace_location(trace, run->location);
-    const char *module = rpl_trace_string(trace, location->module);
-    const char *op = rpl_trace_string(trace, location->op);
-
-    if (!run->event)
-        return;
     tui_page_add(page, TUI_DIM, "%-8s", word);
-    if (run->step >= 0)
-        tui_page_more(page, 0, TUI_PLAIN, "step %" PRId64 " ", run->step);
-    tui_page_more(page, 0, TUI_PLAIN, "%s, %s", vs_phase_name(run->phase),
-                  *op ? op : rpl_no_op_text(trace));
-    if (*module)
-        tui_page_more(page, 0, TUI_PLAIN, " of %s", module);
-    if (location->line)
-        tui_page_more(page, 0, TUI_PLAIN, ", line %" PRIu32, location->line);
-    if (run->is_recompute)
-        tui_page_more(page, 0, TUI_DIM, ", recomputed");
+    tui_page_more(page, 0, TUI_PLAIN, "%s", vs_text_get(where));
+    vs_text_release(where);
+}
+
+/* Where the two runs have their peaks. */
+static void add_wheres(struct tui_page *page, const struct tui_app *app)
+{
+    const struct tui_change *change = &app->change;
+    struct vs_text text = {NULL, 0, 0};
+
+    if (tui_change_is_whole(app))
+        vs_text_add(&text, vs_text_get(&change->whole.where));
+    else if (change->compare.before.event)
+        tui_peak_text(app->base.trace, &change->compare.before, &text);
+    if (text.len)
+        add_where(page, "before", &text);
+    if (change->compare.after.event) {
+        tui_peak_text(change->run.trace, &change->compare.after, &text);
+        add_where(page, "after", &text);
+    }
 }
 
 /* is_lower: the peak is a lower bound */
@@ -134,11 +138,13 @@ static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, 
         tui_page_more(page, 0, TUI_PLAIN, " (%+.1f %%)", 100.0 * (double)compare->delta / before);
 }
 
-/* The categories that changed most, the largest change first. */
-static void add_categories(struct tui_page *page, const struct rpl_compare *compare)
+/* The categories that changed most, the largest change first; as many as fit into `w` cells. */
+static void add_categories(struct tui_page *page, const struct rpl_compare *compare, int w)
 {
     bool is_said[VS_CATEGORY_COUNT] = {false};
     char buf[TUI_SHORT_MAX];
+    char part[64];
+    int used = 8;
 
     if (!compare->delta)
         return;
@@ -153,9 +159,12 @@ static void add_categories(struct tui_page *page, const struct rpl_compare *comp
         if (best < 0)
             break;
         is_said[best] = true;
-        tui_page_more(page, 0, tui_category_role(best), "%s%c %s %s", n ? "  " : "",
-                      tui_category_letter(best), vs_category_name((enum vs_category)best),
-                      tui_short_delta(compare->by_category[best], buf));
+        used += snprintf(part, sizeof(part), "%s%c %s %s", n ? "  " : "", tui_category_letter(best),
+                         vs_category_name((enum vs_category)best),
+                         tui_short_delta(compare->by_category[best], buf));
+        if (used > w)
+            break;
+        tui_page_more(page, 0, tui_category_role(best), "%s", part);
     }
 }
 
@@ -279,7 +288,7 @@ static void add_toggle(struct whatif *s, const struct tui_app *app)
     vs_text_release(&text);
 }
 
-/* With two traces: which runs the figures compare. */
+/* Which runs the figures compare, where there is more than one that they could. */
 static void add_runs(struct tui_page *page, const struct tui_app *app)
 {
     const struct tui_change *change = &app->change;
@@ -288,6 +297,8 @@ static void add_runs(struct tui_page *page, const struct tui_app *app)
         tui_page_add(page, TUI_DIM, "%s, compared with %s:", change->name, app->name);
     else if (change->second.trace)
         tui_page_add(page, TUI_DIM, "what if, of %s:", app->name);
+    else if (tui_change_is_whole(app))
+        tui_page_add(page, TUI_DIM, "of the whole run, not only what was kept:");
 }
 
 static void add_running(struct tui_page *page, const struct tui_app *app, int w)
@@ -316,9 +327,8 @@ static void answer_make(struct whatif *s, const struct tui_app *app)
         add_peaks(page, &change->compare, change->uncertainty.allocs != 0);
         if (change->refused)
             add_refused(page, change->refused, s->w - 2);
-        add_categories(page, &change->compare);
-        add_where(page, "before", app->base.trace, &change->compare.before);
-        add_where(page, "after", change->run.trace, &change->compare.after);
+        add_categories(page, &change->compare, s->w - 1);
+        add_wheres(page, app);
         add_rest(page, app, s->w - 1);
         add_bound(page, app, s->w - 2);
         if (change->refused)
@@ -358,8 +368,8 @@ static struct effect effect_of(struct tui_app *app, enum vs_toggle toggle)
 {
     struct effect effect = {UNKNOWN, 0};
     const struct tui_change *change = &app->change;
-    uint64_t now =
-        change->is_run && !change->name ? change->run.top.allocated : app->base.top.allocated;
+    const uint64_t recorded = tui_change_recorded_peak(app);
+    const uint64_t now = change->is_run && !change->name ? change->run.top.allocated : recorded;
     struct vs_toggles set = {{NULL}};
     struct vs_error ignored = VS_ERROR_INIT;
     const struct wif_result *result = NULL;
@@ -374,7 +384,7 @@ static struct effect effect_of(struct tui_app *app, enum vs_toggle toggle)
     for (int i = 0; i < VS_TOGGLE_COUNT; i++)
         is_recorded &= !vs_toggles_is_set(&set, (enum vs_toggle)i);
     if (is_recorded && !change->edits.count) {
-        effect = (struct effect){KNOWN, (int64_t)(app->base.top.allocated - now)};
+        effect = (struct effect){KNOWN, (int64_t)(recorded - now)};
         goto out;
     }
     result = wif_cache_find(tui_change_results(app), &set, wif_capacity(app->base.trace), NULL);
@@ -442,18 +452,6 @@ static void draw_effect(const struct effect *effect, bool is_running, struct tui
                        effect->delta ? tui_short_delta(effect->delta, buf) : "same");
 }
 
-/* Changed by the user; switched on; or neither, as a value that cannot be switched off never is. */
-static char mark_of(const struct tui_app *app, enum vs_toggle toggle, bool is_set,
-                    const char *value)
-{
-    if (is_set)
-        return '*';
-    return strncmp(vs_toggle_info(toggle)->legal, "off|", 4) == 0 && strcmp(value, "off") != 0 &&
-                   !tui_change_is_own(app, toggle)
-               ? 'x'
-               : ' ';
-}
-
 static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_toggle toggle,
                      struct tui_canvas *c, int y)
 {
@@ -464,7 +462,7 @@ static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_
     int x = 5;
 
     tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
-              mark_of(app, toggle, is_set, value));
+              tui_change_mark(app, toggle));
     x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
         1;
     x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
@@ -511,7 +509,7 @@ static void turn(struct tui_app *app, enum vs_toggle toggle, int by)
         return;
     }
     if (tui_change_set(app, toggle, value, &err))
-        tui_app_fail(app, "%s", err.text);
+        tui_change_refuse(app, err.text);
     else
         tui_app_change(app);
 }
