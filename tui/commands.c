@@ -16,6 +16,7 @@
 #include "replay/inspect/space.h"
 #include "replay/inspect/step.h"
 #include "replay/report/dropped.h"
+#include "replay/report/simulated.h"
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
@@ -335,19 +336,43 @@ static void do_note(struct tui_app *app, const char *words)
     vs_free(key);
 }
 
-/* Whether the segment fits on the device. What other users of the device have is not known. */
-static void add_device(const struct tui_app *app, const struct rpl_space *space,
-                       const struct rpl_fit *fit, struct vs_text *out)
+/* Memory of the device that is in no segment. False: not known. That of other programs on it never is. */
+static bool device_free(const struct tui_app *app, const struct rpl_space *space, uint64_t *out)
 {
-    uint64_t left = app->capacity > space->reserved ? app->capacity - space->reserved : 0;
-    char buf[VS_BYTES_TEXT_MAX];
+    const struct tui_run *run = tui_app_run(app);
+    const struct rpl_here here = rpl_cursor_here(run->cursor);
+    const uint64_t total = app->capacity ? app->capacity : rpl_simulated_total(app->base.trace);
 
-    if (!app->capacity)
-        vs_text_add(out, "; how much the device has is not known");
-    else if (left >= fit->segment)
-        vs_text_addf(out, ", which has %s: it fits", vs_bytes_text(left, buf));
+    if (here.event.kind == VS_EV_OOM && rpl_trace_is_imported(run->trace)) {
+        *out = here.event.oom.device_free_bytes; /* what the driver said then */
+        return true;
+    }
+    *out = total > space->reserved ? total - space->reserved : 0;
+    return total != 0;
+}
+
+/* What no free block has room for: whether the driver would give a segment for it. */
+static void driver_say(struct tui_app *app, const struct rpl_space *space,
+                       const struct rpl_fit *fit)
+{
+    struct vs_text hole = {NULL, 0, 0};
+    uint64_t left = 0;
+    char a[VS_BYTES_TEXT_MAX];
+    char b[VS_BYTES_TEXT_MAX];
+
+    if (fit->largest != SIZE_MAX)
+        vs_text_addf(&hole, "largest hole %s", vs_bytes_text(space->parts[fit->largest].bytes, a));
     else
-        vs_text_addf(out, ", which has %s: out of memory", vs_bytes_text(left, buf));
+        vs_text_add(&hole, "no hole");
+    vs_bytes_text(fit->segment, a);
+    if (!device_free(app, space, &left))
+        tui_app_say(app, "only from the driver: %s; device memory unknown (%s)", a,
+                    vs_text_get(&hole));
+    else
+        tui_app_say(app, "%s: %s from the driver, which has %s (%s)",
+                    left >= fit->segment ? "yes" : "no", a, vs_bytes_text(left, b),
+                    vs_text_get(&hole));
+    vs_text_release(&hole);
 }
 
 static void do_fit(struct tui_app *app, const char *words)
@@ -357,8 +382,7 @@ static void do_fit(struct tui_app *app, const char *words)
     struct rpl_request request;
     struct rpl_fit fit;
     uint64_t bytes;
-    char a[VS_BYTES_TEXT_MAX];
-    char b[VS_BYTES_TEXT_MAX];
+    char text[VS_BYTES_TEXT_MAX];
 
     if (!vs_bytes_parse(words, &bytes)) {
         tui_app_fail(app, "`:fit 1.5G` needs a size");
@@ -371,23 +395,12 @@ static void do_fit(struct tui_app *app, const char *words)
     memset(&space, 0, sizeof(space));
     rpl_space_fill(&space, tui_app_run(app)->cursor);
     fit = rpl_space_fit(&space, &request);
-    if (fit.is_fit) {
+    if (fit.is_fit)
         tui_app_say(app, "yes: into the free block of %s at 0x%" PRIx64,
-                    vs_bytes_text(space.parts[fit.hole].bytes, a), space.parts[fit.hole].address);
-    } else {
-        struct vs_text text = {NULL, 0, 0};
-
-        if (fit.largest == SIZE_MAX)
-            vs_text_add(&text, "there is no free block");
-        else
-            vs_text_addf(&text, "the largest free block is %s",
-                         vs_bytes_text(space.parts[fit.largest].bytes, a));
-        vs_text_addf(&text, "; %s would be requested from the driver",
-                     vs_bytes_text(fit.segment, b));
-        add_device(app, &space, &fit, &text);
-        tui_app_say(app, "%s", vs_text_get(&text));
-        vs_text_release(&text);
-    }
+                    vs_bytes_text(space.parts[fit.hole].bytes, text),
+                    space.parts[fit.hole].address);
+    else
+        driver_say(app, &space, &fit);
     rpl_space_release(&space);
 }
 

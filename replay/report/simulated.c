@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/target.h"
 
 void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out)
 {
@@ -25,6 +26,25 @@ void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out)
     out->unknown = rpl_trace_meta(trace, "gpu_unknown");
     out->reads = reads ? strtoull(reads, &rest, 10) : 0;
     out->read_bytes = rest ? strtoull(rest, NULL, 10) : 0;
+}
+
+uint64_t rpl_simulated_total(const struct rpl_trace *trace)
+{
+    const char *name = rpl_trace_meta(trace, "gpu_played");
+    const struct vs_target *target;
+    char bytes[VS_BYTES_TEXT_MAX];
+
+    for (size_t i = 0; name && (target = vs_target_at(i)) != NULL; i++) {
+        struct vs_text text = {NULL, 0, 0};
+        bool is_it;
+
+        vs_text_addf(&text, "%s, %s,", target->title, vs_bytes_text(target->capacity_bytes, bytes));
+        is_it = strncmp(name, vs_text_get(&text), text.len) == 0;
+        vs_text_release(&text);
+        if (is_it)
+            return target->capacity_bytes;
+    }
+    return 0;
 }
 
 /* The length of the text at `*list`, which moves behind it and the bar that follows; 0: there is none. */

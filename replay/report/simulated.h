@@ -35,6 +35,9 @@ struct rpl_simulated {
 /* The strings are borrowed from the trace. */
 void rpl_simulated_of(const struct rpl_trace *trace, struct rpl_simulated *out);
 
+/* The bytes of the GPU that was simulated; 0: none was, or it is not in base/target.def. */
+uint64_t rpl_simulated_total(const struct rpl_trace *trace);
+
 /*
  * Appends two lines for the head of the report, "simulated GPU: …" and "host reads of device values: …", one for
  * each kind of reads, and one for each thing that is unknown. Appends nothing if no GPU was simulated.

@@ -249,9 +249,9 @@ static void toggles_show_what_the_script_says(void **state)
     session_type(&app, "gw");
     session_expect(&app, "batch              32 ");
     session_expect(&app, "amp                bf16 ");
-    session_expect(&app, "optimizer        RMSprop ");
-    session_expect(&app, "inplace          script's own ");
-    session_expect(&app, "accumulate       script's own ");
+    session_expect(&app, "optimizer          RMSprop ");
+    session_expect(&app, "inplace            script's own ");
+    session_expect(&app, "accumulate         script's own ");
     assert_false(tui_change_is_own(&app, VS_TOGGLE_BATCH));
     assert_true(tui_change_is_own(&app, VS_TOGGLE_INPLACE));
     turn_check(&app, VS_TOGGLE_BATCH, 1, "64");

@@ -147,7 +147,7 @@ static void the_verdict_on_fragmentation_has_the_figures_of_the_segments(void **
     session_type(&app, "gsM");
     session_expect(&app, percent < 10.0 ? " not fragmentation: " : " fragmentation: ");
     session_type(&app, ":fit 1G<enter>");
-    session_expect(&app, "how much the device has is not known");
+    session_expect(&app, "\n only from the driver: 1.00 GiB; device memory unknown (largest hole ");
     rpl_space_release(&space);
     tui_app_release(&app);
 }
@@ -159,9 +159,25 @@ static void fit_compares_a_request_with_the_capacity(void **state)
     (void)state;
     session_open(&app, session_trace("lenet", "capacity=64M"), 120, 30);
     session_type(&app, "gsM:fit 40M<enter>");
-    session_expect(&app, ": it fits");
+    session_expect(&app, "\n yes: 40.0 MiB from the driver, which has 40.0 MiB (largest hole ");
     session_type(&app, ":fit 100M<enter>");
-    session_expect(&app, ": out of memory");
+    session_expect(&app, "\n no: 100.0 MiB from the driver, which has 40.0 MiB (largest hole ");
+    tui_app_release(&app);
+}
+
+/* The trace of a program over a simulated GPU has its name and size as text. */
+static void fit_knows_the_memory_of_a_simulated_gpu(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    rpl_trace_set_meta(app.base.trace, "gpu_played", "H100 SXM, 79.19 GiB, compute capability 9.0");
+    session_type(&app, ":fit 1G<enter>");
+    session_expect(&app, "\n yes: 1.00 GiB from the driver, which has 79.17 GiB (largest hole ");
+    rpl_trace_set_meta(app.base.trace, "gpu_played", "H100 SXM, 7.19 GiB, of another table");
+    session_type(&app, ":fit 1G<enter>");
+    session_expect(&app, "\n only from the driver: 1.00 GiB; device memory unknown (largest hole ");
     tui_app_release(&app);
 }
 
@@ -173,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_setting_that_helps_was_run),
         cmocka_unit_test(the_verdict_on_fragmentation_has_the_figures_of_the_segments),
         cmocka_unit_test(fit_compares_a_request_with_the_capacity),
+        cmocka_unit_test(fit_knows_the_memory_of_a_simulated_gpu),
     };
 
     return cmocka_run_group_tests_name("segments", tests, NULL, NULL);
