@@ -351,7 +351,7 @@ static bool device_free(const struct tui_app *app, const struct rpl_space *space
     return total != 0;
 }
 
-/* What no free block has room for: whether the driver would give a segment for it. */
+/* What fits into no free block: whether the driver would give a segment for it. */
 static void driver_say(struct tui_app *app, const struct rpl_space *space,
                        const struct rpl_fit *fit)
 {

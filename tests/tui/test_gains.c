@@ -55,6 +55,11 @@ static void by_how_much_the_peak_falls_is_not_cut(void **state)
     session_open(&app, session_trace("gpt2_small", NULL), 80, 24);
     session_type(&app, "gb");
     session_expect(&app, " A   196M output  `del output` before backward: -196.3 MiB ");
+    /* the small pane below has it, too, and enter tries it */
+    session_type(&app, "<space>");
+    session_expect(&app, " remedy    `del output` before backward: -196.3 MiB; enter tries it\n");
+    session_type(&app, "gb<enter>");
+    session_expect(&app, " what if drop-outputs=early  peak 2.94 GiB ");
     tui_app_release(&app);
 }
 

@@ -14,7 +14,7 @@
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
 
-/* ResNet-18, of whose four steps the last two were kept: its peak, 414.1 MiB, is in step 0, that of the others 413.1. */
+/* ResNet-18, of whose four steps the last two were kept: its peak, 414.1 MiB, is in step 0; theirs is 413.1 MiB. */
 static void kept_open(struct tui_app *app, int w, int h)
 {
     static char path[200];

@@ -363,15 +363,17 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
 
 /* ---- keys ---- */
 
-/* The remedy of the chosen row; NULL: freeing it does not lower the peak. */
-static const struct tui_gain *gain_at(const struct blocks *s, struct tui_app *app)
+/* The remedy of the chosen row; NULL: freeing it does not lower the peak, or none is known. */
+static const struct tui_gain *remedy_at(const struct blocks *s, struct tui_app *app)
 {
     const struct rpl_block *block = &s->rows[s->list.at].block;
     const struct tui_run *run = tui_app_run(app);
     struct rpl_lifetime life = tui_block_life(run, block->id);
+    const struct tui_gain *gain;
 
     (void)tui_gains_get(app);
-    return tui_block_is_done(run, block, &life, app->at) ? tui_gain_of(run, block) : NULL;
+    gain = tui_block_is_done(run, block, &life, app->at) ? tui_gain_of(run, block) : NULL;
+    return gain && gain->remedy.text ? gain : NULL;
 }
 
 static bool key(void *state, struct tui_app *app, enum tui_action action, int64_t count)
@@ -384,8 +386,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         s->is_turned = !s->is_turned;
     else if (action == TUI_HIDE && s->count)
         app->hidden ^= 1u << s->rows[s->list.at].block.category;
-    else if (action == TUI_ACT && s->count && gain_at(s, app))
-        tui_gain_try(app, gain_at(s, app));
+    else if (action == TUI_OPEN && s->count && remedy_at(s, app))
+        tui_gain_try(app, remedy_at(s, app));
     else if (action == TUI_OPEN || action == TUI_ACT)
         tui_app_view(app, "why");
     else
@@ -408,7 +410,7 @@ static void release(void *state)
 }
 
 static const struct tui_hint HINTS[] = {
-    {"enter", "why"}, {"o", "sort"}, {"x", "hide"}, {"\\", "filter"}, {NULL, NULL},
+    {"enter", "why or remedy"}, {"o", "sort"}, {"x", "hide"}, {"\\", "filter"}, {NULL, NULL},
 };
 
 const struct tui_view tui_view_blocks = {
@@ -417,10 +419,12 @@ const struct tui_view tui_view_blocks = {
     .letter = 'b',
     .scope = TUI_IN_BLOCKS,
     .go = TUI_GO_BLOCKS,
-    .help = "Enter: why the block is alive. o sorts by size, age, line or category, O reverses "
+    .help = "Space: why the block is alive; Enter, too, where no remedy stands beside it. o sorts "
+            "by size, age, line or category, O reverses "
             "the order, x hides a category, \\ filters by words. freed @: the event at which it "
             "is freed; never: not within the trace. ! marks a block without a later use whose free "
-            "would lower the peak, with what would free it; space tries that. % jumps between its "
+            "would lower the peak, with what would free it: a remedy, which Enter tries. % jumps "
+            "between its "
             "allocation and its free.",
     .hints = HINTS,
     .beside = "why",

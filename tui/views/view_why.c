@@ -255,8 +255,8 @@ static void page_make(struct why *s, const struct tui_app *app, bool is_partial)
         s->page.lines[0].block = why.id;
         add_size(&s->page, run, &why, s->w - 2);
         add_holders(&s->page, run, &why, s->w - 2);
-        add_life(&s->page, run, &why, app->at, is_partial);
         add_remedy(s, app, &why);
+        add_life(&s->page, run, &why, app->at, is_partial);
     }
     vs_text_release(&name);
     rpl_why_release(&why);
