@@ -243,7 +243,7 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
     const struct vs_location *location = rpl_trace_location(side->trace, at->location);
     const char *op = rpl_trace_string(side->trace, location->op);
     const char *module = rpl_trace_string(side->trace, location->module);
-    const char *kept = !is_b && rpl_has_dropped(app->base.trace) ? ", of what was kept" : "";
+    const char *kept = !is_b && rpl_has_dropped(app->base.trace) ? ", what was kept" : "";
     bool is_at_event = s->scope == AT_PEAK || s->scope == AT_CURSOR;
     struct vs_text text = {NULL, 0, 0};
     char buf[VS_BYTES_TEXT_MAX];
@@ -264,9 +264,11 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
         vs_text_addf(&text, "%s%s%s%s%s%s", vs_phase_name(at->phase), *op ? ", " : "", op,
                      *module ? " of " : "", module, at->is_recompute ? " (run again)" : "");
     }
-    vs_text_add(&text, kept);
-    if (x + tui_text_width(vs_text_get(&text)) + 2 + tui_text_width(side_name(app, is_b)) < c->at.w)
+    if (x + tui_text_width(vs_text_get(&text)) + 2 + tui_text_width(side_name(app, is_b)) +
+            tui_text_width(kept) <
+        c->at.w)
         vs_text_addf(&text, "  %s", side_name(app, is_b));
+    vs_text_add(&text, kept);
     tui_text_cut(c, x, y, c->at.w - x, tui_style(TUI_PLAIN), vs_text_get(&text));
     vs_text_release(&text);
 }
