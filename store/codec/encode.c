@@ -223,10 +223,9 @@ static struct match match_find(const struct sto_encoder *e, const struct chunk *
     uint64_t from = last->from + last->len + (at - last_end);
     size_t position;
 
-    /* most literals are single events between two parts of one match */
+    /* most literals are single events between two parts of one match; what follows an own match is before `at` */
     if (last->len && from != last->from + last->len &&
-        (from < chunk->key_count ||
-         (last->from >= chunk->key_count && from - chunk->key_count < at))) {
+        (from < chunk->key_count || last->from >= chunk->key_count)) {
         best = *last;
         best.from = from;
         best.len = match_len(chunk, at, from, &best.shifts);
@@ -235,11 +234,10 @@ static struct match match_find(const struct sto_encoder *e, const struct chunk *
     }
     if (best.len >= MATCH_LONG)
         return best;
-    if (sto_finder_get(&e->own, chunk->events, chunk->count, at, &position) && position < at)
+    if (sto_finder_get(&e->own, chunk->events, chunk->count, at, &position))
         match_try(e, chunk, at, chunk->key_count + position, &best);
     if (chunk->key &&
-        sto_finder_get(&chunk->key->finder, chunk->events, chunk->count, at, &position) &&
-        position < chunk->key_count)
+        sto_finder_get(&chunk->key->finder, chunk->events, chunk->count, at, &position))
         match_try(e, chunk, at, position, &best);
     return best;
 }

@@ -94,15 +94,18 @@ static void found_add(struct rig *rig, const struct sto_encoded *encoded)
     rig->found.references += encoded->reference != STO_NO_REFERENCE;
 }
 
-/* Encode a complete chunk, and decode it. */
+/* Encode a complete chunk, from memory that ends with it, and decode it. */
 static void chunk_add(struct rig *rig, const struct vs_event *events, size_t count)
 {
     struct vs_event *got = vs_calloc(count, sizeof(*got));
+    struct vs_event *alone = vs_alloc(count * sizeof(*alone));
     struct sto_encoded encoded;
     struct sto_chunk_in in;
 
     assert_true(rig->chunk_count < CHUNKS_MAX);
-    sto_encoder_chunk(rig->encoder, events, count, (int64_t)rig->chunk_count, true, &encoded);
+    memcpy(alone, events, count * sizeof(*alone));
+    sto_encoder_chunk(rig->encoder, alone, count, (int64_t)rig->chunk_count, true, &encoded);
+    vs_free(alone);
     in = (struct sto_chunk_in){.bytes = encoded.bytes, .len = encoded.len};
     if (encoded.reference != STO_NO_REFERENCE) {
         in.reference = rig->chunks[encoded.reference];
@@ -320,6 +323,18 @@ static void a_match_ends_where_its_key_ends(void **state)
     vs_free(events);
 }
 
+/* The head has numbers of a byte, and the columns none: a step of 0 has no byte. */
+static void an_event_alone_takes_a_few_bytes(void **state)
+{
+    const struct vs_event event = {.kind = VS_EV_STEP};
+    struct rig rig = rig_new();
+
+    (void)state;
+    chunk_add(&rig, &event, 1);
+    at_most(&rig.found, &(struct found){0, 0, 1, 28, 0});
+    rig_release(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_run_that_repeats_little_takes_literals),
         cmocka_unit_test(an_event_that_differs_in_any_field_is_not_matched),
         cmocka_unit_test(a_match_ends_where_its_key_ends),
+        cmocka_unit_test(an_event_alone_takes_a_few_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
