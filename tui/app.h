@@ -64,7 +64,7 @@ struct tui_rerun {
  * reserved_max   highest bytes in segments
  * number     number of a what-if (whatif/cache.h); what was computed of a run is valid while index and number are the
  *            same
- * gains      what would lower its peak (tui/gains.h); NULL: not asked for yet
+ * gains      what would lower its peak (tui/gains.h); NULL: not asked for yet. mistakes: likely ones, likewise
  */
 struct tui_run {
     struct rpl_trace *trace;
@@ -80,6 +80,7 @@ struct tui_run {
     uint64_t reserved_max;
     uint64_t number;
     struct tui_gains *gains;
+    struct tui_mistakes *mistakes;
 };
 
 /* A range of events, both ends included. */

@@ -55,6 +55,7 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
     }
     tui_gains_free(run->gains);
     run->gains = NULL;
+    tui_mistakes_forget(run);
     run->reserved_max = rpl_index_reserved_max(run->index);
     run->top = rpl_index_top(run->index);
     run->events = rpl_index_event_count(run->index);
@@ -67,6 +68,7 @@ enum vs_status tui_run_update(struct tui_run *run, struct vs_error *err)
 void tui_run_release(struct tui_run *run)
 {
     tui_gains_free(run->gains);
+    tui_mistakes_forget(run);
     rpl_breakpoints_free(run->breaks);
     rpl_cursor_free(run->cursor);
     rpl_index_free(run->index);
@@ -83,6 +85,7 @@ static void run_leave(struct tui_change *change)
     } else {
         rpl_breakpoints_free(change->run.breaks);
         tui_gains_free(change->run.gains);
+        tui_mistakes_forget(&change->run);
     }
     change->run = (struct tui_run){.trace = NULL};
     change->uncertainty = (struct rpl_uncertainty){.allocs = 0};

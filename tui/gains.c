@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "tui/change.h"
+#include "tui/waiting.h"
 
 /* A gain below one part in this many of the peak is negligible. */
 #define SHARE_MIN 1000
@@ -95,6 +96,62 @@ bool tui_gains_update(struct tui_app *app)
     app->news++;
     return true;
 }
+
+/* ---- likely mistakes ---- */
+
+/* done: events that were read. */
+struct reading {
+    struct tui_waiting waiting;
+    struct rpl_trace *trace;
+    uint64_t done;
+};
+
+/* rpl_watch_fn. What is drawn meanwhile may read events of the trace, too. */
+static bool on_read(void *user)
+{
+    struct reading *reading = user;
+    const uint64_t total = rpl_trace_event_count(reading->trace);
+    bool goes_on;
+
+    rpl_trace_watch(reading->trace, NULL, NULL);
+    goes_on = tui_waiting_show(&reading->waiting, reading->done, total);
+    rpl_trace_watch(reading->trace, on_read, reading);
+    reading->done += total - reading->done < RPL_SCAN_EVENTS ? 0 : RPL_SCAN_EVENTS;
+    return goes_on;
+}
+
+const struct tui_mistakes *tui_mistakes_get(struct tui_app *app)
+{
+    struct tui_run *run = app->change.is_shown ? &app->change.run : &app->base;
+    struct tui_mistakes *mistakes = run->mistakes;
+    struct reading reading = {.trace = run->trace};
+
+    if (mistakes)
+        return mistakes;
+    mistakes = run->mistakes = vs_calloc(1, sizeof(*mistakes));
+    mistakes->is_busy = true;
+    tui_waiting_init(&reading.waiting, app, "reading what the program did");
+    rpl_trace_watch(run->trace, on_read, &reading);
+    if (rpl_mistakes_find(&mistakes->found, run->trace, &mistakes->failure) == VS_E_STOPPED)
+        tui_app_say(app, "stopped");
+    rpl_trace_watch(run->trace, NULL, NULL);
+    mistakes->is_busy = false;
+    if (reading.waiting.is_shown)
+        app->moves++; /* the views were drawn with the progress and have built their pages */
+    return mistakes;
+}
+
+void tui_mistakes_forget(struct tui_run *run)
+{
+    if (!run->mistakes)
+        return;
+    VS_ASSERT(!run->mistakes->is_busy);
+    rpl_mistakes_release(&run->mistakes->found);
+    vs_free(run->mistakes);
+    run->mistakes = NULL;
+}
+
+/* ---- gains ---- */
 
 const struct tui_gain *tui_gain_of(const struct tui_run *run, const struct rpl_block *block)
 {

@@ -1,5 +1,6 @@
 /*
- * tui/gains.h - what would lower the peak of a run if it were freed right after its last use, and how to do that.
+ * tui/gains.h - what would lower the peak of a run if it were freed right after its last use, and how to do that;
+ *               likely mistakes of a program.
  *
  * For:            the views that mark such blocks, and try the remedy.
  * Must not know:  drawing.
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "replay/inspect/alive.h"
+#include "replay/report/mistakes.h"
 #include "tui/app.h"
 #include "whatif/remedy.h"
 
@@ -53,6 +55,24 @@ void tui_gains_free(struct tui_gains *gains);
  * negligible. NULL: freeing the block does not lower the peak, or the gains have not been asked for.
  */
 const struct tui_gain *tui_gain_of(const struct tui_run *run, const struct rpl_block *block);
+
+/*
+ * Likely mistakes of a program (replay/report/mistakes.h). is_busy: its events are being read; failure: why they are
+ * not known, "" for none
+ */
+struct tui_mistakes {
+    struct rpl_mistakes found;
+    bool is_busy;
+    struct vs_error failure;
+};
+
+/*
+ * Those of the shown run, of whose events all are read when they are first asked for, with progress; <C-c> stops it.
+ * Borrowed until the run changes.
+ */
+const struct tui_mistakes *tui_mistakes_get(struct tui_app *app);
+/* Read them again when they are next asked for. */
+void tui_mistakes_forget(struct tui_run *run);
 
 /* "`del output` before backward: -196.3 MiB": append the remedy, or what the gain is where none is known. */
 void tui_gain_text(const struct tui_gain *gain, struct vs_text *out);

@@ -471,6 +471,21 @@ static bool has_mistakes(const struct rpl_trace *trace)
     return rpl_trace_is_imported(trace) && rpl_trace_meta(trace, "observed");
 }
 
+/* `lives`: of all events; released. */
+static void find(struct rpl_mistakes *out, const struct rpl_trace *trace,
+                 const struct rpl_summary *sum, struct lives *lives, bool is_read)
+{
+    recorded_read(out, trace);
+    if (is_read && rpl_trace_has_uses(trace))
+        unused_find(out, trace, sum, lives);
+    if (is_read)
+        pieces_find(out, trace, sum, lives);
+    vs_free(lives->items);
+    vs_table_release(&lives->by_block);
+    if (out->count)
+        qsort(out->items, out->count, sizeof(*out->items), by_bytes);
+}
+
 enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *trace,
                                  const struct rpl_summary *sum, struct vs_error *err)
 {
@@ -479,30 +494,35 @@ enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *tra
 
     if (!has_mistakes(trace))
         return VS_OK;
-    recorded_read(out, trace);
     st = lives_read(&lives, trace, err);
-    if (!st && rpl_trace_has_uses(trace))
-        unused_find(out, trace, sum, &lives);
-    if (!st)
-        pieces_find(out, trace, sum, &lives);
-    vs_free(lives.items);
-    vs_table_release(&lives.by_block);
-    if (out->count)
-        qsort(out->items, out->count, sizeof(*out->items), by_bytes);
+    find(out, trace, sum, &lives, !st);
     return st;
+}
+
+/* Lives that are read together with the figures. */
+struct reading {
+    struct lives lives;
+    const struct rpl_trace *trace;
+};
+
+static void note_each(void *user, uint64_t seq, const struct vs_event *event)
+{
+    struct reading *reading = user;
+
+    note(&reading->lives, reading->trace, seq, event);
 }
 
 enum vs_status rpl_mistakes_find(struct rpl_mistakes *out, struct rpl_trace *trace,
                                  struct vs_error *err)
 {
+    struct reading reading = {.lives = {.items = NULL}, .trace = trace};
     struct rpl_summary sum = {.events = 0};
-    enum vs_status st = VS_OK;
+    enum vs_status st;
 
     if (!has_mistakes(trace))
         return VS_OK;
-    st = rpl_summary_fill(&sum, trace, err);
-    if (!st)
-        st = rpl_mistakes_fill(out, trace, &sum, err);
+    st = rpl_summary_fill_each(&sum, trace, note_each, &reading, err);
+    find(out, trace, &sum, &reading.lives, !st);
     rpl_summary_release(&sum);
     return st;
 }

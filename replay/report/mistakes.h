@@ -48,7 +48,7 @@ struct rpl_mistakes {
  */
 VS_MUST_USE enum vs_status rpl_mistakes_fill(struct rpl_mistakes *out, struct rpl_trace *trace,
                                              const struct rpl_summary *sum, struct vs_error *err);
-/* The same, where the figures are not at hand. */
+/* The same, where the figures are not at hand: they are made in the same reading. */
 VS_MUST_USE enum vs_status rpl_mistakes_find(struct rpl_mistakes *out, struct rpl_trace *trace,
                                              struct vs_error *err);
 /* Whether one of them says that memory grows: a leak, a history or a reference cycle. */

@@ -328,6 +328,12 @@ void rpl_summary_complete(struct rpl_summary *out, const struct rpl_trace *trace
 enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                 struct vs_error *err)
 {
+    return rpl_summary_fill_each(out, trace, NULL, NULL, err);
+}
+
+enum vs_status rpl_summary_fill_each(struct rpl_summary *out, struct rpl_trace *trace,
+                                     rpl_summary_each_fn *each, void *user, struct vs_error *err)
+{
     struct pass pass = {
         .out = out, .trace = trace, .is_ours = rpl_trace_source_text(trace) != NULL};
     struct rpl_scan *scan = vs_alloc(sizeof(*scan));
@@ -350,6 +356,8 @@ enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace
         st = rpl_live_apply(&pass.live, scan->seq, event, err);
         if (!st)
             note(&pass, scan->seq, event);
+        if (!st && each)
+            each(user, scan->seq, event);
     }
     if (!st && out->events)
         st = scan->status;

@@ -137,6 +137,11 @@ struct rpl_summary {
  */
 VS_MUST_USE enum vs_status rpl_summary_fill(struct rpl_summary *out, struct rpl_trace *trace,
                                             struct vs_error *err);
+/* The same; `each` is called for every event, for those who need more of them than the figures. */
+typedef void rpl_summary_each_fn(void *user, uint64_t seq, const struct vs_event *event);
+VS_MUST_USE enum vs_status rpl_summary_fill_each(struct rpl_summary *out, struct rpl_trace *trace,
+                                                 rpl_summary_each_fn *each, void *user,
+                                                 struct vs_error *err);
 /*
  * Fill what does not come from events, of a summary whose other figures are known: losses, what the run itself noted,
  * and the text of the uncertainty.

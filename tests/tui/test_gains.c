@@ -1,5 +1,6 @@
 /*
- * tests/tui/test_gains.c - only what would lower the peak is marked, the remedy stands beside it, and enter tries it.
+ * tests/tui/test_gains.c - only what would lower the peak is marked, the remedy stands beside it, and enter tries it;
+ * likely mistakes of a program are read once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/bytes.h"
 #include "tests/tui/session.h"
@@ -136,6 +138,72 @@ static void a_second_line_is_added_to_the_first(void **state)
     tui_app_release(&app);
 }
 
+/* ---- likely mistakes ---- */
+
+static unsigned polls;
+static bool is_stopped;
+
+static bool poll(void)
+{
+    polls++;
+    return is_stopped;
+}
+
+/* A recording that says of itself that it is of a program that was observed. */
+static const char *program_trace(void)
+{
+    const char *path = session_trace("variables", "optimizer=adam");
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "INSERT OR REPLACE INTO meta VALUES ('source_kind', 'imported'), "
+                                  "('observed', '9'), ('observed_of', '9'), ('observed_between', "
+                                  "'1')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return path;
+}
+
+/* The watch of a trace polls the keyboard for each RPL_SCAN_EVENTS events that are read. */
+static void the_events_of_a_program_are_read_once(void **state)
+{
+    struct tui_app app;
+    uint64_t reads;
+
+    (void)state;
+    session_open(&app, program_trace(), 110, 40);
+    reads = (app.base.events + RPL_SCAN_EVENTS - 1) / RPL_SCAN_EVENTS;
+    is_stopped = false;
+    polls = 0;
+    app.wants_stop = poll;
+    session_type(&app, "gkM");
+    assert_int_equal(polls, reads);
+    tui_app_resize(&app, 80, 40);
+    session_expect(&app, "What fills the peak");
+    assert_int_equal(polls, reads);
+    tui_app_release(&app);
+}
+
+static void reading_what_a_program_did_can_be_stopped_and_tried_again(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, program_trace(), 110, 40);
+    is_stopped = true;
+    app.wants_stop = poll;
+    session_type(&app, "gkM");
+    session_expect(&app, "Likely mistakes: stopped; <C-r> tries again");
+    session_expect(&app, "What fills the peak");
+    is_stopped = false;
+    session_type(&app, "<C-r>");
+    session_expect_not(&app, "stopped; <C-r> tries again");
+    session_expect(&app, "What fills the peak");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +212,8 @@ int main(void)
         cmocka_unit_test(enter_on_the_remedy_of_the_peak_page_runs_it),
         cmocka_unit_test(a_line_of_the_net_is_tried_and_undone_like_a_toggle),
         cmocka_unit_test(a_second_line_is_added_to_the_first),
+        cmocka_unit_test(the_events_of_a_program_are_read_once),
+        cmocka_unit_test(reading_what_a_program_did_can_be_stopped_and_tried_again),
     };
 
     return cmocka_run_group_tests_name("gains", tests, NULL, NULL);

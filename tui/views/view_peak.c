@@ -17,7 +17,6 @@
 #include "replay/report/account.h"
 #include "replay/report/by_value.h"
 #include "replay/report/dropped.h"
-#include "replay/report/mistakes.h"
 #include "replay/report/report.h"
 #include "replay/report/warnings.h"
 #include "replay/trace/scripts.h"
@@ -179,22 +178,26 @@ static void add_category(struct pass *pass, int category, uint64_t bytes, uint64
 }
 
 /* Likely mistakes of a program, as the report has them. */
-static enum vs_status add_mistakes(struct pass *pass, struct vs_error *err)
+static enum vs_status add_mistakes(struct pass *pass, const struct tui_mistakes *mistakes,
+                                   struct vs_error *err)
 {
-    struct rpl_mistakes mistakes = {.items = NULL};
-    const enum vs_status st = rpl_mistakes_find(&mistakes, pass->run->trace, err);
-
-    if (!st && mistakes.count) {
+    if (mistakes->failure.status == VS_E_STOPPED) {
+        tui_page_add(pass->page, TUI_PLAIN, "%s", "");
+        tui_page_add(pass->page, TUI_DIM, "Likely mistakes: stopped; <C-r> tries again");
+    } else if (mistakes->failure.status) {
+        *err = mistakes->failure;
+    }
+    if (mistakes->found.count) {
         tui_page_add(pass->page, TUI_PLAIN, "%s", "");
         tui_page_add(pass->page, TUI_STRONG, "Likely mistakes");
     }
-    for (size_t i = 0; !st && i < mistakes.count; i++) {
-        tui_page_add(pass->page, TUI_BAD, "  %s  %s", mistakes.items[i].where,
-                     mistakes.items[i].kind);
-        tui_page_wrap(pass->page, pass->w, 4, TUI_PLAIN, mistakes.items[i].text);
+    for (size_t i = 0; i < mistakes->found.count; i++) {
+        const struct rpl_mistake *mistake = &mistakes->found.items[i];
+
+        tui_page_add(pass->page, TUI_BAD, "  %s  %s", mistake->where, mistake->kind);
+        tui_page_wrap(pass->page, pass->w, 4, TUI_PLAIN, mistake->text);
     }
-    rpl_mistakes_release(&mistakes);
-    return st;
+    return err->status;
 }
 
 /*
@@ -434,6 +437,8 @@ static void page_make(struct peak *s, struct tui_app *app)
 {
     const struct tui_run *run = tui_app_run(app);
     struct pass pass = {.page = &s->page, .run = run, .w = s->w};
+    /* first: while they are read, the page as it was is drawn */
+    const struct tui_mistakes *mistakes = tui_mistakes_get(app);
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st;
 
@@ -449,7 +454,7 @@ static void page_make(struct peak *s, struct tui_app *app)
     if (!st) {
         add_event_and_bytes(&pass);
         add_warnings(&pass);
-        st = add_mistakes(&pass, &err);
+        st = add_mistakes(&pass, mistakes, &err);
     }
     if (!st) {
         add_categories(&pass);
@@ -485,8 +490,14 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 {
     struct peak *s = state;
     const struct tui_page_line *line = s->page.count ? &s->page.lines[s->page.list.at] : NULL;
+    struct tui_run *run = app->change.is_shown ? &app->change.run : &app->base;
 
     (void)count;
+    if (action == TUI_RESET && run->mistakes && run->mistakes->failure.status == VS_E_STOPPED) {
+        tui_mistakes_forget(run);
+        s->of = NULL;
+        return true;
+    }
     if (!line || (action != TUI_OPEN && action != TUI_ACT))
         return false;
     if (line->choice) {
