@@ -84,8 +84,9 @@ bool rpl_index_is_stored(struct rpl_trace *trace)
     return is_stored;
 }
 
-enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress, void *user,
-                              struct rpl_index **out, struct vs_error *err)
+/* is_read: the index will be read, so one that was stored is read from the file from then on. */
+static enum vs_status index_get(struct rpl_trace *trace, bool is_read, rpl_progress_fn *progress,
+                                void *user, struct rpl_index **out, struct vs_error *err)
 {
     struct rpl_index *index = vs_calloc(1, sizeof(*index));
     uint64_t count = rpl_trace_event_count(trace);
@@ -103,7 +104,7 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
         rpl_index_build_begin(index,
                               is_stored ? rpl_scratch_new(sto_reader_path(index->reader)) : NULL);
         st = rpl_index_build(index, count, progress, user, err);
-        if (!st && is_stored && rpl_index_save(index, &ignored) == VS_OK)
+        if (!st && is_stored && rpl_index_save(index, &ignored) == VS_OK && is_read)
             st = rpl_index_reload(index, err);
         /* If it could not be stored it stays in memory, and is computed again next time. */
     }
@@ -113,6 +114,12 @@ enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress
     }
     rpl_index_free(index);
     return st;
+}
+
+enum vs_status rpl_index_open(struct rpl_trace *trace, rpl_progress_fn *progress, void *user,
+                              struct rpl_index **out, struct vs_error *err)
+{
+    return index_get(trace, true, progress, user, out, err);
 }
 
 void rpl_index_free(struct rpl_index *index)
@@ -151,7 +158,7 @@ enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error
         return VS_OK;
     st = rpl_trace_open(path, &trace, err);
     if (!st)
-        st = rpl_index_open(trace, NULL, NULL, &index, err);
+        st = index_get(trace, false, NULL, NULL, &index, err);
     rpl_index_free(index);
     rpl_trace_free(trace);
     return st;

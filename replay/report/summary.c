@@ -343,8 +343,9 @@ enum vs_status rpl_summary_fill_each(struct rpl_summary *out, struct rpl_trace *
     enum vs_status st = VS_OK;
 
     memset(out, 0, sizeof(*out));
-    out->steps = steps;
     out->step_cap = step_cap;
+    out->steps =
+        vs_reserve(steps, rpl_trace_step_count(trace) + 1, &out->step_cap, sizeof(*out->steps));
     out->events = rpl_trace_event_count(trace);
     out->uncertainty.is_tensors_only =
         pass.is_ours && !rpl_target(trace) && !rpl_is_measured(trace);
