@@ -250,7 +250,7 @@ static void tables_copy(const struct rpl_trace *from, struct rpl_trace *out)
         "steps_alike",   "refused",          "capacity",       "end_segments",   "end_blocks",
         "torch",         "gpu_played",       "gpu_unknown",    "partial",        "observed",
         "observed_of",   "observed_between", "observed_saves", "observed_ended", "recomputed_ops",
-        "rerun_scripts",
+        "rerun_scripts", "dumped",
     };
 
     for (uint32_t i = 1; i <= rpl_trace_string_count(from); i++)

@@ -317,16 +317,22 @@ static enum vs_status leak_find(struct rpl_index *index, size_t left_out, struct
     return st;
 }
 
+/* A snapshot that is imported was taken while the program ran; a program is recorded to its end. */
+static bool goes_on_to_the_end(const struct rpl_trace *trace)
+{
+    return rpl_trace_is_program(trace) || rpl_trace_meta(trace, "dumped");
+}
+
 /*
- * The last step of a program goes on to the end of the recording, where its variables are gone: where nothing leaks at
- * that end, the end of the step before it is looked at.
+ * The last step of a recorded program goes on to the end of the recording, where its variables are gone: where nothing
+ * leaks at that end, the end of the step before it is looked at.
  */
 enum vs_status rpl_alive_leak(struct rpl_index *index, struct rpl_leak *out, struct vs_error *err)
 {
     enum vs_status st = leak_find(index, 0, out, err);
     struct rpl_leak before;
 
-    if (st || !out->at || out->count || !rpl_trace_is_imported(index->trace))
+    if (st || !out->at || out->count || !goes_on_to_the_end(index->trace))
         return st;
     st = leak_find(index, 1, &before, err);
     if (!st && before.count)

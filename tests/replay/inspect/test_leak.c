@@ -99,17 +99,28 @@ static void memory_that_every_step_keeps_is_a_leak_with_its_line(void **state)
     rpl_trace_free(trace);
 }
 
-/* A program frees its variables before its recording ends, which is in its last step. */
+/*
+ * A program frees its variables before its recording ends, which is in its last step. What is free in a snapshot was
+ * freed while the program ran.
+ */
 static void what_a_program_frees_at_its_end_leaked_until_then(void **state)
 {
+    static const struct {
+        const char *kind;
+        bool is_recorded;
+    } TRACES[] = {{NULL, false}, {"imported", false}, {"imported", true}, {"program", true}};
+
     (void)state;
-    for (int is_program = 0; is_program < 2; is_program++) {
+    for (size_t i = 0; i < sizeof(TRACES) / sizeof(TRACES[0]); i++) {
+        const bool is_program = TRACES[i].is_recorded;
         struct make m;
         struct rpl_leak leak;
 
         make_init(&m);
+        if (TRACES[i].kind)
+            rpl_trace_set_meta(m.trace, "source_kind", TRACES[i].kind);
         if (is_program)
-            rpl_trace_set_meta(m.trace, "source_kind", "program");
+            rpl_trace_set_meta(m.trace, "dumped", "exit");
         make_step(&m, -1);
         make_alloc(&m, 4096, VS_CAT_PARAMETER);
         for (int64_t step = 0; step < 6; step++) {
