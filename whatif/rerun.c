@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -19,6 +20,9 @@
 #include "whatif/process.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
+
+/* The status of a program that ^C ended on its way to a prompt (tracer/python/sitecustomize.py). */
+#define INTERRUPTED 130
 
 /* ---- which what-ifs ---- */
 
@@ -190,6 +194,8 @@ enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop, co
         sigaction(SIGQUIT, &ignore, &quit);
         if (!wait_for(&process, progress, user))
             st = vs_fail(err, VS_E_STOPPED, "stopped");
+        else if (WIFEXITED(process.status) && WEXITSTATUS(process.status) == INTERRUPTED)
+            st = vs_fail(err, VS_E_STOPPED, "interrupted before the program came to the event");
         sigaction(SIGINT, &interrupt, NULL);
         sigaction(SIGQUIT, &quit, NULL);
     }

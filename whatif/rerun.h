@@ -80,7 +80,8 @@ VS_MUST_USE enum vs_status wif_rerun_until(const struct rpl_trace *base, const c
                                            struct vs_error *err);
 /*
  * The same at this process's terminal, to its end: what it prints is seen, what is typed is its input. ^C does not end
- * this process meanwhile. VS_E_STOPPED: progress returned false, and the program has ended, by force after 5 s.
+ * this process meanwhile. VS_E_STOPPED: progress returned false, and the program has ended, by force after 5 s; or ^C
+ * ended it before it came to the event.
  */
 VS_MUST_USE enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop,
                                           const char *folder, rpl_progress_fn *progress, void *user,

@@ -13,6 +13,8 @@
 #include "replay/index/cursor.h"
 #include "whatif/holders.h"
 
+#define STATUS_INTERRUPTED 130 /* as of a shell whose program ^C ended */
+
 static const struct cli_option OPTIONS[] = {
     {"at", 0, "EVENT", false, "right after this event (default: the peak, or out of memory)"},
     {"rerun", 0, NULL, false,
@@ -47,6 +49,7 @@ static int run(const struct cli_args *args)
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
     uint64_t seq = 0;
+    bool is_run = false;
     enum vs_status st = rpl_trace_open(args->positionals[0], &trace, &err);
     int status;
 
@@ -61,8 +64,12 @@ static int run(const struct cli_args *args)
     if (!st)
         st = say_event(index, seq, &err);
     if (!st)
+        is_run = true;
+    if (is_run)
         st = wif_holders_prompt(index, seq, cli_running_progress, &program.running, &err);
     status = st ? cli_fail(&err) : 0;
+    if (is_run && st == VS_E_STOPPED)
+        status = STATUS_INTERRUPTED;
     rpl_index_free(index);
     rpl_trace_free(trace);
     cli_program_whatif_release(&program);

@@ -7,14 +7,19 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tests/e2e/program.h"
 #include "tests/programs/corpus.h"
+#include "tests/wait.h"
 
 /* `vramscope why` of trace.db, run again without asking. The caller releases it. */
 static struct program why(const char *option, const char *value)
@@ -162,6 +167,72 @@ static void of_several_ranks_the_one_of_the_trace_is_examined(void **state)
     program_release(&p);
 }
 
+/*
+ * Where a block is freed, the node that releases it has addresses of tensors that are gone. This is in the middle of
+ * the last backward; rank 1 comes to its end meanwhile.
+ */
+static void a_rank_is_examined_where_backward_frees_after_others_have_ended(void **state)
+{
+    struct program p = corpus_record("fsdp2", 2, CORPUS_GPU);
+    char seq[24];
+
+    (void)state;
+    program_release(&p);
+    snprintf(seq, sizeof(seq), "%" PRId64,
+             sql_int(program_path("trace.db"),
+                     "select max(seq) from event where kind = 'free' and seq < (select seq from "
+                     "event where kind = 'unsave' and step = 2 order by seq limit 1 offset 41)"));
+    p = why("--at", seq);
+    if (!strstr(p.out, "saved by `"))
+        fail_msg("at event %s nothing is said to be saved: %.3000s", seq, p.out);
+    program_release(&p);
+}
+
+/* How many files `folder` has; of these names of processes, how many of them are running where `is_running`. */
+static int pids_in(const char *folder, bool is_running)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    int count = 0;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL)
+        count += *entry->d_name != '.' &&
+                 (!is_running || kill((pid_t)strtol(entry->d_name, NULL, 10), 0) == 0);
+    closedir(dir);
+    return count;
+}
+
+static void a_signal_ends_the_command_and_each_process_of_the_program(void **state)
+{
+    static const int SIGNALS[] = {SIGTERM, SIGINT};
+    static const char *const NAMES[] = {"pids-term", "pids-int"};
+    char command[320];
+    struct program p;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++) {
+        char folder[256];
+        struct wait w;
+        pid_t pid;
+
+        snprintf(folder, sizeof(folder), "%s", program_path(NAMES[i]));
+        snprintf(command, sizeof(command), "observed/stuck %s", folder);
+        p = corpus_record(command, 2, CORPUS_GPU);
+        program_release(&p);
+        assert_int_equal(mkdir(folder, 0700), 0);
+        pid = program_start("why", "--rerun", program_path("trace.db"), NULL);
+        w = wait_for(pid, "two ranks that hear no SIGTERM");
+        while (pids_in(folder, false) < 2)
+            wait_more(&w);
+        kill(pid, SIGNALS[i]);
+        assert_int_equal(WTERMSIG(wait_child(pid, "why after signal %d", SIGNALS[i])), SIGNALS[i]);
+        w = wait_for(0, "the ends of both ranks after signal %d", SIGNALS[i]);
+        while (pids_in(folder, true))
+            wait_more(&w);
+    }
+}
+
 static void what_filled_the_gpu_is_held_when_memory_runs_out(void **state)
 {
     struct program p = corpus_record("out_of_memory", 0, "rtx3060");
@@ -233,9 +304,67 @@ static void a_prompt_opens_in_the_script_at_the_event(void **state)
                  "holders.py(48)step()&((64, 256), False)&holders.py(57)<module>()");
 }
 
+/* Run the prompt with what the shell's `feed` prints as its input. */
+static void interrupt_check(const char *feed, const char *wanted, int status)
+{
+    const char *vramscope = getenv("VRAMSCOPE");
+    char script[2048];
+    struct program p;
+
+    snprintf(script, sizeof(script),
+             "until_is() { i=0; until eval \"$1\" || [ $i -ge 3000 ]; do sleep 0.1; i=$((i + 1)); "
+             "done; }\n"
+             "out='%s'\n(%s) | timeout 300 '%s' python --rerun '%s' >\"$out\" 2>&1\n"
+             "status=$?; cat \"$out\"; exit $status",
+             program_path("prompt.out"), feed, vramscope ? vramscope : "build/vramscope",
+             program_path("trace.db"));
+    p = program_shell(script);
+    if (p.status != status || !strstr(p.out, wanted) || strstr(p.out, "Traceback") ||
+        strstr(p.out, "Interrupted"))
+        fail_msg("status %d, not %d with \"%s\": %s%s", p.status, status, wanted, p.out, p.err);
+    program_release(&p);
+}
+
+static void an_interrupt_at_a_prompt_leaves_it_open_in_one_line(void **state)
+{
+    const char *pid = program_path("prompt.pid");
+    struct program p = corpus_record("holders", 0, CORPUS_GPU);
+    char feed[1024];
+
+    (void)state;
+    program_release(&p);
+    snprintf(
+        feed, sizeof(feed),
+        "echo 'import os; open(\"%s\", \"w\").write(str(os.getpid()))'; until_is '[ -s \"%s\" ]'; "
+        "kill -INT $(cat '%s'); until_is 'grep -q Interrupt \"$out\"'; printf 'p 40 + 2\\nq\\n'",
+        pid, pid, pid);
+    interrupt_check(feed, "42", 0);
+}
+
+static void an_interrupt_before_the_event_ends_the_program_in_one_line(void **state)
+{
+    const char *folder = program_path("pids-early");
+    char command[320];
+    char feed[1024];
+    struct program p;
+
+    (void)state;
+    snprintf(command, sizeof(command), "observed/stuck %s", folder);
+    p = corpus_record(command, 0, CORPUS_GPU);
+    program_release(&p);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    snprintf(feed, sizeof(feed), "until_is '[ -n \"$(ls '%s')\" ]'; kill -INT $(ls '%s')", folder,
+             folder);
+    interrupt_check(feed, "vramscope: interrupted before", 130);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interrupt_at_a_prompt_leaves_it_open_in_one_line),
+        cmocka_unit_test(an_interrupt_before_the_event_ends_the_program_in_one_line),
+        cmocka_unit_test(a_rank_is_examined_where_backward_frees_after_others_have_ended),
+        cmocka_unit_test(a_signal_ends_the_command_and_each_process_of_the_program),
         cmocka_unit_test(a_prompt_opens_in_the_script_at_the_event),
         cmocka_unit_test(each_kind_of_holder_is_found_at_the_peak),
         cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_line_and_holder),

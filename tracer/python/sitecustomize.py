@@ -80,6 +80,26 @@ def attach_to(folder, torch, stand_in):
     module_of(folder, "vramscope_torch").attach(folder, torch, stand_in)
 
 
+def on_early_interrupt(number, frame):
+    """^C in a program that runs up to a prompt, before it is there: `vramscope python` says so."""
+    import os
+
+    os._exit(130)
+
+
+def watch_interrupt(folder):
+    import signal
+
+    try:
+        with open(folder + "/settings") as f:
+            lines = f.read().split("\n")
+        if any(line.startswith("stop ") and line.endswith(" -") for line in lines) and \
+                signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, on_early_interrupt)
+    except Exception:  # not the main thread
+        pass
+
+
 def begin():
     import os
 
@@ -88,6 +108,7 @@ def begin():
     sys.path_importer_cache.pop(folder, None)
     if sys.version_info < (3, 8):
         return
+    watch_interrupt(folder)
     if "torch" in sys.modules:  # imported by a .pth file
         attach_to(folder, sys.modules["torch"], None)
     else:

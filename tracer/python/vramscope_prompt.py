@@ -50,8 +50,9 @@ class Prompt:
         self.folder = history.folder + os.sep
         self.debugger = None
         self.is_awaited = False  # a step ends on the main thread, once that runs Python again
+        self.before = signal.getsignal(signal.SIGINT)  # Python's, or that of sitecustomize.py
         if threading.current_thread() is threading.main_thread() and \
-                signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                getattr(self.before, "__name__", "") in ("default_int_handler", "on_early_interrupt"):
             signal.signal(signal.SIGINT, self.on_interrupt)
 
     def stop(self, history):
@@ -59,7 +60,7 @@ class Prompt:
         is_here = frame is not None and is_own(frame)
         if not is_here:
             frame = own_frame(sys._current_frames()[threading.main_thread().ident], self.folder)
-        history.pid = None  # nothing of this run is kept
+        history.is_kept = False
         self.debugger = Debugger(skip=APART)
         self.debugger.reset()
         outermost = frame
@@ -94,6 +95,8 @@ class Prompt:
 
     def on_interrupt(self, signum, frame):
         if self.debugger is None:
+            return self.before(signum, frame)
+        if self.debugger.allow_kbdint:  # it waits for a command, or runs one, and says so itself
             raise KeyboardInterrupt
         frame = own_frame(frame, self.folder)
         if not self.is_awaited:

@@ -19,7 +19,8 @@ import time
 import types
 
 WAIT_SECONDS = 300  # of a rank that has ended, for the one that is examined
-CACHE_SECONDS = 5  # for finding what autocast's cache has
+COPY_SECONDS = 10  # without a word of the process that looks at nodes, or at autocast's cache: it waits for a lock
+SKIPPED_MAX = 50  # nodes that cannot be looked at
 HOLDERS_MAX = 32  # of a block
 LEVELS_MAX = 6  # of containers inside of each other
 UNNAMED = (list, tuple, dict, set, frozenset, types.CellType)
@@ -103,6 +104,41 @@ class Frames:
             self.by_id.setdefault(id(value), []).append(holder)
 
 
+def lines_of(function):
+    """What a copy of this process says, which runs function(say): whole lines, until it has ended or waits forever."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGSEGV, signal.SIG_DFL)  # no word of faulthandler's
+        except ValueError:  # not the main thread
+            pass
+        try:
+            function(lambda line: os.write(writing, (line + "\n").encode()))
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.close(writing)
+    found = b""
+    while select.select([reading], [], [], COPY_SECONDS)[0]:
+        part = os.read(reading, 65536)
+        if not part:
+            break
+        found += part
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(reading)
+    return found.decode().split("\n")[:-1]
+
+
+def has_ended(pid):
+    """Of a process of the same user; one that its parent has not waited for has ended, too."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rpartition(")")[2].split()[0] in ("Z", "X")
+    except OSError:
+        return True
+
+
 def referrers(objects, wanted):
     """Of each object whose id is wanted, the objects that refer to it."""
     found = {}
@@ -162,8 +198,7 @@ class Search:
                     self.hold(address, *holder)
         for tensor in self.tensors:
             self.gradient(tensor)
-        self.nodes()
-        self.cache()
+        self.autograd()
         return self.held
 
     # ---- Python's objects ----
@@ -261,7 +296,29 @@ class Search:
             return
         self.hold(address, "grad", self.names.parameters.get(id(tensor), ""))
 
-    def nodes(self):
+    def autograd(self):
+        """Nodes and autocast's cache are looked at by a copy of this process. A node that is just releasing what it
+        saved has addresses of tensors that are gone already: that ends the copy, and the next one leaves it out. And
+        the copy would wait forever where an op is just filling the cache."""
+        skipped = set()
+        while len(skipped) <= SKIPPED_MAX:
+            lines = lines_of(lambda say: self.examine(skipped, say))
+            numbers = [int(line[5:]) for line in lines if line.startswith("node ")]
+            if "nodes" in lines or not numbers:
+                break
+            skipped.add(numbers[-1])
+        for line in lines:
+            if line.startswith("held "):
+                address, kind, name, node = line[5:].split("\t")
+                self.hold(int(address), kind, name, node=int(node))
+
+    def examine(self, skipped, say):
+        self.nodes(skipped, say)
+        say("nodes")
+        for address in self.cleared():
+            say("held %d\tcache\t\t0" % address)
+
+    def nodes(self, skipped, say):
         seen = set()
         todo = []
         for tensor in self.tensors:
@@ -279,11 +336,13 @@ class Search:
             kept.append(node)
             try:
                 todo.extend(other for other, _ in node.next_functions if other is not None)
-                self.node(node)
+                say("node %d" % len(kept))
+                if len(kept) not in skipped:
+                    self.node(node, say)
             except Exception:
                 pass
 
-    def node(self, node):
+    def node(self, node, say):
         name = node.name()
         number = node._sequence_nr() if hasattr(node, "_sequence_nr") else 0
         is_checkpoint = name in ("CheckpointFunctionBackward", "_NoopSaveInputsBackward")
@@ -293,8 +352,9 @@ class Search:
             saved = getattr(node, field)
             for one in saved if isinstance(saved, (list, tuple)) else (saved,):
                 address = self.address(self.data_of(one))
-                self.hold(address, "checkpoint" if is_checkpoint else "saved", "" if is_checkpoint else name,
-                          node=number + 1)
+                if address:
+                    how = "checkpoint\t" if is_checkpoint else "saved\t" + clean(name)
+                    say("held %d\t%s\t%d" % (address, how, number + 1))
 
     def data_of(self, saved):
         """The tensor that was saved. Until PyTorch 2.10 only a hook gets it without unpacking it: what changes the node
@@ -313,34 +373,10 @@ class Search:
             pass
         return found[0] if found else None
 
-
     # ---- autocast ----
 
-    def cache(self):
-        """What autocast's cache holds has no object of Python: it is cleared, and what it lets go of was in it. It is
-        another process that does this, because it would wait forever where an op is just filling the cache."""
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.write(writing, self.cleared())
-            finally:
-                os.kill(os.getpid(), signal.SIGKILL)
-        os.close(writing)
-        found = b""
-        end = time.monotonic() + CACHE_SECONDS
-        while select.select([reading], [], [], max(0.0, end - time.monotonic()))[0]:
-            part = os.read(reading, 65536)
-            if not part:
-                break
-            found += part
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(reading)
-        for address in found.split():
-            self.hold(int(address), "cache", "")
-
     def cleared(self):
+        """What autocast's cache holds has no object of Python: it is cleared, and what it releases was in it."""
         from torch.cuda import _gpu_trace as trace
 
         freed = []
@@ -350,7 +386,7 @@ class Search:
         self.torch._C._activate_gpu_trace()
         self.torch.clear_autocast_cache()
         held = [address for address, storage in self.storages.items() if count(storage._cdata) < before[address]]
-        return " ".join(str(address) for address in set(freed + held)).encode()
+        return set(freed + held)
 
 
 class Stop:
@@ -365,6 +401,7 @@ class Stop:
         self.address, self.left = int(address), int(number)
         self.rank = None if rank == "-" else rank
         self.out = None if out == "-" else out
+        self.peer = os.path.join(history.folder, "examined")  # the number of the process of that rank
         self.prompt = None if self.out else history.module("vramscope_prompt").Prompt(history)
 
     def begin(self):
@@ -373,6 +410,10 @@ class Stop:
         if self.rank is not None and os.environ.get("RANK", self.rank) != self.rank:
             atexit.register(self.wait)
             return
+        if self.rank is not None:
+            with open(self.peer + ".part", "w") as f:
+                f.write(str(os.getpid()))
+            os.rename(self.peer + ".part", self.peer)
         if self.kind == "alloc":
             trace.register_callback_for_memory_allocation(self.on_event)
         elif self.kind == "free":
@@ -384,8 +425,21 @@ class Stop:
         """Another rank ends before the one that is examined: it may crash where its peer does not answer any more, and
         then torchrun ends that one."""
         end = time.monotonic() + WAIT_SECONDS
-        while self.out and not os.path.exists(self.out) and time.monotonic() < end:
+        while self.out and not os.path.exists(self.out) and not self.peer_has_ended():
+            if time.monotonic() > end:
+                sys.stderr.write("vramscope: rank %s has waited %d s for rank %s, which is examined\n"
+                                 % (os.environ.get("RANK", "?"), WAIT_SECONDS, self.rank))
+                sys.stderr.flush()
+                break
             time.sleep(0.05)
+
+    def peer_has_ended(self):
+        """The examined rank, once it uses CUDA."""
+        try:
+            with open(self.peer) as f:
+                return has_ended(int(f.read()))
+        except (OSError, ValueError):
+            return self.history.recorder_is_gone()
 
     def on_event(self, address):
         if address == self.address:
@@ -430,5 +484,5 @@ class Stop:
                 f.write("".join(line + "\n" for line in lines + ["end"]))
             os.rename(self.out + ".part", self.out)
         finally:
-            self.history.pid = None  # nothing of this run is kept
+            self.history.is_kept = False
             os._exit(0)

@@ -39,8 +39,9 @@ def one_line(text):
 class History:
     """PyTorch's memory history of this process.
 
-    pid: the process in which it was enabled; None: not enabled yet. stand_in: what simulates the GPU, or None.
-    toggles: what changes the program from outside (vramscope_toggles.py), or None.
+    pid: the process in which it was enabled; None: not enabled yet. is_kept: it is written at the end.
+    stand_in: what simulates the GPU, or None. toggles: what changes the program from outside (vramscope_toggles.py),
+    or None.
     """
 
     def __init__(self, folder, torch, stand_in):
@@ -54,6 +55,7 @@ class History:
         self.stop = None  # stops the program at one event (vramscope_stop.py), or None
         self.had_group = False  # of torch.distributed, which the program has ended since
         self.pid = None
+        self.is_kept = not settings_read(folder).get("stop")  # up to an event it runs for what is found there
         self.path = None
         self.ooms = 0
         self.is_dumping = False
@@ -184,7 +186,7 @@ class History:
     def watch_term(self):
         import signal
 
-        if (threading.current_thread() is not threading.main_thread()
+        if (not self.is_kept or threading.current_thread() is not threading.main_thread()
                 or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL):
             return
         signal.signal(signal.SIGTERM, self.on_term)
@@ -245,9 +247,11 @@ class History:
                 import shutil
 
                 shutil.rmtree(self.folder, ignore_errors=True)
-                self.pid = None
-            elif not self.stop:  # up to an event it runs for what is found there
+                self.is_kept = False
+            elif self.is_kept:
                 self.write(why)
+            if self.events and why != "oom":  # one that is left on crashes when PyTorch is unloaded
+                self.attempt("events", self.events.stop)
         except BaseException as e:  # including KeyboardInterrupt: the user wants the program to end
             self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
         self.is_dumping = False
@@ -351,12 +355,26 @@ def toggles_of(folder, torch):
     return module_of(folder, "vramscope_toggles").attach(folder, torch, settings, module_of)
 
 
+def end_with_parent():
+    """A program that runs up to an event leaves no process behind: torchrun's are in groups of their own, which a
+    signal to the program's group does not reach."""
+    import ctypes
+    import signal
+
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def attach(folder, torch, stand_in):
     if stand_in:
         stand_in.loaded(torch)
         if os.path.join("torch", "_inductor", "compile_worker") in (getattr(sys, "argv", None) or [""])[0]:
             return  # torch.compile's compiler asks the device for its properties, and allocates nothing
     history = History(folder, torch, stand_in)
+    if not history.is_kept:
+        end_with_parent()
     history.attempt("ranks", history.watch_ranks)
     history.attempt("events", history.observer_new)
     try:
