@@ -231,9 +231,9 @@ class Reached:
         value = elements_of(value)
         return value if len(value) <= 2 * ELEMENTS_MAX else value[:ELEMENTS_MAX] + value[-ELEMENTS_MAX:]
 
-    def bytes_below(self, value, limit=200):
-        """Bytes of the GPU that the tensors reached from here have; what many objects share is not followed."""
-        todo, seen, storages = [(value, 0)], set(), {}
+    def tensors_below(self, value, limit=200):
+        """The tensors of the GPU reached from here; what many objects share is not followed."""
+        todo, seen, found = [(value, 0)], set(), []
         while todo and len(seen) < limit:
             one, level = todo.pop()
             if id(one) in seen or id(one) in self.spaces or id(one) in self.frames or level > LEVELS_MAX:
@@ -241,12 +241,14 @@ class Reached:
             seen.add(id(one))
             kind = type(one)
             if issubclass(kind, self.torch.Tensor):
-                storage = storage_of(self.torch, one)
-                if storage:
-                    storages[storage[0]] = storage[1]
+                if storage_of(self.torch, one):
+                    found.append(one)
             elif not issubclass(kind, (type, types.ModuleType, types.CodeType, str)):
                 todo.extend((other, level + 1) for other in gc.get_referents(one))
-        return sum(storages.values())
+        return found
+
+    def bytes_below(self, value):
+        return sum(dict(storage_of(self.torch, tensor) for tensor in self.tensors_below(value)).values())
 
     def grows_by(self, container):
         """Bytes of the GPU below its first and last element; 0: one of them has none."""
@@ -350,9 +352,21 @@ class Faults:
             bytes = found.grows_by(container)
             if bytes:
                 self.note(("grows", site, id(container)), length_of(container), name=name, scope=scope, file=file,
-                          bytes=bytes, calls=count)
+                          bytes=bytes, graph=self.graph_bytes(found, container), calls=count)
         self.examine_tensors(found, site, count)
         self.unreached(found, site, count)
+
+    def graph_bytes(self, found, container):
+        """What autograd saved for the tensors of an element, beside them; of its first and last element the less: the
+        last one's backward may be still to come."""
+        ends = found.elements(container)
+        sizes = []
+        for end in (ends[0], ends[-1]):
+            tensors = found.tensors_below(end)
+            own = {storage_of(self.torch, tensor)[0] for tensor in tensors}
+            saved = dict(storage_of(self.torch, one) for one in self.events.nodes.saved_below(tensors))
+            sizes.append(sum(bytes for at, bytes in saved.items() if at not in own))
+        return min(sizes)
 
     def examine_tensors(self, found, site, count):
         used = {}  # by address: the largest part of it that a tensor uses
@@ -508,7 +522,10 @@ class Faults:
         text = ("%s has more tensors of the GPU each time: %d after %d calls of the model, about %s each"
                 % (self.name_text(about["name"], about["scope"]), series[-1], about["calls"],
                    size_text(about["bytes"])))
-        return [("leak", about["bytes"] * series[-1], tuple(lines), text)] if lines else []
+        if about["graph"]:
+            text += (", and with them %s saved by their graphs; .item() or .detach() of what is put there, or "
+                     "torch.no_grad() around what makes it, frees that" % size_text(about["graph"] * series[-1]))
+        return [("leak", (about["bytes"] + about["graph"]) * series[-1], tuple(lines), text)] if lines else []
 
     def longer(self, about, series):
         lines = self.lines(about, ("put", "bind"))

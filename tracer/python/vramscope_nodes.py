@@ -83,10 +83,34 @@ class Nodes:
             self.events.faults.graph_runs(seen.values())
         return ("graph", retains, rows) if self.is_possible else None
 
-    def row(self, node):
+    def saved_below(self, tensors, limit=2000):
+        """The tensors of the GPU that the graphs of these tensors keep, one for each memory, but for that of leaves
+        which get a gradient: parameters are there without graphs, too."""
+        if not self.has_data:
+            return []
+        todo = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
+        seen, found, leaves = {}, {}, set()
+        while todo and len(seen) < limit:
+            node = todo.pop()
+            if id(node) in seen:
+                continue
+            seen[id(node)] = node
+            todo.extend(other for other, _ in node.next_functions if other is not None)
+            if hasattr(node, "variable"):
+                leaves.add(self.storage(node.variable))
+            for field in self.fields_of(node):
+                found.update((self.storage(one), one) for one in self.kept(node, field)
+                             if isinstance(one, self.torch.Tensor) and self.storage(one))
+        return [one for at, one in found.items() if at not in leaves]
+
+    def fields_of(self, node):
         fields = self.fields.get(type(node))
         if fields is None:
             fields = self.fields[type(node)] = [f for f in dir(type(node)) if f.startswith("_raw_saved_")]
+        return fields
+
+    def row(self, node):
+        fields = self.fields_of(node)
         if not fields:
             return None
         addresses, hooked = [], []
