@@ -181,19 +181,20 @@ static void add_peak(const struct tui_app *app, struct vs_text *out)
                      vs_bytes_text(app->capacity, buf));
 }
 
-/* is_short: without the most that was ever reserved. */
-static void add_here(const struct tui_app *app, bool is_short, struct vs_text *out)
+/* less: 1 without the most that was ever reserved, 2 without reserved bytes, 3 without the share of the peak. */
+static void add_here(const struct tui_app *app, int less, struct vs_text *out)
 {
     const struct tui_run *run = tui_app_run(app);
     const struct rpl_live *live = rpl_cursor_live(run->cursor);
     char buf[VS_BYTES_TEXT_MAX];
 
     vs_text_addf(out, "here %s", vs_bytes_text(live->allocated, buf));
-    if (run->top.allocated)
+    if (run->top.allocated && less < 3)
         vs_text_addf(out, " (%.0f %%)",
                      100.0 * (double)live->allocated / (double)run->top.allocated);
-    vs_text_addf(out, "  reserved %s now", tui_short_bytes(live->reserved, buf));
-    if (!is_short)
+    if (less < 2)
+        vs_text_addf(out, "  reserved %s now", tui_short_bytes(live->reserved, buf));
+    if (less < 1)
         vs_text_addf(out, ", most %s", tui_short_bytes(run->reserved_max, buf));
 }
 
@@ -229,10 +230,10 @@ static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
     add_peak(app, &text);
     x = tui_text(c, x, 1, tui_style(TUI_BAR_STRONG), vs_text_get(&text)) + 2;
     vs_text_clear(&text);
-    add_here(app, false, &text);
-    if (tui_text_width(vs_text_get(&text)) > app->w - x - 1) {
+    for (int less = 0; less < 4 && (!less || tui_text_width(vs_text_get(&text)) >= app->w - x);
+         less++) {
         vs_text_clear(&text);
-        add_here(app, true, &text);
+        add_here(app, less, &text);
     }
     tui_text_cut(c, x, 1, app->w - x - 1, tui_style(TUI_BAR), vs_text_get(&text));
     vs_text_release(&text);

@@ -372,6 +372,20 @@ static void figures_stand_near_their_names_on_a_wide_screen(void **state)
     tui_app_release(&app);
 }
 
+/* A figure that is cut reads as another one: what does not fit into the header and the answer is left out. */
+static void no_figure_of_a_whatif_is_cut(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 80, 24);
+    session_type(&app, "gwM:set checkpoint=blocks amp=bf16<enter>");
+    session_expect(&app,
+                   "  what if amp=bf16 checkpoint=blocks  peak 226.7 MiB @7817  here 226.7 MiB\n");
+    session_expect(&app, "\n of that S saved -220M  G gradient +15.7M  A activation +12.2M\n");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_what_if_says_that_its_peak_is_a_lower_bound),
         cmocka_unit_test(a_narrow_pane_shows_the_whole_cost),
         cmocka_unit_test(figures_stand_near_their_names_on_a_wide_screen),
+        cmocka_unit_test(no_figure_of_a_whatif_is_cut),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
