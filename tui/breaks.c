@@ -5,6 +5,8 @@
  * Must not know:  drawing, what a condition means.
  * Invariant:      what is stored are the breakpoints of the recorded run, without those for one hit.
  */
+#include <string.h>
+
 #include "base/mem.h"
 #include "tui/change.h"
 
@@ -37,13 +39,63 @@ void tui_breaks_load(struct tui_app *app)
     }
 }
 
+/* The breakpoint or watch with this text; NULL: there is none. */
+static struct rpl_breakpoint *break_find(struct rpl_breakpoints *breaks,
+                                         const struct rpl_breakpoint *like)
+{
+    for (size_t i = 0; i < rpl_breakpoints_count(breaks); i++) {
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(breaks, i);
+
+        if (b->is_watch == like->is_watch && strcmp(b->text, like->text) == 0)
+            return rpl_breakpoints_get(breaks, b->number);
+    }
+    return NULL;
+}
+
+/* The same block has another number in each run. */
+static bool is_of_run(const struct rpl_breakpoint *b)
+{
+    return !b->is_watch && strstr(b->text, "block ");
+}
+
+/* What was set or removed while a what-if is shown is that in the recorded run, too: `app` is one session. */
+static void what_if_take(struct tui_app *app)
+{
+    struct rpl_breakpoints *to = app->base.breaks;
+    struct rpl_breakpoints *from = app->change.run.breaks;
+    struct vs_error ignored = VS_ERROR_INIT;
+    uint32_t number = 0;
+
+    for (size_t i = 0; i < rpl_breakpoints_count(from); i++) {
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
+        struct rpl_breakpoint *same = break_find(to, b);
+
+        if (!same && !b->is_once && !is_of_run(b) &&
+            (b->is_watch ? rpl_breakpoints_watch(to, b->text, &number, &ignored)
+                         : rpl_breakpoints_add(to, b->text, &number, &ignored)) == VS_OK)
+            same = rpl_breakpoints_get(to, number);
+        if (same)
+            same->is_on = b->is_on;
+    }
+    for (size_t i = rpl_breakpoints_count(to); i-- > 0;) {
+        const struct rpl_breakpoint *b = rpl_breakpoints_at(to, i);
+
+        if (!b->is_once && !is_of_run(b) && !break_find(from, b))
+            (void)rpl_breakpoints_remove(to, b->number);
+    }
+}
+
 void tui_breaks_store(struct tui_app *app)
 {
     const struct rpl_breakpoints *from = app->base.breaks;
-    size_t count = rpl_breakpoints_count(from);
-    struct rpl_stored_break *all = vs_calloc(count + 1, sizeof(*all));
+    struct rpl_stored_break *all;
+    size_t count;
     size_t kept = 0;
 
+    if (app->change.is_shown && !app->change.name)
+        what_if_take(app);
+    count = rpl_breakpoints_count(from);
+    all = vs_calloc(count + 1, sizeof(*all));
     for (size_t i = 0; i < count; i++) {
         const struct rpl_breakpoint *b = rpl_breakpoints_at(from, i);
 

@@ -154,6 +154,12 @@ void tui_change_show(struct tui_app *app, bool is_shown)
 
     if (is_shown == app->change.is_shown || (is_shown && !app->change.is_run))
         return;
+    /* a what-if has the breakpoints of the session; a second trace has its own */
+    if (is_shown && !app->change.name) {
+        rpl_breakpoints_free(app->change.run.breaks);
+        app->change.run.breaks = rpl_breakpoints_new(app->change.run.index);
+        tui_breaks_copy(app->base.breaks, app->change.run.breaks);
+    }
     /* a cursor at the peak, or at an out-of-memory error, moves to that of the other run: these are compared */
     if (app->at == from->top.event || (from->oom && app->at == from->oom))
         at = to->oom && app->at == from->oom ? to->oom : to->top.event;
@@ -248,7 +254,6 @@ static enum vs_status run_change(struct tui_app *app, struct vs_error *err)
         st = tui_change_compare(app, answer->moved, err);
     if (st)
         return st;
-    tui_breaks_copy(app->base.breaks, change->run.breaks);
     change->is_run = true;
     return VS_OK;
 }

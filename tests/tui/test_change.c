@@ -288,6 +288,28 @@ static void a_refused_set_leaves_nothing_behind(void **state)
     tui_app_release(&app);
 }
 
+/* They are the session's, whichever run is shown; a block has another number in each. */
+static void breakpoints_set_in_a_what_if_are_kept(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 100, 40);
+    session_type(
+        &app,
+        ":break total > 1M<enter>:set amp=bf16<enter>:watch fc1.weight<enter>W:delete 1<enter>"
+        "D:break alloc size > 1M<enter>D");
+    tui_app_release(&app);
+    session_reopen(&app, session_trace("lenet", NULL), 100, 40);
+    session_type(&app, "BM");
+    session_expect(&app, "  2  breakpoint alloc size > 1M");
+    session_expect(&app, "  1  watch fc1.weight");
+    session_expect_not(&app, "breakpoint total");
+    session_expect_not(&app, "breakpoint block");
+    session_type(&app, ":delete 1<enter>:delete 2<enter>");
+    tui_app_release(&app);
+}
+
 /* No toggle's name is cut in the panel. */
 static void the_names_of_toggles_are_whole(void **state)
 {
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(enter_opens_the_value_of_a_toggle),
         cmocka_unit_test(what_matters_comes_first_in_a_small_panel),
         cmocka_unit_test(a_refused_set_leaves_nothing_behind),
+        cmocka_unit_test(breakpoints_set_in_a_what_if_are_kept),
         cmocka_unit_test(the_names_of_toggles_are_whole),
         cmocka_unit_test(the_effect_of_a_toggle_stands_beside_it),
         cmocka_unit_test(what_helps_runs_at_once_and_shows_no_exceptions),

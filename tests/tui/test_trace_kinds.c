@@ -125,15 +125,15 @@ static void an_imported_trace_has_its_lines_by_function(void **state)
     /* what can be tried without a net is in sight, however few rows there are */
     session_open(&app, path, 80, 24);
     session_type(&app, "gw");
-    session_expect(&app, "alloc-conf       default");
-    session_expect(&app, "target           none");
+    session_expect(&app, "alloc-conf         default");
+    session_expect(&app, "target             none");
     session_expect_not(&app, "[ ] checkpoint");
     /* the settings of the allocator have no list of values: space takes one that `whatif --each` tries */
     session_type(&app, "<space>");
     session_expect(&app, "what if alloc-conf=expandable_segments:True");
     session_type(&app, "<space>");
     session_expect(&app, "the recorded toggles");
-    session_expect(&app, "[ ] alloc-conf       default");
+    session_expect(&app, "[ ] alloc-conf         default");
     session_type(&app, "gm");
     session_expect_not(&app, "K checkpoint, X");
     tui_app_release(&app);
@@ -231,7 +231,7 @@ static void what_is_derived_says_so(void **state)
     session_open(&app, path, 80, 24);
     session_expect(&app, "memory phases, categories derived; pre-existing blocks up to @76");
     session_type(&app, "gkM");
-    session_expect(&app, "categories derived; 1.6 % are pre-existing");
+    session_expect(&app, "categories derived; 1.6 % was allocated before");
     tui_app_release(&app);
 }
 
