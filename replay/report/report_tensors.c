@@ -129,9 +129,25 @@ static void add_gain(const struct rpl_kept_list *kept, size_t i, struct vs_text 
     vs_text_add_char(out, '\n');
 }
 
+/* Blocks of the same line and size are listed once. */
+static bool of_one_site(const struct rpl_why *a, const struct rpl_why *b)
+{
+    return a->block.alloc_location == b->block.alloc_location &&
+           a->block.requested == b->block.requested;
+}
+
+static bool site_before(const struct rpl_why *whys, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (of_one_site(&whys[k], &whys[i]))
+            return true;
+    return false;
+}
+
 void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
 {
     const struct rpl_kept_list *kept = &report->kept;
+    size_t shown = 0;
 
     if (!rpl_trace_has_uses(report->trace)) {
         vs_text_addf(out, "\nTensors kept past their last use: not recorded in %s.\n",
@@ -155,9 +171,12 @@ void rpl_report_kept_text(const struct rpl_report *report, struct vs_text *out)
     rpl_report_add_bytes(out, 0, kept->gain);
     vs_text_add(out, kept->count < kept->total_count ? " without the largest of them\n"
                                                      : " without them\n");
-    for (size_t i = 0; i < kept->count && i < KEPT_SHOWN; i++) {
+    for (size_t i = 0; i < kept->count && shown < KEPT_SHOWN; i++) {
+        if (site_before(report->kept_why, i))
+            continue;
         rpl_report_tensor_text(report, &report->kept_why[i], out);
         add_gain(kept, i, out);
+        shown++;
     }
 }
 
@@ -210,6 +229,17 @@ void rpl_report_leak_text(const struct rpl_report *report, struct vs_text *out)
                      "  `vramscope why TRACE --at %" PRIu64
                      "` runs the program again and finds which name or list holds them\n",
                      oom && oom < leak->at ? oom : leak->at);
-    for (size_t i = 0; i < leak->block_count; i++)
+    for (size_t i = 0; i < leak->block_count; i++) {
+        size_t more = 0;
+
+        if (site_before(report->leak_why, i))
+            continue;
+        for (size_t k = i + 1; k < leak->block_count; k++)
+            more += of_one_site(&report->leak_why[k], &report->leak_why[i]);
         rpl_report_tensor_text(report, &report->leak_why[i], out);
+        if (more)
+            vs_text_addf(out,
+                         "               %zu more of the largest are of this line and size, too\n",
+                         more);
+    }
 }

@@ -24,7 +24,7 @@
 #define SHARE_MIN 1000
 /* Parameters that are named. */
 #define NAMES_MAX 3
-/* Allocation sites of earlier steps that are looked at. */
+/* Lines with blocks of earlier steps that are looked at. */
 #define CARRIED_MAX 8
 
 static struct wif_finding *finding_add(struct wif_advise *out, enum wif_finding_kind kind,
@@ -332,7 +332,68 @@ static size_t carried_find(const struct rpl_cursor *cursor, uint64_t least,
     return count;
 }
 
-/* Of a recording without reads: what earlier steps allocated and is alive at the peak, by allocation site. */
+/* Whether two blocks were allocated on the same line of the program. */
+static bool is_of_line(const struct rpl_trace *run, const struct rpl_block *a,
+                       const struct rpl_block *b)
+{
+    const struct vs_location *x = rpl_trace_location(run, a->alloc_location);
+    const struct vs_location *y = rpl_trace_location(run, b->alloc_location);
+
+    return x->line == y->line && x->func == y->func;
+}
+
+/* Blocks of one line; first: the largest of them. sites: theirs, heap memory. */
+struct line_blocks {
+    const struct rpl_block *first;
+    uint64_t bytes;
+    size_t count;
+    struct rpl_unused_site *sites;
+    size_t site_count, site_cap;
+};
+
+static void line_blocks_fill(struct line_blocks *line, const struct rpl_trace *run,
+                             const struct rpl_block *const *blocks, size_t count)
+{
+    line->first = blocks[0];
+    for (size_t i = 0; i < count; i++) {
+        if (!is_of_line(run, blocks[i], line->first))
+            continue;
+        line->bytes += blocks[i]->bytes;
+        line->count++;
+        line->sites = site_add(line->sites, &line->site_count, &line->site_cap,
+                               blocks[i]->alloc_location, blocks[i]->requested);
+    }
+}
+
+/* now: the step of the peak. */
+static void line_text(const struct rpl_trace *run, const struct line_blocks *line, int64_t now,
+                      struct vs_text *out)
+{
+    if (line->count > 1)
+        vs_text_addf(out, "%zu tensors of a line, the largest ", line->count);
+    rpl_block_text(run, line->first, 0, out);
+    if (line->count > 1)
+        vs_text_addf(out, ", are of earlier steps and still alive in step %" PRId64, now);
+    else
+        vs_text_addf(out, " is of step %" PRId64 " and still alive in step %" PRId64,
+                     rpl_trace_step(run, step_of(run, line->first->alloc_seq)).step, now);
+}
+
+/* Has a block of the same line been looked at, or is it one that leaks? */
+static bool is_known(const struct rpl_trace *run, const struct rpl_block *const *blocks, size_t i,
+                     const struct rpl_unused_site *leaks, size_t leak_count)
+{
+    for (size_t k = 0; k < leak_count; k++)
+        if (leaks[k].location == blocks[i]->alloc_location &&
+            leaks[k].requested == blocks[i]->requested)
+            return true;
+    for (size_t k = 0; k < i; k++)
+        if (is_of_line(run, blocks[k], blocks[i]))
+            return true;
+    return false;
+}
+
+/* Of a recording without reads: what earlier steps allocated, is alive at the peak, and does not leak; by line. */
 static enum vs_status carried_add(struct wif_advising *s, struct rpl_cursor *cursor, uint64_t least,
                                   struct vs_error *err)
 {
@@ -340,34 +401,36 @@ static enum vs_status carried_add(struct wif_advising *s, struct rpl_cursor *cur
     const struct rpl_trace *run = rpl_index_trace(index);
     const struct rpl_block **blocks;
     const size_t count = carried_find(cursor, least, &blocks);
-    struct rpl_unused_site *known = NULL;
-    size_t known_count = 0;
-    size_t cap = 0;
-    enum vs_status st = VS_OK;
+    struct rpl_unused_site *leaks = NULL;
+    struct rpl_leak leak;
+    size_t leak_count = 0;
+    size_t tried = 0;
+    enum vs_status st = rpl_alive_leak(index, &leak, err);
 
-    for (size_t i = 0; i < count && known_count < CARRIED_MAX && !st; i++) {
-        const struct rpl_unused_site site = {blocks[i]->alloc_location, blocks[i]->requested};
-        const struct sites sites = {run, &site, 1, false};
-        const size_t before = known_count;
+    if (!st && leak.count)
+        st = leak_sites(index, &leak, &leaks, &leak_count, err);
+    for (size_t i = 0; i < count && tried < CARRIED_MAX && !st; i++) {
+        struct line_blocks line = {.sites = NULL};
         struct vs_text text = {NULL, 0, 0};
         struct wif_finding *finding;
         uint64_t gain = 0;
 
-        known = site_add(known, &known_count, &cap, site.location, site.requested);
-        if (known_count == before)
+        if (is_known(run, blocks, i, leaks, leak_count))
             continue;
-        st = gain_find(index, after_step, &sites, &gain, err);
-        if (st || gain < least)
-            continue;
-        finding = finding_add(s->out, WIF_FINDING_KEPT, blocks[i]->bytes, gain);
-        finding->line = rpl_trace_location(run, blocks[i]->alloc_location)->line;
-        rpl_block_text(run, blocks[i], 0, &text);
-        vs_text_addf(&text, " is of step %" PRId64 " and still alive in step %" PRId64,
-                     rpl_trace_step(run, step_of(run, blocks[i]->alloc_seq)).step,
-                     rpl_trace_step(run, step_of(run, rpl_cursor_seq(cursor))).step);
-        finding_text(finding, &text);
+        tried++;
+        line_blocks_fill(&line, run, blocks + i, count - i);
+        st = gain_find(index, after_step,
+                       &(const struct sites){run, line.sites, line.site_count, false}, &gain, err);
+        if (!st && gain >= least) {
+            finding = finding_add(s->out, WIF_FINDING_KEPT, line.bytes, gain);
+            finding->line = rpl_trace_location(run, line.first->alloc_location)->line;
+            line_text(run, &line, rpl_trace_step(run, step_of(run, rpl_cursor_seq(cursor))).step,
+                      &text);
+            finding_text(finding, &text);
+        }
+        vs_free(line.sites);
     }
-    vs_free(known);
+    vs_free(leaks);
     vs_free(blocks);
     return st;
 }

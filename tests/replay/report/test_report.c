@@ -213,6 +213,37 @@ static void dependence_on_values_is_reported_by_op_and_toggle(void **state)
     }
 }
 
+static void what_leaks_is_listed_once_for_a_line_and_size(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_report report = {.trace = NULL};
+    struct vs_text text = {NULL, 0, 0};
+    struct make m;
+    const char *leak;
+
+    (void)state;
+    make_init(&m);
+    make_step(&m, -1);
+    make_alloc(&m, 4096, VS_CAT_PARAMETER);
+    for (int64_t step = 0; step < 5; step++) {
+        make_step(&m, step);
+        m.line = 7;
+        make_alloc(&m, 512, VS_CAT_SAVED);
+        make_phase(&m, VS_PHASE_ZERO_GRAD);
+    }
+    assert_int_equal(rpl_report_fill(&report, m.trace, 3, &err), VS_OK);
+    rpl_report_text(&report, "t.db", &text);
+    leak = strstr(vs_text_get(&text), "\nLeak: 512 B a step; 3 blocks ");
+    if (!leak || !strstr(leak, "2 more of the largest are of this line and size, too\n"))
+        fail_msg("the leak is said to be: %s", vs_text_get(&text));
+    leak = strstr(leak, "  512 B  saved");
+    assert_non_null(leak);
+    assert_null(strstr(leak + 1, "  512 B  saved"));
+    vs_text_release(&text);
+    rpl_report_release(&report);
+    rpl_trace_free(m.trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_allocations_is_no_failure),
         cmocka_unit_test(a_double_free_inside_a_trace_is_reported_as_damage),
         cmocka_unit_test(dependence_on_values_is_reported_by_op_and_toggle),
+        cmocka_unit_test(what_leaks_is_listed_once_for_a_line_and_size),
     };
 
     return cmocka_run_group_tests_name("replay/report", tests, NULL, NULL);

@@ -467,6 +467,40 @@ static void an_imported_trace_shows_what_earlier_steps_keep(void **state)
     rpl_trace_free(m.trace);
 }
 
+/* Blocks of two sizes on one line are one finding, and what leaks is not listed twice. */
+static void what_earlier_steps_keep_is_listed_once_for_a_line(void **state)
+{
+    struct wif_advise all;
+    struct make m;
+    const struct wif_finding *kept;
+
+    (void)state;
+    make_init(&m);
+    rpl_trace_set_meta(m.trace, "source_kind", "imported");
+    m.op = "";
+    make_step(&m, 0);
+    m.line = 7;
+    make_alloc(&m, 8192, VS_CAT_ACTIVATION); /* blocks 1 and 2 stay */
+    make_alloc(&m, 4096, VS_CAT_ACTIVATION);
+    for (int64_t step = 1; step < 5; step++) {
+        make_step(&m, step);
+        m.line = 9;
+        make_alloc(&m, 2048, VS_CAT_ACTIVATION); /* each stays */
+    }
+    advise(m.trace, 0, &all);
+    assert_int_equal(all.finding_count, 2);
+    assert_int_equal(finding(&all, WIF_FINDING_LEAK)->line, 9);
+    kept = finding(&all, WIF_FINDING_KEPT);
+    assert_int_equal(kept->line, 7);
+    assert_int_equal(kept->bytes, 8192 + 4096);
+    /* 12,288 of the 20,480 bytes at the end */
+    assert_int_equal(kept->gain, 8192 + 4096);
+    assert_non_null(strstr(kept->text, "2 tensors of a line, the largest "));
+    assert_non_null(strstr(kept->text, "are of earlier steps and still alive in step 4"));
+    wif_advise_release(&all);
+    rpl_trace_free(m.trace);
+}
+
 static bool stop_at_third(void *user, size_t tried, const char *next)
 {
     (void)user;
@@ -500,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_leak_names_its_owner_and_line),
         cmocka_unit_test(unused_parameters_are_named),
         cmocka_unit_test(an_imported_trace_shows_what_earlier_steps_keep),
+        cmocka_unit_test(what_earlier_steps_keep_is_listed_once_for_a_line),
         cmocka_unit_test(advising_can_be_stopped),
     };
 
