@@ -24,6 +24,7 @@ static const char CELL[] = "CREATE TABLE cell (kind INTEGER, seq INTEGER, time_n
 /* How it is searched: which constraints xFilter gets. */
 #define BY_KIND 1
 #define BY_SEQ 2
+#define BUT_KIND 4
 
 struct cells {
     sqlite3_vtab base;
@@ -105,7 +106,16 @@ static bool is_ambiguous(sqlite3 *handle)
     return found;
 }
 
-/* The kind and the event's number are used where they are given. */
+/* Whether it is the constraint on the kind or on the event's number that `want` says. */
+static bool is_wanted(const struct sqlite3_index_constraint *constraint, int want)
+{
+    return constraint->usable &&
+           constraint->op ==
+               (want == BUT_KIND ? SQLITE_INDEX_CONSTRAINT_NE : SQLITE_INDEX_CONSTRAINT_EQ) &&
+           constraint->iColumn == (want == BY_SEQ ? COLUMN_SEQ : COLUMN_KIND);
+}
+
+/* The kind, the event's number, and a kind that is left out are used where they are given, in this order. */
 static int cells_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
     int by = 0;
@@ -118,14 +128,12 @@ static int cells_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
                                          "the other");
         return SQLITE_ERROR;
     }
-    for (int want = BY_KIND; want <= BY_SEQ; want++)
+    for (int want = BY_KIND; want <= BUT_KIND; want *= 2)
         for (int i = 0; i < info->nConstraint && !(by & want); i++)
-            if (info->aConstraint[i].usable &&
-                info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
-                info->aConstraint[i].iColumn == (want == BY_KIND ? COLUMN_KIND : COLUMN_SEQ)) {
+            if (is_wanted(&info->aConstraint[i], want)) {
                 info->aConstraintUsage[i].argvIndex = ++args;
                 by |= want;
-                rows /= want == BY_KIND ? 10 : 1e7;
+                rows /= want == BY_KIND ? 10 : want == BY_SEQ ? 1e7 : 1;
             }
     info->idxNum = by;
     info->estimatedCost = rows;
@@ -215,27 +223,32 @@ static int seq_find(const struct cells *cells, uint64_t seq, int64_t *out)
 }
 
 /*
- * Which blocks are left: those of a chunk (BY_SEQ), of a kind, of both, or all. `seq` of a tensor is its id, which is
- * in any chunk: their blocks are left in a search for a number alone.
+ * Which blocks are left: those of a chunk (BY_SEQ), of a kind, of any kind but one, or all. `seq` of a tensor is its
+ * id, which is in any chunk: their blocks are left in a search for a number, unless the kind says otherwise, as in the
+ * views of events.
  */
 static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, int argc,
                         sqlite3_value **argv)
 {
     static const char SQL[] = "SELECT id, first_seq, kind FROM event_block "
                               "WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR id % 64 = ?3) "
-                              "ORDER BY id";
+                              "AND (?4 IS NULL OR id % 64 <> ?4) ORDER BY id";
     static const char WITH_TENSORS[] =
         "SELECT id, first_seq, kind FROM event_block "
         "WHERE (id BETWEEN ?1 AND ?2 OR id % 64 = 63) AND (?3 IS NULL OR id % 64 = ?3) "
-        "ORDER BY id";
-    const bool may_be_tensor = by == BY_SEQ || (by == (BY_KIND | BY_SEQ) &&
-                                                sqlite3_value_int64(argv[0]) == STO_KIND_TENSOR);
+        "AND (?4 IS NULL OR id % 64 <> ?4) ORDER BY id";
+    sqlite3_value *const kind = by & BY_KIND ? *argv++ : NULL;
+    sqlite3_value *const seq = by & BY_SEQ ? *argv++ : NULL;
+    sqlite3_value *const but = by & BUT_KIND ? *argv : NULL;
+    const bool may_be_tensor = seq && (!kind || sqlite3_value_int64(kind) == STO_KIND_TENSOR) &&
+                               (!but || sqlite3_value_int64(but) != STO_KIND_TENSOR);
     struct cells_cursor *c = (struct cells_cursor *)cursor;
     const struct cells *cells = (const struct cells *)cursor->pVtab;
     int64_t first = 0;
     int64_t last = INT64_MAX;
 
     (void)name;
+    (void)argc;
     if (c->blocks && c->has_tensors != may_be_tensor) {
         sqlite3_finalize(c->blocks);
         c->blocks = NULL;
@@ -246,10 +259,12 @@ static int cells_filter(sqlite3_vtab_cursor *cursor, int by, const char *name, i
         return SQLITE_ERROR;
     sqlite3_reset(c->blocks);
     sqlite3_clear_bindings(c->blocks);
-    if (by & BY_KIND)
-        sqlite3_bind_value(c->blocks, 3, argv[0]);
-    if (by & BY_SEQ) {
-        const int rc = seq_find(cells, (uint64_t)sqlite3_value_int64(argv[argc - 1]), &first);
+    if (kind)
+        sqlite3_bind_value(c->blocks, 3, kind);
+    if (but)
+        sqlite3_bind_value(c->blocks, 4, but);
+    if (seq) {
+        const int rc = seq_find(cells, (uint64_t)sqlite3_value_int64(seq), &first);
 
         if (rc != SQLITE_OK)
             return rc;

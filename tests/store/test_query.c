@@ -115,6 +115,43 @@ static void all_views_of_a_trace_have_the_same_rows(void **state)
         check(path, old_path, SQL[i]);
 }
 
+/* Tensors that cannot be decoded show who decodes them. */
+static void a_search_among_events_decodes_no_tensors(void **state)
+{
+    static const char *const SQL[] = {
+        "SELECT kind, seq FROM event WHERE seq = 20",
+        "SELECT count(*) FROM event",
+        "SELECT seq FROM event_number WHERE seq IN (3, 20)",
+        "SELECT seq FROM cell WHERE kind <> '63' AND kind <> 63 AND seq = 20",
+        "SELECT seq FROM cell WHERE seq = 20 AND kind <> 63 AND kind = (SELECT kind FROM "
+        "event_number WHERE seq = 20)",
+    };
+    struct vs_text whole[sizeof(SQL) / sizeof(SQL[0])];
+    char path[4096];
+    sqlite3 *db = NULL;
+
+    small_trace_gpu_write(trace_path(state, "tensors.db", path, sizeof(path)));
+    for (size_t i = 0; i < sizeof(SQL) / sizeof(SQL[0]); i++) {
+        whole[i] = (struct vs_text){NULL, 0, 0};
+        rows_here(path, SQL[i], &whole[i]);
+        assert_true(whole[i].len > 0);
+    }
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE event_chunk SET data = x'00' WHERE id % 64 = 63",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_true(sqlite3_changes(db) > 0);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof(SQL) / sizeof(SQL[0]); i++) {
+        struct vs_text here = {NULL, 0, 0};
+
+        rows_here(path, SQL[i], &here);
+        assert_string_equal(vs_text_get(&here), vs_text_get(&whole[i]));
+        vs_text_release(&here);
+        vs_text_release(&whole[i]);
+    }
+}
+
 static void numbers_of_several_chunks_are_the_same(void **state)
 {
     struct vs_event *events = vs_calloc(EVENTS, sizeof(*events));
@@ -149,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_views_of_a_trace_have_the_same_rows),
+        cmocka_unit_test(a_search_among_events_decodes_no_tensors),
         cmocka_unit_test(numbers_of_several_chunks_are_the_same),
     };
 
