@@ -6,14 +6,15 @@ Must not know:  the product's code: it runs the program, and reads traces with P
 Invariant:      the same seed gives the same kinds and instants; how many calls a run makes depends on the machine.
 
     python3 tools/kill_campaign.py --count 1000 --seed 1 [--from 0] [--jobs 1] [--program build/vramscope]
-        [--old TRACE] [--python PYTHON] [--folder DIR]
+        [--old TRACE] [--python PYTHON] [--only KIND] [--folder DIR]
 
 An instant is one of the calls that change a file: a write, a flush, the deletion of a journal, a rename. The library
 of tools/kill_at.c counts them and kills (-9) before the n-th, after it, or in the middle of a write; it also makes the
 recorder's clock fast, so that a short run has as many commits as a long one. After each commit it copies the file. What
 a kill leaves must open: `report` succeeds, SQLite's integrity check says ok, and it has no fewer events than the last
 copy. With --old, that trace is upgraded, too, by the first program that opens it (tests/store/old/old_trace.c makes
-one); with --python, scripts are recorded over a simulated GPU.
+one); with --python, scripts are recorded over a simulated GPU. --only: rounds of one kind,
+such as program.
 """
 import argparse
 import collections
@@ -57,6 +58,7 @@ class Campaign:
         self.folder = folder
         self.library = os.path.join(folder, "kill_at.so")
         self.kinds = KINDS + ([MIGRATE] if args.old else []) + ([PROGRAM] if args.python else [])
+        self.kinds = [kind for kind in self.kinds if args.only in (None, kind.name)]
         subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", self.library,
                         os.path.join(HERE, "kill_at.c")], check=True)
         self.files = {name: os.path.join(folder, file) for name, file in
@@ -154,6 +156,7 @@ def main():
     parser.add_argument("--program", default="build/vramscope")
     parser.add_argument("--old", help="a trace of an earlier version of the format")
     parser.add_argument("--python", help="a Python with PyTorch's CUDA build")
+    parser.add_argument("--only", help="the name of a kind of rounds")
     parser.add_argument("--folder", default=None)
     args = parser.parse_args()
     args.program = os.path.abspath(args.program)
