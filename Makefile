@@ -79,7 +79,7 @@ SETUP := $(if $(filter demo test check setup,$(MAKECMDGOALS)),$(B)/setup.done)
         golden golden-counts techniques wheel wheel-check \
         fuzz fuzzers print-tests print-libs test-everywhere test-threads test-cuda test-programs mcp-check cuda \
         gpu-tests doubles \
-        test-aarch64 arm-tests
+        test-aarch64 arm-tests coverage
 .SECONDARY:
 
 all: $(B)/vramscope $(LOADED_SO) ## build the program; the injection library, where CUPTI is
@@ -470,6 +470,16 @@ arm-tests: $(B)/vramscope $(ARM_LIST)
 	@chmod +x $(B)/run/vramscope
 	@EMULATOR=$(EMULATOR) VRAMSCOPE=$(abspath $(B))/run/vramscope TEST_TIMEOUT=$${TEST_TIMEOUT:-3600} \
 	  sh tools/run-tests.sh $(B) $(ARM_LIST)
+
+# Not part of any gate: a build of its own, and minutes. Of the grids one cell in nine runs: they reach the same code.
+# What fails there fails in `make test`, too.
+coverage: ## run the tests, and print which lines and branches they ran, folder by folder
+	@command -v gcov >/dev/null && command -v python3 >/dev/null || \
+	  { echo 'make coverage: gcov (of gcc) and python3 are needed'; exit 1; }
+	@find build/coverage -name '*.gcda' -delete 2>/dev/null || true
+	-@$(MAKE) --no-print-directory B=build/coverage CC=gcc DEBUG=1 OPT='-O1 --coverage' \
+	  LDFLAGS='-pthread --coverage -Wl,-S' GRID_SHARE=9 test
+	@python3 tools/coverage.py --build build/coverage
 
 # Not part of any gate: it needs a GPU, PyTorch and minutes.
 test-cuda: ## all that this machine's GPU can tell (tests/gpu/run.sh)
