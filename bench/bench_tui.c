@@ -14,8 +14,8 @@
  * $TMPDIR. Their index is made before anything is measured. Without arguments every sixteenth row is measured, on the
  * shortest and the longest, with `all` all of them, with other words those whose names have one of them. long first:
  * also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of 2 GB, without the
- * peer that reads them. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind
- * --toggle-collect=key`, whose counts are the same under any load. open FILE: only the first screen of this trace, once;
+ * peer that reads them. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind --toggle-
+ * collect=key`, whose counts are the same under any load. open FILE: only the first screen of this trace, once;
  * `--toggle-collect=first_frame` counts that.
  */
 #include <inttypes.h>

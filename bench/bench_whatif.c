@@ -267,7 +267,7 @@ static void precompute_measure(struct bench *b, size_t net)
     snprintf(what, sizeof(what), "%s, longest wait of a key meanwhile", NETS[net].title);
     bench_row("bench_whatif", what, "%.1f ms\t%.1f ms", longest, b->record_ms);
     snprintf(what, sizeof(what), "%s, memory of the what-if cache", NETS[net].title);
-    bench_row("bench_whatif", what, "%.1f MiB\t%.0f MiB: the events", kept,
+    bench_row("bench_whatif", what, "%.1f MiB\t%.0f MiB: events", kept,
               (double)runs * (double)b->app.base.events * sizeof(struct vs_event) / 1048576.0);
 }
 
