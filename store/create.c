@@ -121,18 +121,6 @@ static enum vs_status temp_create(const char *path, char **out, struct vs_error 
     return fail_errno(path, err);
 }
 
-/* What the reader of a file undoes its incomplete commit by; it is not read where the file is another one. */
-static void commit_undo(const char *path)
-{
-    struct vs_error ignored = VS_ERROR_INIT;
-    struct sto_db db = {NULL, path};
-    sqlite3_int64 version;
-
-    if (!sto_db_open(&db, path, true, &ignored))
-        (void)!sto_db_number(&db, "PRAGMA user_version", &version, &ignored);
-    sto_db_close(&db);
-}
-
 /*
  * Remove journals that an earlier file of this name left: SQLite would apply them to the new one. The earlier file may
  * stay after all, and is damaged without a journal that has an incomplete commit, so this is undone before.
@@ -145,7 +133,7 @@ static void journals_remove(const char *path)
         char *journal = text_join(path, ends[i]);
 
         if (access(journal, F_OK) == 0 && access(path, F_OK) == 0)
-            commit_undo(path);
+            sto_db_undo(path);
         unlink(journal);
         vs_free(journal);
     }

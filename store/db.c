@@ -50,6 +50,18 @@ void sto_db_close(struct sto_db *db)
     db->handle = NULL;
 }
 
+void sto_db_undo(const char *path)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct sto_db db = {NULL, path};
+    sqlite3_int64 version;
+
+    /* reading undoes it */
+    if (!sto_db_open(&db, path, true, &ignored))
+        (void)!sto_db_number(&db, "PRAGMA user_version", &version, &ignored);
+    sto_db_close(&db);
+}
+
 static uint32_t big_endian(const unsigned char *at, int bytes)
 {
     uint32_t n = 0;

@@ -30,6 +30,12 @@ VS_MUST_USE enum vs_status sto_db_open(struct sto_db *db, const char *path, bool
 /* Close the connection; accepts a zeroed struct. All statements must have been finalized. */
 void sto_db_close(struct sto_db *db);
 
+/*
+ * Undo a commit of the file that was left incomplete, as the next reader that may write would. Nothing happens where
+ * there is none, or where that fails, too.
+ */
+void sto_db_undo(const char *path);
+
 /* Convert the connection's last failure to an error. Never returns VS_OK. */
 enum vs_status sto_db_fail(const struct sto_db *db, struct vs_error *err);
 

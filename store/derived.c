@@ -204,12 +204,19 @@ enum vs_status sto_derived_put(struct sto_derived_writer *w, uint64_t id, const 
 enum vs_status sto_derived_end(struct sto_derived_writer *w, bool is_kept, struct vs_error *err)
 {
     enum vs_status st = VS_OK;
+    char *path;
 
     if (!w)
         return VS_OK;
     if (is_kept)
         st = sto_db_exec(&w->db, "COMMIT", err);
+    path = w->path;
+    w->path = NULL;
     writer_free(w); /* rolls back what was not committed */
+    if (st || !is_kept)
+        sto_db_undo(
+            path); /* rolling back may have failed; a reader that is open could not read on */
+    vs_free(path);
     return st;
 }
 

@@ -30,13 +30,13 @@ static sqlite3_file *real_of(sqlite3_file *file)
     return ((struct file *)file)->real;
 }
 
-/* Count a call; whether it fails. */
-static bool fails(void)
+/* Count a call; whether it fails. takes_space: bytes of the disk that were free before. */
+static bool fails(bool takes_space)
 {
     bool now;
 
     calls++;
-    now = armed == FAULT_IO ? calls == armed_at : armed && calls >= armed_at;
+    now = armed == FAULT_IO ? calls == armed_at : armed && takes_space && calls >= armed_at;
     has_failed |= now;
     return now;
 }
@@ -59,8 +59,10 @@ static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 a
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)
 {
     sqlite3_file *real = real_of(file);
+    sqlite3_int64 size = 0;
 
-    if (!fails())
+    real->pMethods->xFileSize(real, &size);
+    if (!fails(at + count > size))
         return real->pMethods->xWrite(real, bytes, count, at);
     if (armed == FAULT_SHORT && count > 1)
         real->pMethods->xWrite(real, bytes, count / 2, at);
@@ -69,8 +71,8 @@ static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-    return fails() ? code(SQLITE_IOERR_TRUNCATE)
-                   : real_of(file)->pMethods->xTruncate(real_of(file), size);
+    return fails(false) ? code(SQLITE_IOERR_TRUNCATE)
+                        : real_of(file)->pMethods->xTruncate(real_of(file), size);
 }
 
 /* Nothing waits for the disk: the file is read by the same system. */
@@ -78,7 +80,7 @@ static int file_sync(sqlite3_file *file, int flags)
 {
     (void)file;
     (void)flags;
-    return fails() ? code(SQLITE_IOERR_FSYNC) : SQLITE_OK;
+    return fails(false) ? code(SQLITE_IOERR_FSYNC) : SQLITE_OK;
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *out)
@@ -124,7 +126,7 @@ static int vfs_open(sqlite3_vfs *self, const char *name, sqlite3_file *file, int
 
     (void)self;
     own->base.pMethods = NULL;
-    if (flags & SQLITE_OPEN_CREATE && fails())
+    if (flags & SQLITE_OPEN_CREATE && fails(true))
         return code(SQLITE_CANTOPEN);
     own->real = (sqlite3_file *)(own + 1);
     rc = real_vfs->xOpen(real_vfs, name, own->real, flags, out_flags);
@@ -137,7 +139,7 @@ static int vfs_delete(sqlite3_vfs *self, const char *name, int sync_folder)
 {
     (void)self;
     (void)sync_folder;
-    return fails() ? code(SQLITE_IOERR_DELETE) : real_vfs->xDelete(real_vfs, name, 0);
+    return fails(false) ? code(SQLITE_IOERR_DELETE) : real_vfs->xDelete(real_vfs, name, 0);
 }
 
 void fault_vfs_install(void)

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * FULL: the disk is full (ENOSPC), from the n-th call on. IO: the n-th call fails (EIO). SHORT: the n-th write writes
- * half of its bytes and then fails, as do all later ones.
+ * FULL: the disk is full (ENOSPC), from the n-th call on: what makes a file or makes one longer fails. IO: the n-th
+ * call fails (EIO). SHORT: like FULL, but of a write that fails half of the bytes are written.
  */
 enum fault { FAULT_NONE, FAULT_FULL, FAULT_IO, FAULT_SHORT };
 #define FAULT_COUNT 4
