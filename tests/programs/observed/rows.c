@@ -83,8 +83,9 @@ static struct corpus_case rows[] = {
  * test_sample_nets have those of as_net and sample, and a rank of late_rank waits for half a minute and allocates
  * nothing.
  */
-static const char *const EXCEPTIONS[] = {"figures",      "as_net",          "late_rank",
-                                         "toggles/hand", "observed/sample", "observed/blocks"};
+static const char *const EXCEPTIONS[] = {"figures",       "as_net",          "late_rank",
+                                         "toggles/hand",  "observed/sample", "observed/blocks",
+                                         "observed/stuck"};
 
 #define COUNT (sizeof(rows) / sizeof(rows[0]))
 
