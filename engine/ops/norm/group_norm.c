@@ -32,12 +32,14 @@ static int64_t image_size(const struct eng_tensor *x)
     return n;
 }
 
+/* Up to PyTorch 2.11 a channels-last input of five dims is made row-major first. */
 void eng_f_group_norm(struct eng_op_call *c)
 {
     struct eng_tensor *x = eng_c_tensor(c, ARG_group_norm_input);
     int64_t groups = eng_c_int(c, ARG_group_norm_num_groups);
     struct eng_arg args[] = {eng_at(x), c->a[ARG_group_norm_weight], c->a[ARG_group_norm_bias],
                              c->a[ARG_group_norm_num_groups], c->a[ARG_group_norm_eps]};
+    struct eng_tensor *rows;
     struct eng_ret ret;
 
     if (x->ndim < 2 || groups < 1 || x->sizes[1] % groups) {
@@ -50,11 +52,16 @@ void eng_f_group_norm(struct eng_op_call *c)
             eng_shape_text(x, tx), groups);
         return;
     }
+    rows = x->ndim == 5 && eng_torch(c->e) <= 11 ? eng_contiguous(c->e, x) : eng_ref(x);
+    if (!rows)
+        return;
+    args[0] = eng_at(rows);
     if (eng_call(c->e, ENG_OP_native_group_norm, args, &ret)) {
         eng_unref(ret.few[1]);
         eng_unref(ret.few[2]);
         eng_c_give(c, ret.few[0]);
     }
+    eng_unref(rows);
 }
 
 /*

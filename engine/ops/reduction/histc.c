@@ -34,15 +34,26 @@ static void count(const double *values, int64_t n, double low, double high, int6
     }
 }
 
-/* Without a range the smallest and the largest element are found on the device, and read. */
+/*
+ * Without a range the smallest and the largest element are found on the device, and read; up to PyTorch 2.8 one after
+ * the other.
+ */
 static void extrema_pass(struct eng *e, struct eng_tensor *x)
 {
-    struct eng_tensor *low = eng_empty(e, NULL, 0, (enum vs_dtype)x->dtype, x->storage->on_host);
-    struct eng_tensor *high = eng_empty(e, NULL, 0, (enum vs_dtype)x->dtype, x->storage->on_host);
+    const bool is_apart = eng_torch(e) <= 8;
+    struct eng_tensor *found[2] = {NULL};
 
-    eng_unref(eng_contiguous(e, x));
-    eng_unref(low);
-    eng_unref(high);
+    for (int i = 0; i < 2; i++) {
+        found[i] = eng_empty(e, NULL, 0, (enum vs_dtype)x->dtype, x->storage->on_host);
+        if (is_apart || i == 1)
+            eng_unref(eng_contiguous(e, x));
+        if (is_apart) {
+            eng_unref(found[i]);
+            found[i] = NULL;
+        }
+    }
+    eng_unref(found[0]);
+    eng_unref(found[1]);
 }
 
 /* (input, bins, min, max) */
