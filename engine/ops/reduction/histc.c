@@ -35,12 +35,12 @@ static void count(const double *values, int64_t n, double low, double high, int6
 }
 
 /*
- * Without a range the smallest and the largest element are found on the device, and read; up to PyTorch 2.8 one after
+ * Without a range the smallest and the largest element are found on the device, and read; up to PyTorch 2.11 one after
  * the other.
  */
 static void extrema_pass(struct eng *e, struct eng_tensor *x)
 {
-    const bool is_apart = eng_torch(e) <= 8;
+    const bool is_apart = eng_torch(e) <= 11;
     struct eng_tensor *found[2] = {NULL};
 
     for (int i = 0; i < 2; i++) {
