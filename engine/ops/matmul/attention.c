@@ -77,6 +77,25 @@ static bool check_groups(struct eng_op_call *c, const struct eng_tensor *q,
 
 /* ---- the composed form ---- */
 
+/* A bool mask as additive() has it, by PyTorch 2.4: zeros, of which some are filled. */
+static struct eng_tensor *additive_filled(struct eng *e, struct eng_tensor *mask,
+                                          const struct eng_tensor *q)
+{
+    struct eng_arg like[] = {eng_at(mask), eng_ad((enum vs_dtype)q->dtype), eng_anone()};
+    struct eng_tensor *out = eng_call1(e, ENG_OP_zeros_like, like);
+    struct eng_tensor *others = out ? eng_op1(e, ENG_OP_logical_not, mask) : NULL;
+    struct eng_ret ret;
+
+    if (others) {
+        struct eng_arg args[] = {eng_at(out), eng_at(others), eng_af(-HUGE_VAL)};
+
+        if (eng_call_inplace(e, ENG_OP_masked_fill, args, &ret))
+            eng_ret_release(&ret);
+    }
+    eng_unref(others);
+    return out;
+}
+
 /* A bool mask as numbers to add: 0 where it takes part, -inf elsewhere. A new reference. */
 static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mask,
                                    const struct eng_tensor *q)
@@ -85,6 +104,8 @@ static struct eng_tensor *additive(struct eng_op_call *c, struct eng_tensor *mas
 
     if (!mask || mask->dtype != VS_BOOL)
         return eng_ref(mask);
+    if (eng_torch(c->e) <= 4)
+        return additive_filled(c->e, mask, q);
     zero = eng_full(c->e, NULL, 0, 0, (enum vs_dtype)q->dtype, q->storage->on_host);
     minus = eng_full(c->e, NULL, 0, -HUGE_VAL, (enum vs_dtype)q->dtype, q->storage->on_host);
     {
@@ -174,6 +195,14 @@ static struct eng_tensor *heads_repeated(struct eng_op_call *c, const struct eng
     }
 }
 
+/* PyTorch 2.4 has no _safe_softmax. */
+static struct eng_tensor *plain_softmax(struct eng *e, struct eng_tensor *scores)
+{
+    struct eng_arg args[] = {eng_at(scores), eng_ai(-1), eng_anone()};
+
+    return scores ? eng_call1(e, ENG_OP_softmax, args) : NULL;
+}
+
 /* dropout(softmax(q k^T + bias)), q scaled; a new reference. */
 static struct eng_tensor *attention_weights(struct eng_op_call *c, struct eng_tensor *qs,
                                             struct eng_tensor *k, struct eng_tensor *bias,
@@ -192,7 +221,7 @@ static struct eng_tensor *attention_weights(struct eng_op_call *c, struct eng_te
 
         eng_unref(same);
     }
-    attn = eng_op1(e, ENG_OP_safe_softmax, scores);
+    attn = eng_torch(e) <= 4 ? plain_softmax(e, scores) : eng_op1(e, ENG_OP_safe_softmax, scores);
     eng_unref(scores);
     if (dropout_p > 0 && attn) {
         struct eng_arg args[] = {eng_at(attn), eng_af(dropout_p), eng_ab(true)};

@@ -241,15 +241,16 @@ static double rms_eps(const struct eng_op_call *c, int arg, const struct eng_ten
                                  : 0x1p-23;
 }
 
-/* 1 / sqrt(mean of squares + eps), where autograd sees each part. */
-static struct eng_tensor *rms_inverse(struct eng *e, struct eng_tensor *x, int dims_count,
-                                      double eps)
+/* x / sqrt(mean of squares + eps), where autograd sees each part. */
+static struct eng_tensor *rms_divide(struct eng *e, struct eng_tensor *x, int dims_count,
+                                     double eps, struct eng_tensor **inverse)
 {
+    const bool is_kept = eng_torch(e) <= 4; /* the mean, until its use */
     struct eng_tensor *square = eng_pow_scalar(e, x, 2);
     int64_t dims[VS_MAX_DIMS];
     struct eng_arg mean_args[] = {eng_at(square), eng_aints(dims, dims_count), eng_ab(true),
                                   eng_anone()};
-    struct eng_tensor *mean, *inverse;
+    struct eng_tensor *mean, *out = NULL;
     struct eng_ret ret;
 
     for (int i = 0; i < dims_count; i++)
@@ -261,10 +262,14 @@ static struct eng_tensor *rms_inverse(struct eng *e, struct eng_tensor *x, int d
         if (eng_call_inplace(e, ENG_OP_add, add_args, &ret))
             eng_ret_release(&ret);
     }
-    inverse = mean ? eng_op1(e, ENG_OP_rsqrt, mean) : NULL;
+    *inverse = mean ? eng_op1(e, ENG_OP_rsqrt, mean) : NULL;
+    if (*inverse && is_kept)
+        out = eng_mul(e, x, *inverse);
     eng_unref(mean);
     eng_unref(square);
-    return inverse;
+    if (*inverse && !is_kept)
+        out = eng_mul(e, x, *inverse);
+    return out;
 }
 
 /* Up to PyTorch 2.8 it is composed of other ops, for half types in float32. */
@@ -281,9 +286,8 @@ static void rms_norm_compose(struct eng_op_call *c)
     if (!rows_and_cols(c, x, &c->a[ARG_rms_norm_normalized_shape], &rows, &cols))
         return;
     wide = eng_to_dtype(e, x, is_half ? VS_F32 : dtype);
-    inverse = rms_inverse(e, wide, (int)c->a[ARG_rms_norm_normalized_shape].count,
-                          rms_eps(c, ARG_rms_norm_eps, x));
-    out = inverse ? eng_mul(e, wide, inverse) : NULL;
+    out = rms_divide(e, wide, (int)c->a[ARG_rms_norm_normalized_shape].count,
+                     rms_eps(c, ARG_rms_norm_eps, x), &inverse);
     if (out && weight) {
         product = eng_mul(e, out, weight);
         eng_unref(out);
