@@ -123,8 +123,8 @@ static void a_search_among_events_decodes_no_tensors(void **state)
         "SELECT count(*) FROM event",
         "SELECT seq FROM event_number WHERE seq IN (3, 20)",
         "SELECT seq FROM cell WHERE kind <> '63' AND kind <> 63 AND seq = 20",
-        "SELECT seq FROM cell WHERE seq = 20 AND kind <> 63 AND kind = (SELECT kind FROM "
-        "event_number WHERE seq = 20)",
+        ("SELECT seq FROM cell WHERE seq = 20 AND kind <> 63 AND kind = (SELECT kind FROM "
+         "event_number WHERE seq = 20)"),
     };
     struct vs_text whole[sizeof(SQL) / sizeof(SQL[0])];
     char path[4096];
