@@ -53,7 +53,7 @@ static void column(struct plain *out, const uint64_t *numbers, size_t count, int
     out->bytes[out->len++] = (uint8_t)width;
     for (int k = 0; k < width; k++)
         for (size_t i = 0; i < count; i++)
-            out->bytes[out->len++] = k < 8 ? (uint8_t)(numbers[i] >> 8 * k) : 0;
+            out->bytes[out->len++] = (uint8_t)(k < 8 ? numbers[i] >> 8 * k : 0);
     assert_true(out->len < PLAIN_MAX - 64);
 }
 
