@@ -13,7 +13,7 @@
 /* Sizes of the workspace that cuBLAS allocates once per thread and keeps: 8 MiB + 128 KiB, or 32 MiB on newer GPUs. */
 static const uint64_t CUBLAS_BYTES[] = {8519680, 33554432};
 
-bool imp_is_cublas(uint64_t bytes)
+static bool is_cublas_size(uint64_t bytes)
 {
     for (size_t i = 0; i < sizeof(CUBLAS_BYTES) / sizeof(CUBLAS_BYTES[0]); i++)
         if (bytes == CUBLAS_BYTES[i])
@@ -57,6 +57,64 @@ static void stretches_fill(struct imp_deciding *d)
     for (size_t i = count; i-- > 0;)
         d->stretch_end[i] =
             i + 1 < count && phase_at(d, i + 1) == phase_at(d, i) ? d->stretch_end[i + 1] : i;
+}
+
+/* ---- cuBLAS's workspace ---- */
+
+/* Of a tensor the shape may have been observed; C++ frames say whose memory it is. */
+static bool may_be_cublas(const struct imp_deciding *d, const struct imp_life *life)
+{
+    const struct vs_mem_facts *facts =
+        life->made == NEVER ? NULL : vs_memlist_facts(d->list, &d->list->events[life->made]);
+
+    return life->freed == NEVER && is_cublas_size(life->bytes) && !stack_of(d, life->made)->flags &&
+           !(facts && facts->has_tensor);
+}
+
+/* What a block that may be cuBLAS's has in common with another that it would allocate for the same reason. */
+struct cublas {
+    uint64_t stream;
+    uint32_t stack;
+    struct imp_life *life;
+};
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct cublas *x = a;
+    const struct cublas *y = b;
+
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+/*
+ * A line needs one workspace on a stream. More blocks of that size which it keeps are tensors; where no line is known,
+ * more than two: backward has a thread of its own.
+ */
+static void cublas_find(struct imp_deciding *d)
+{
+    struct cublas *found = NULL;
+    size_t count = 0, cap = 0;
+
+    for (size_t b = 0; b < d->count; b++) {
+        struct imp_life *life = &d->lives[b];
+        const struct vs_mem_event *made = life->made == NEVER ? NULL : &d->list->events[life->made];
+
+        if (!may_be_cublas(d, life))
+            continue;
+        found = vs_grow(found, count, &cap, sizeof(*found));
+        found[count++] = (struct cublas){made ? made->stream : 0, made ? made->stack : 0, life};
+    }
+    if (count)
+        qsort(found, count, sizeof(*found), by_stack);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && by_stack(&found[i], &found[end]) == 0;)
+            end++;
+        for (size_t k = i; k < end; k++)
+            found[k].life->is_cublas = end - i <= (found[i].stack ? 1 : 2);
+    }
+    vs_free(found);
 }
 
 /* ---- category of an observed allocation ---- */
@@ -200,7 +258,7 @@ static enum vs_category made_decide(const struct imp_deciding *d, struct imp_lif
         return dies_in_phase(d, life) ? VS_CAT_TEMPORARY : VS_CAT_GRADIENT;
     if (!d->phases->has_stacks)
         return VS_CAT_OTHER;
-    if (life->freed == NEVER && imp_is_cublas(life->bytes) && !stack_of(d, life->made)->flags)
+    if (life->is_cublas)
         return VS_CAT_WORKSPACE;
     switch ((enum vs_phase)phase_at(d, life->made)) {
     case VS_PHASE_SETUP:
@@ -284,6 +342,7 @@ void imp_categories_fill(struct imp_import *import, const struct vs_memlist *lis
     size_t line_count;
 
     lives_fill(&d);
+    cublas_find(&d);
     d.between = imp_between_flags(list);
     stretches_fill(&d);
     line_count = data_lines(&d, &lines);

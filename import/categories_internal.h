@@ -17,7 +17,8 @@
 
 /*
  * One block. alloc: index of its event in the trace; made, freed: its events in the list; NEVER: before the recording
- * began, or after it ended. is_decided: the category is final.
+ * began, or after it ended. is_decided: the category is final. is_cublas: it is probably the workspace that cuBLAS
+ * allocates once for each stream and thread, and keeps.
  */
 struct imp_life {
     size_t alloc;
@@ -25,6 +26,7 @@ struct imp_life {
     size_t freed;
     uint64_t bytes;
     bool is_decided;
+    bool is_cublas;
 };
 
 struct imp_deciding {
@@ -71,8 +73,6 @@ static inline bool dies_in_phase(const struct imp_deciding *d, const struct imp_
     return life->freed != NEVER && life->freed <= d->stretch_end[life->made];
 }
 
-/* Whether this is the size of the workspace that cuBLAS allocates once per thread and keeps. */
-bool imp_is_cublas(uint64_t bytes);
 /* Category of what a module moves: what it holds. */
 enum vs_category imp_moved_decide(const struct imp_stack *role);
 

@@ -106,7 +106,7 @@ enum vs_category imp_preexisting_decide(const struct imp_deciding *d, struct imp
 
     life->is_decided = life->freed != NEVER;
     if (life->freed == NEVER)
-        return imp_is_cublas(life->bytes) ? VS_CAT_WORKSPACE : VS_CAT_OTHER;
+        return life->is_cublas ? VS_CAT_WORKSPACE : VS_CAT_OTHER;
     if (!d->phases->has_stacks)
         return VS_CAT_OTHER;
     if (freed->flags & (VS_STACK_RELEASE | VS_STACK_ENGINE))

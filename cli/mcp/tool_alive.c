@@ -10,6 +10,7 @@
 #include "cli/mcp/mcp.h"
 #include "replay/index/cursor.h"
 #include "replay/index/lifetimes.h"
+#include "replay/inspect/block_text.h"
 #include "replay/inspect/retained.h"
 #include "replay/trace/found.h"
 
@@ -149,6 +150,7 @@ static enum vs_status put_dead(struct mcp_at *at, uint64_t id, struct vs_json *j
     if (!st)
         st = rpl_alive_why(at->cursor, &why, err);
     if (!st) {
+        rpl_why_distinct(at->trace, &why);
         vs_json_put_string(json, "why_not",
                            life.alloc_seq > at->event ? "not yet allocated at this event"
                                                       : "already freed at this event");
@@ -181,6 +183,7 @@ static enum vs_status why_run(const struct mcp_call *call, struct vs_json *json,
     if (!st)
         st = rpl_alive_why(at.cursor, &why, err);
     if (!st) {
+        rpl_why_distinct(at.trace, &why);
         put_here(&at, json);
         put_note(&at, json);
         vs_json_put_bool(json, "is_alive", why.is_alive);

@@ -125,6 +125,7 @@ static enum vs_status blocks_print(struct rpl_cursor *cursor, size_t top, struct
     for (size_t i = 0; i < count && i < top && !st; i++) {
         why.id = blocks[i].id;
         st = rpl_alive_why(cursor, &why, err);
+        rpl_why_distinct(trace, &why);
         if (!st && json)
             rpl_why_json(trace, &why, json);
         else if (!st)

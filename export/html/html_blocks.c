@@ -263,6 +263,7 @@ static enum vs_status peak_row_put(struct html *html, const struct rpl_block *bl
     st = rpl_alive_why(html->cursor, why, err);
     if (st)
         return st;
+    rpl_why_distinct(html->trace, why);
     vs_json_object(json);
     vs_json_put_uint(json, "block", block->id);
     vs_json_put_string(json, "category", vs_category_name((enum vs_category)block->category));

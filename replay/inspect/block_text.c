@@ -4,6 +4,7 @@
 #include "replay/inspect/block_text.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -62,6 +63,32 @@ void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *hol
     if (holder->kind == VS_HOLD_GRAD && !*name)
         pattern = "`.grad` of a tensor that is no parameter of the model";
     fill_pattern(pattern, name, rpl_trace_string(trace, holder->scope), location->line, out);
+}
+
+void rpl_why_distinct(const struct rpl_trace *trace, struct rpl_why *why)
+{
+    struct vs_text one = {NULL, 0, 0};
+    struct vs_text other = {NULL, 0, 0};
+    size_t kept = 0;
+
+    for (size_t i = 0; i < why->holder_count; i++) {
+        bool is_new = true;
+
+        vs_text_clear(&one);
+        rpl_holder_text(trace, &why->holders[i], &one);
+        for (size_t k = 0; k < kept && is_new; k++) {
+            if (why->holders[k].kind != why->holders[i].kind)
+                continue;
+            vs_text_clear(&other);
+            rpl_holder_text(trace, &why->holders[k], &other);
+            is_new = strcmp(vs_text_get(&one), vs_text_get(&other)) != 0;
+        }
+        if (is_new)
+            why->holders[kept++] = why->holders[i];
+    }
+    why->holder_count = kept;
+    vs_text_release(&one);
+    vs_text_release(&other);
 }
 
 void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_text *out)

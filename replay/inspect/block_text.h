@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "replay/inspect/alive.h"
 #include "replay/state/holders.h"
 #include "replay/state/live.h"
 #include "replay/trace/trace.h"
@@ -20,6 +21,12 @@
 /* One sentence without a full stop: "local `x0` of `Net.forward`, line 14". */
 void rpl_holder_text(const struct rpl_trace *trace, const struct rpl_holder *holder,
                      struct vs_text *out);
+
+/*
+ * Keep, of the holders of `why`, only the first of those that read the same, in their order: two ops of one line that
+ * save a block read the same. O(holders times what is left).
+ */
+void rpl_why_distinct(const struct rpl_trace *trace, struct rpl_why *why);
 
 /*
  * Data type and shape of a tensor: "f32[16, 64, 112, 112]". Nothing where the trace has no tensor of this id, as for

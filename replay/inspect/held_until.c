@@ -95,6 +95,7 @@ static enum vs_status add_holder(struct rpl_index *index, const struct rpl_lifet
 
     if (!st)
         st = rpl_alive_why(cursor, &why, err);
+    rpl_why_distinct(trace, &why);
     if (!st && why.holder_count) {
         if (why.holders[0].kind == VS_HOLD_LOCAL)
             vs_text_addf(out, "local `%s`", rpl_trace_string(trace, why.holders[0].name));

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "replay/index/cursor.h"
 #include "replay/index/index.h"
+#include "replay/inspect/block_text.h"
 #include "replay/report/figures.h"
 #include "replay/report/fold.h"
 #include "replay/report/report_internal.h"
@@ -48,8 +49,10 @@ static enum vs_status whys_fill(struct rpl_cursor *cursor, struct rpl_why *whys,
 {
     enum vs_status st = VS_OK;
 
-    for (size_t i = 0; !st && i < count; i++)
+    for (size_t i = 0; !st && i < count; i++) {
         st = rpl_alive_why(cursor, &whys[i], err);
+        rpl_why_distinct(rpl_index_trace(rpl_cursor_index(cursor)), &whys[i]);
+    }
     return st;
 }
 

@@ -104,6 +104,21 @@ without_cpp_frames_categories_of_the_forward_follow_from_the_time_of_the_free(vo
     check(&r, "saved temporary workspace temporary gradient temporary");
 }
 
+/* 32 MiB is also what a tensor of 8192 * 1024 floats has. */
+static void tensors_with_the_size_of_cublas_workspace_are_no_workspaces(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+    const struct vs_mem_facts shape = {.has_tensor = true};
+
+    (void)state;
+    recording_alloc(&r, 1, 33554432, DATA); /* its shape was observed */
+    recording_alloc(&r, 2, 33554432, LINEAR);
+    recording_alloc(&r, 3, 33554432, NET); /* one line keeps two */
+    recording_alloc(&r, 4, 33554432, NET);
+    r.list.events[0].facts = vs_memlist_add_facts(&r.list, &shape);
+    check(&r, "input workspace activation activation");
+}
+
 static void a_gradient_outlives_the_backward_that_made_it(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
@@ -303,6 +318,7 @@ int main(void)
         cmocka_unit_test(
             without_cpp_frames_categories_of_the_forward_follow_from_the_time_of_the_free),
         cmocka_unit_test(buckets_of_distributed_data_parallel_are_gradients),
+        cmocka_unit_test(tensors_with_the_size_of_cublas_workspace_are_no_workspaces),
         cmocka_unit_test(a_gradient_outlives_the_backward_that_made_it),
         cmocka_unit_test(a_block_that_is_never_freed_gets_the_category_of_its_stack),
         cmocka_unit_test(blocks_allocated_in_the_step_and_kept_are_optimizer_state),

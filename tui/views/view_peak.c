@@ -263,6 +263,7 @@ static enum vs_status words_fill(struct pass *pass, const struct rpl_block *bloc
     out->name_len = out->text.len;
     if (has_holder)
         st = rpl_alive_why_here(pass->cursor, &why, err);
+    rpl_why_distinct(pass->run->trace, &why);
     if (!st && why.holder_count) {
         vs_text_add(&out->text, "  \xE2\x80\x94 ");
         rpl_holder_text(pass->run->trace, &why.holders[0], &out->text);

@@ -254,6 +254,7 @@ static void page_make(struct why *s, const struct tui_app *app, bool is_partial)
         tui_page_wrap(&s->page, s->w - 2, 0, TUI_STRONG, vs_text_get(&name));
         s->page.lines[0].block = why.id;
         add_size(&s->page, run, &why, s->w - 2);
+        rpl_why_distinct(run->trace, &why);
         add_holders(&s->page, run, &why, s->w - 2);
         add_remedy(s, app, &why);
         add_life(&s->page, run, &why, app->at, is_partial);

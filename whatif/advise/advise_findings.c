@@ -271,6 +271,7 @@ static enum vs_status kept_add(struct wif_advising *s, struct rpl_cursor *cursor
     enum vs_status st = rpl_alive_why(cursor, &why, err);
     size_t advised = 0;
 
+    rpl_why_distinct(run, &why);
     for (size_t i = 0; i < why.holder_count; i++)
         advised += is_advised(s->out, run, &why.holders[i]);
     if (!st && (!advised || advised < why.holder_count)) {

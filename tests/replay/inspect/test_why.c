@@ -108,6 +108,30 @@ static void a_node_that_never_ran_is_named_by_its_op(void **state)
     rpl_trace_free(m.trace);
 }
 
+/* `relu(relu(x))` in place, or `h * h`: each op has its node, and the block is one. */
+static void holders_that_read_the_same_are_listed_once(void **state)
+{
+    struct make m;
+    struct rpl_why why = {.id = 1};
+    uint64_t at;
+
+    (void)state;
+    make_init(&m);
+    make_alloc(&m, 512, VS_CAT_ACTIVATION);
+    make_save(&m, VS_EV_SAVE, 1, 5, false);
+    make_save(&m, VS_EV_SAVE, 1, 5, false);
+    make_save(&m, VS_EV_SAVE, 1, 6, false);
+    at = make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_CACHE, "", "");
+    whys_fill(m.trace, at, &why, 1);
+    assert_int_equal(why.holder_count, 4);
+    rpl_why_distinct(m.trace, &why);
+    assert_int_equal(why.holder_count, 2);
+    assert_int_equal(why.holders[0].node, 5);
+    assert_int_equal(why.holders[1].kind, VS_HOLD_CACHE);
+    rpl_why_release(&why);
+    rpl_trace_free(m.trace);
+}
+
 /* What ctx.save_for_backward saves is saved between ops, and no backward node says a name. */
 static void a_function_that_never_ran_backward_is_no_empty_name(void **state)
 {
@@ -335,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_holder_is_described),
         cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
+        cmocka_unit_test(holders_that_read_the_same_are_listed_once),
         cmocka_unit_test(a_function_that_never_ran_backward_is_no_empty_name),
         cmocka_unit_test(the_grad_of_a_non_parameter_is_named_so),
         cmocka_unit_test(only_references_held_now_are_holders),
