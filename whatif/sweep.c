@@ -282,23 +282,30 @@ static const char *value_now(const struct session *s, enum vs_toggle toggle)
     return wif_recorded(s->base, toggle);
 }
 
-/* Without a net only the settings of the allocator can be changed. */
-static enum vs_status confs_add(struct session *s, struct vs_error *err)
+const char *wif_sweep_conf(const char *now, size_t n)
 {
     static const char *const CONFS[] = {"default", "expandable_segments:True",
                                         "max_split_size_mb:128", "max_split_size_mb:512",
                                         "roundup_power2_divisions:8"};
+
+    for (size_t i = 0; i < sizeof(CONFS) / sizeof(CONFS[0]); i++)
+        if (strcmp(CONFS[i], now) != 0 && n-- == 0)
+            return CONFS[i];
+    return NULL;
+}
+
+static enum vs_status confs_add(struct session *s, struct vs_error *err)
+{
     const char *now = value_now(s, VS_TOGGLE_ALLOC_CONF);
+    const char *conf;
     enum vs_status st = VS_OK;
 
-    for (size_t n = 0; !st && n < sizeof(CONFS) / sizeof(CONFS[0]); n++) {
+    for (size_t n = 0; !st && (conf = wif_sweep_conf(now, n)) != NULL; n++) {
         struct vs_toggles with = {{NULL}};
 
-        if (strcmp(CONFS[n], now) == 0)
-            continue;
         if (s->options->set)
             vs_toggles_copy(&with, s->options->set);
-        st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, CONFS[n], err);
+        st = vs_toggles_set(&with, VS_TOGGLE_ALLOC_CONF, conf, err);
         if (!st)
             st = row_add(s, &with, true, VS_TOGGLE_ALLOC_CONF, UINT64_MAX, err);
         vs_toggles_release(&with);

@@ -112,4 +112,10 @@ VS_MUST_USE enum vs_status wif_sweep_fill(struct wif_sweep *out, struct rpl_trac
                                           struct vs_error *err);
 void wif_sweep_release(struct wif_sweep *sweep);
 
+/*
+ * Value `n` of `alloc-conf` that is tried where there is no net, and the one in force is `now`; NULL: there are no
+ * more. Static text.
+ */
+const char *wif_sweep_conf(const char *now, size_t n);
+
 #endif

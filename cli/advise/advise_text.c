@@ -117,6 +117,8 @@ static void add_figures(const struct wif_advise *advise, const struct wif_figure
         vs_text_addf(out, "%+8.3f ms", run->cost.rerun_ns / 1e6);
     if (advise->capacity && !run->fits)
         vs_text_add(out, "  too large");
+    else if (delta >= 0)
+        add_bytes(out, "  fits, reserved ", run->reserved);
 }
 
 static void add_sentence(const char *words, const char *sentence, struct vs_text *out)
@@ -167,6 +169,8 @@ static void add_row(const struct wif_advise *advise, const struct wif_advice *ad
 
 static bool is_listed(const struct wif_advise *advise, const struct wif_advice *advice)
 {
+    if (advice->run.peak >= advise->base.peak) /* it makes the run fit */
+        return true;
     return advise->base.peak - advice->run.peak >= advise->base.peak / SHARE_MIN;
 }
 

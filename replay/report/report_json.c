@@ -155,16 +155,18 @@ static void shortages_json(const struct rpl_report *report, struct vs_json *json
 static void fit_json(const struct rpl_report *report, struct vs_json *json)
 {
     const struct vs_target *target = rpl_target(report->trace);
+    const uint64_t capacity = rpl_capacity(report->trace);
 
     vs_json_key(json, "fit");
-    if (!target) {
+    if (!capacity) {
         vs_json_null(json);
         return;
     }
     vs_json_object_flat(json);
-    vs_json_put_string(json, "target", target->name);
-    vs_json_put_string(json, "title", target->title);
-    vs_json_put_uint(json, "capacity", rpl_capacity(report->trace));
+    vs_json_put_string(json, "target", target ? target->name : NULL);
+    vs_json_put_string(json, "title",
+                       target ? target->title : rpl_trace_meta(report->trace, "gpu_played"));
+    vs_json_put_uint(json, "capacity", capacity);
     vs_json_put_uint(json, "reserved", report->sum.peak.reserved);
     vs_json_put_bool(json, "fits", !report->sum.oom.event);
     vs_json_end(json);

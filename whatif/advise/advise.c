@@ -186,9 +186,12 @@ struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_cha
 {
     struct wif_advise *out = s->out;
     const enum wif_price price = wif_price(s->base, &change->set, does_more(&out->base, run));
+    /* less that is reserved may let a run fit whose tensors are the same */
+    const bool makes_fit = out->capacity && run->fits && !out->base.fits;
     struct wif_advice *advice;
 
-    if (run->peak >= out->base.peak || wif_is_combination_dominated(out, change, price, run))
+    if ((run->peak >= out->base.peak && !makes_fit) ||
+        wif_is_combination_dominated(out, change, price, run))
         return NULL;
     for (size_t i = 0; i < out->count; i++)
         if (same_change(&out->items[i], change))
@@ -235,6 +238,7 @@ static enum vs_status imported_advise(struct wif_advising *s, struct vs_error *e
         st = wif_advising_toggles(s, err);
     else
         st = VS_OK;
+    (void)wif_advising_headline(s);
     return st ? st : wif_advising_findings(s, s->base, err);
 }
 

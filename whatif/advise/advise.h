@@ -37,7 +37,7 @@ struct wif_figures {
 };
 
 /*
- * A change that lowers the peak.
+ * A change that lowers the peak, or with which a run fits on the device that does not fit as recorded.
  *
  * set         toggles over the recorded ones
  * edits       lines of the net; line: the first of them, 0: none

@@ -57,8 +57,8 @@ VS_MUST_USE enum vs_status wif_advising_run(struct wif_advising *s, const struct
 
 /*
  * Add `change` with the figures of its run, if its peak is lower than the recorded one, and return it, borrowed until
- * the next is added; NULL: it is not lower, has been added already, or consists of several parts where advice of a
- * lower price lowers the peak as much.
+ * the next is added; NULL: it is not lower and does not fit where the recorded run does not, has been added already,
+ * or consists of several parts where advice of a lower price lowers the peak as much.
  */
 struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_change *change,
                                     const struct wif_figures *run);
@@ -78,6 +78,8 @@ VS_MUST_USE enum vs_status wif_advising_leaks(struct wif_advising *s, struct vs_
 VS_MUST_USE enum vs_status wif_advising_lines(struct wif_advising *s, struct vs_error *err);
 /* What costs nothing together; with a capacity the cheapest change that fits, and the largest batches. */
 VS_MUST_USE enum vs_status wif_advising_together(struct wif_advising *s, struct vs_error *err);
+/* The cheapest advice that fits where the recorded run does not, the only one with is_headline; NULL: there is none. */
+struct wif_advice *wif_advising_headline(struct wif_advising *s);
 /* Findings of `run`, the recorded run to its end or an imported recording. */
 VS_MUST_USE enum vs_status wif_advising_findings(struct wif_advising *s, struct rpl_trace *run,
                                                  struct vs_error *err);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "whatif/advise/advise_internal.h"
 #include "whatif/batch.h"
+#include "whatif/sweep.h"
 #include "whatif/whatif.h"
 
 /* Budgets that are run between the least peak and the capacity. */
@@ -66,12 +67,20 @@ static enum vs_status toggle_try(struct wif_advising *s, const struct wif_change
 
 /* ---- each alone ---- */
 
-static bool is_tried(const struct wif_advising *s, enum vs_toggle toggle)
+/* Value `n` that is tried of a toggle; false: there are no more. Without a net, requests are run again alone. */
+static bool value_try(const struct wif_advising *s, enum vs_toggle toggle, size_t n,
+                      char value[VS_TOGGLE_VALUE_MAX])
 {
-    if (!rpl_trace_source_text(s->base))
-        return toggle == VS_TOGGLE_ALLOC_CONF;
-    return toggle != VS_TOGGLE_BATCH && toggle != VS_TOGGLE_DATA &&
-           (toggle != VS_TOGGLE_GRAD || !wif_trains(s->base));
+    const char *now = wif_recorded(s->base, toggle);
+    const char *conf;
+
+    if (rpl_trace_source_text(s->base))
+        return toggle != VS_TOGGLE_BATCH && toggle != VS_TOGGLE_DATA &&
+               (toggle != VS_TOGGLE_GRAD || !wif_trains(s->base)) &&
+               vs_toggle_try(toggle, now, n, value);
+    conf = toggle == VS_TOGGLE_ALLOC_CONF ? wif_sweep_conf(now, n) : NULL;
+    snprintf(value, VS_TOGGLE_VALUE_MAX, "%s", conf ? conf : "");
+    return conf != NULL;
 }
 
 /* The placement for a budget, as a value of `checkpoint`. */
@@ -124,9 +133,7 @@ enum vs_status wif_advising_toggles(struct wif_advising *s, struct vs_error *err
     for (size_t i = 0; !st && i < VS_TOGGLE_COUNT; i++) {
         const enum vs_toggle toggle = (enum vs_toggle)i;
 
-        for (size_t n = 0; !st && is_tried(s, toggle) &&
-                           vs_toggle_try(toggle, wif_recorded(s->base, toggle), n, value);
-             n++)
+        for (size_t n = 0; !st && value_try(s, toggle, n, value); n++)
             st = toggle_try(s, &nothing, toggle, value, ANY, &run, &ran, err);
     }
     if (!st && rpl_trace_source_text(s->base))
@@ -333,11 +340,13 @@ static bool is_cheaper(const struct wif_advice *a, const struct wif_advice *b)
     return a->run.peak < b->run.peak;
 }
 
-/* The cheapest of those that fit. */
-static struct wif_advice *headline_find(struct wif_advise *out)
+struct wif_advice *wif_advising_headline(struct wif_advising *s)
 {
+    const struct wif_advise *out = s->out;
     struct wif_advice *best = NULL;
 
+    if (!out->capacity || out->base.fits)
+        return NULL;
     for (size_t i = 0; i < out->count; i++) {
         struct wif_advice *advice = &out->items[i];
 
@@ -345,6 +354,8 @@ static struct wif_advice *headline_find(struct wif_advise *out)
             (!best || is_cheaper(advice, best)))
             best = advice;
     }
+    for (size_t i = 0; i < out->count; i++)
+        out->items[i].is_headline = &out->items[i] == best;
     return best;
 }
 
@@ -448,14 +459,10 @@ enum vs_status wif_advising_together(struct wif_advising *s, struct vs_error *er
     if (!st)
         st = toggle_try(s, &all, VS_TOGGLE_CHECKPOINT, "auto", ANY, &run, &ran, err);
     wif_change_release(&all);
-    if (out->capacity && !out->base.fits)
-        headline = headline_find(out);
+    headline = wif_advising_headline(s);
     if (!st && out->capacity && !out->base.fits && (!headline || headline->price != WIF_PRICE_NONE))
         st = capacity_fit(s, &free, err);
-    if (!st && out->capacity && !out->base.fits)
-        headline = headline_find(out);
-    if (headline)
-        headline->is_headline = true;
+    headline = wif_advising_headline(s);
     if (!st && out->capacity)
         st = batches_find(s, headline, err);
     wif_change_release(&free);

@@ -19,6 +19,7 @@
 #include "tests/replay/make_trace.h"
 #include "tests/replay/net_trace.h"
 #include "whatif/advise/advise.h"
+#include "whatif/sweep.h"
 #include "whatif/whatif.h"
 
 static const struct {
@@ -501,6 +502,62 @@ static void what_earlier_steps_keep_is_listed_once_for_a_line(void **state)
     rpl_trace_free(m.trace);
 }
 
+#define MIB UINT64_C(1048576)
+
+/*
+ * 640 MiB are freed, and 384 of them are used for what stays, twice: 1024 MiB are allocated at most, and 1280 reserved.
+ * A setting that reserves less has no lower peak, and fits.
+ */
+static void a_setting_with_which_an_imported_run_fits_is_advised(void **state)
+{
+    struct wif_sweep_options options = {.capacity = 1200 * MIB};
+    struct wif_sweep sweep = {NULL, 0, 0};
+    struct vs_error err = VS_ERROR_INIT;
+    struct wif_advise all;
+    struct make m;
+    size_t fitting = 0;
+
+    (void)state;
+    make_init(&m);
+    rpl_trace_set_meta(m.trace, "source_kind", "imported");
+    rpl_trace_set_meta(m.trace, "start_events", "0");
+    for (uint64_t i = 0; i < 2; i++) {
+        const uint64_t at = UINT64_C(0x700000000000) + i * 640 * MIB;
+        struct vs_event made = {.kind = VS_EV_ALLOC};
+        struct vs_event freed = {.kind = VS_EV_FREE};
+        struct vs_event segment = {.kind = VS_EV_SEGMENT_ALLOC};
+
+        segment.segment.address = made.alloc.address = freed.free.address = at;
+        segment.segment.bytes = made.alloc.block_bytes = freed.free.block_bytes = 640 * MIB;
+        made.alloc.requested_bytes = freed.free.requested_bytes = 640 * MIB;
+        made.alloc.block = freed.free.block = 2 * i + 1;
+        make_event(&m, segment);
+        make_event(&m, made);
+        make_event(&m, freed);
+        made.alloc.block = 2 * i + 2;
+        made.alloc.block_bytes = made.alloc.requested_bytes = 384 * MIB;
+        make_event(&m, made);
+    }
+    advise(m.trace, 1200 * MIB, &all);
+    assert_false(all.base.fits);
+    assert_int_equal(wif_sweep_fill(&sweep, m.trace, &options, &err), VS_OK);
+    for (size_t i = 1; i < sweep.count; i++) {
+        bool is_advised = false;
+
+        for (size_t k = 0; k < all.count; k++)
+            is_advised |= !strcmp(all.items[k].label, sweep.items[i].label);
+        fitting += sweep.items[i].fits;
+        assert_int_equal(is_advised, sweep.items[i].fits);
+    }
+    assert_int_equal(fitting, 3); /* expandable segments, and blocks that are not split */
+    assert_int_equal(all.count, 3);
+    assert_true(all.items[0].is_headline);
+    assert_int_equal(all.items[0].run.peak, all.base.peak);
+    wif_sweep_release(&sweep);
+    wif_advise_release(&all);
+    rpl_trace_free(m.trace);
+}
+
 static bool stop_at_third(void *user, size_t tried, const char *next)
 {
     (void)user;
@@ -535,6 +592,7 @@ int main(void)
         cmocka_unit_test(unused_parameters_are_named),
         cmocka_unit_test(an_imported_trace_shows_what_earlier_steps_keep),
         cmocka_unit_test(what_earlier_steps_keep_is_listed_once_for_a_line),
+        cmocka_unit_test(a_setting_with_which_an_imported_run_fits_is_advised),
         cmocka_unit_test(advising_can_be_stopped),
     };
 
