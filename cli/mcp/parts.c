@@ -109,7 +109,7 @@ void mcp_block_json(const struct rpl_trace *trace, const struct rpl_why *why, st
     vs_json_put_uint(json, "block", block->id);
     vs_json_put_uint(json, "bytes", block->bytes);
     vs_json_put_string(json, "category", vs_category_name((enum vs_category)block->category));
-    rpl_block_text(trace, block, why->name, &text);
+    rpl_why_text(trace, why, &text);
     put_where_known(json, "what", vs_text_get(&text));
     vs_text_clear(&text);
     rpl_shape_text(trace, block->tensor, &text);

@@ -72,7 +72,7 @@ static void add_block(const struct rpl_trace *trace, const struct rpl_why *why, 
     vs_text_addf(out, "  %-10s ", vs_category_name((enum vs_category)why->block.category));
     rpl_shape_text(trace, why->block.tensor, out);
     vs_text_add(out, "  ");
-    rpl_block_text(trace, &why->block, why->name, out);
+    rpl_why_text(trace, why, out);
     vs_text_add_char(out, '\n');
     for (size_t i = 0; i < why->holder_count; i++) {
         vs_text_add(out, "               ");

@@ -45,10 +45,12 @@ enum vs_status rpl_alive_why_here(struct rpl_cursor *cursor, struct rpl_why *why
 {
     struct rpl_index *index = rpl_cursor_index(cursor);
     const struct rpl_block *block = rpl_live_block(rpl_cursor_live(cursor), why->id);
-    struct rpl_why empty = {.id = why->id, .holders = why->holders, .holder_cap = why->holder_cap};
+    struct rpl_why empty = {
+        .id = why->id, .title = why->title, .holders = why->holders, .holder_cap = why->holder_cap};
     struct rpl_lifetime life;
     enum vs_status st;
 
+    vs_text_clear(&empty.title);
     *why = empty;
     if (!block)
         return VS_OK;
@@ -58,6 +60,8 @@ enum vs_status rpl_alive_why_here(struct rpl_cursor *cursor, struct rpl_why *why
     if (st)
         return st;
     why->name = life.name;
+    if (!life.name && (block->category == VS_CAT_GRADIENT || block->category == VS_CAT_OPTIMIZER))
+        (void)rpl_block_name(cursor, block, &life, &why->title);
     why->parameter = rpl_block_parameter(cursor, block, &life);
     why->free_seq = life.free_seq;
     return holders_fill(why, cursor, err);
@@ -85,6 +89,7 @@ enum vs_status rpl_alive_why(struct rpl_cursor *cursor, struct rpl_why *why, str
 void rpl_why_release(struct rpl_why *why)
 {
     vs_free(why->holders);
+    vs_text_release(&why->title);
     memset(why, 0, sizeof(*why));
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "replay/index/cursor.h"
 #include "replay/state/holders.h"
 #include "replay/state/live.h"
@@ -29,6 +30,8 @@
  * is_alive           whether the block is alive after the event; if not, all members below are zero
  * block              the block's state right after the event
  * name               string id of the name of the parameter or buffer; 0: the block has none
+ * title              name of a gradient or of optimizer state without such a one, as rpl_block_name says: "grad of
+ *                    fc1.weight"; empty: it has none
  * parameter          string id of the name that its module follows from, as rpl_block_parameter says; 0: none
  * holders            its holder_count holders, in the order in which they acquired their reference
  * next_use_seq       first event after the cursor's at which an op reads the block; 0: none in the trace
@@ -40,6 +43,7 @@ struct rpl_why {
     bool is_alive;
     struct rpl_block block;
     uint32_t name;
+    struct vs_text title;
     uint32_t parameter;
     struct rpl_holder *holders;
     size_t holder_count;

@@ -130,3 +130,20 @@ void rpl_block_text(const struct rpl_trace *trace, const struct rpl_block *block
     else if (location->line)
         vs_text_addf(out, ", line %" PRIu32, location->line);
 }
+
+const char *rpl_why_name(const struct rpl_trace *trace, const struct rpl_why *why)
+{
+    if (why->name)
+        return rpl_trace_string(trace, why->name);
+    return why->title.len ? vs_text_get(&why->title) : NULL;
+}
+
+void rpl_why_text(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_text *out)
+{
+    const char *name = rpl_why_name(trace, why);
+
+    if (name)
+        vs_text_add(out, name);
+    else
+        rpl_block_text(trace, &why->block, 0, out);
+}

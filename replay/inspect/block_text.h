@@ -41,5 +41,9 @@ void rpl_shape_text(const struct rpl_trace *trace, uint32_t tensor, struct vs_te
  */
 void rpl_block_text(const struct rpl_trace *trace, const struct rpl_block *block, uint32_t name,
                     struct vs_text *out);
+/* The same of a block of which more is known: its title, if it has one. */
+void rpl_why_text(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_text *out);
+/* The name of a block, NULL: it has none. Borrowed from the trace or `why`. */
+const char *rpl_why_name(const struct rpl_trace *trace, const struct rpl_why *why);
 
 #endif

@@ -342,7 +342,7 @@ static void tensor_json(const struct rpl_trace *trace, const struct rpl_why *why
     if (gain != UINT64_MAX)
         vs_json_put_uint(json, "gain", gain);
     vs_json_put_string(json, "category", vs_category_name((enum vs_category)block->category));
-    vs_json_put_string(json, "name", why->name ? rpl_trace_string(trace, why->name) : NULL);
+    vs_json_put_string(json, "name", rpl_why_name(trace, why));
     shape_json(trace, block->tensor, json);
     vs_json_put_uint(json, "allocated_at", block->alloc_seq);
     location_json(trace, block->alloc_location, json);

@@ -83,7 +83,7 @@ void rpl_report_tensor_text(const struct rpl_report *report, const struct rpl_wh
     vs_text_addf(out, "  %-10s ", vs_category_name((enum vs_category)why->block.category));
     rpl_shape_text(report->trace, why->block.tensor, out);
     vs_text_add(out, "  ");
-    rpl_block_text(report->trace, &why->block, why->name, out);
+    rpl_why_text(report->trace, why, out);
     if (!rpl_trace_has_uses(report->trace)) {
         vs_text_add_char(out, '\n');
         if (why->holder_count) /* the program was run again to this event */

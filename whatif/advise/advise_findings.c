@@ -281,7 +281,7 @@ static enum vs_status kept_add(struct wif_advising *s, struct rpl_cursor *cursor
         finding->line = rpl_trace_location(run, kept->block.alloc_location)->line;
         rpl_shape_text(run, kept->block.tensor, &text);
         vs_text_add(&text, text.len ? " " : "");
-        rpl_block_text(run, &kept->block, why.name, &text);
+        rpl_why_text(run, &why, &text);
         vs_text_add(&text, " is not read again");
         for (size_t i = 0; i < why.holder_count && i < NAMES_MAX; i++) {
             vs_text_add(&text, i ? ", " : "; it is held by ");

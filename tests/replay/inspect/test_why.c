@@ -121,14 +121,39 @@ static void holders_that_read_the_same_are_listed_once(void **state)
     make_save(&m, VS_EV_SAVE, 1, 5, false);
     make_save(&m, VS_EV_SAVE, 1, 5, false);
     make_save(&m, VS_EV_SAVE, 1, 6, false);
+    make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_CACHE, "", "");
     at = make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_CACHE, "", "");
     whys_fill(m.trace, at, &why, 1);
-    assert_int_equal(why.holder_count, 4);
+    assert_int_equal(why.holder_count, 5);
     rpl_why_distinct(m.trace, &why);
     assert_int_equal(why.holder_count, 2);
     assert_int_equal(why.holders[0].node, 5);
     assert_int_equal(why.holders[1].kind, VS_HOLD_CACHE);
     rpl_why_release(&why);
+    rpl_trace_free(m.trace);
+}
+
+/* Gradients and states have the name in a report that the TUI gives them. */
+static void gradients_and_states_are_called_by_their_parameters(void **state)
+{
+    struct make m;
+    struct vs_text text = {NULL, 0, 0};
+    struct rpl_why whys[2] = {{.id = 1}, {.id = 2}};
+    uint64_t at;
+
+    (void)state;
+    make_init(&m);
+    make_alloc(&m, 512, VS_CAT_GRADIENT);
+    make_hold(&m, VS_EV_HOLD, 1, VS_HOLD_GRAD, "fc1.weight", "");
+    make_alloc(&m, 512, VS_CAT_OPTIMIZER);
+    at = make_hold(&m, VS_EV_HOLD, 2, VS_HOLD_ITEM, "state[...]['exp_avg']", "Adam");
+    whys_fill(m.trace, at, whys, 2);
+    rpl_why_text(m.trace, &whys[0], &text);
+    assert_string_equal(vs_text_get(&text), "grad of fc1.weight");
+    assert_string_equal(rpl_why_name(m.trace, &whys[1]), "exp_avg");
+    for (size_t i = 0; i < 2; i++)
+        rpl_why_release(&whys[i]);
+    vs_text_release(&text);
     rpl_trace_free(m.trace);
 }
 
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_holder_is_described),
         cmocka_unit_test(a_node_that_never_ran_is_named_by_its_op),
         cmocka_unit_test(holders_that_read_the_same_are_listed_once),
+        cmocka_unit_test(gradients_and_states_are_called_by_their_parameters),
         cmocka_unit_test(a_function_that_never_ran_backward_is_no_empty_name),
         cmocka_unit_test(the_grad_of_a_non_parameter_is_named_so),
         cmocka_unit_test(only_references_held_now_are_holders),
