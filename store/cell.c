@@ -177,7 +177,7 @@ static int block_take(struct cells_cursor *c)
     if (id == c->chunk_id)
         return SQLITE_OK;
     c->chunk_id = id;
-    if (!sto_chunks_block_read(cells->chunks, id, c->events, &c->count, &err))
+    if (!sto_chunks_block_read(cells->chunks, id, STO_CHUNK_EVENTS_MAX, c->events, &c->count, &err))
         return SQLITE_OK;
     c->chunk_id = -1;
     sqlite3_free(c->base.pVtab->zErrMsg);

@@ -2,7 +2,7 @@
  * store/chunk.c - see chunk_internal.h.
  *
  * Must not know:  strings, locations, the meaning of tensor records.
- * Invariant:      events are only returned from a chunk that decoded completely: each of its events exactly once.
+ * Invariant:      events are only returned from a chunk that decoded, as far as it was wanted: each exactly once.
  */
 #include "store/chunk_internal.h"
 
@@ -25,7 +25,7 @@ struct chunk {
  * blocks_stmt   the blocks of a chunk, likewise
  * last          the last chunk, as of the opening or the last refresh
  * found         the chunk that was looked up last
- * current       the chunk whose events are in `events`
+ * current       the chunk whose events are in `events`; count: so many of its first ones
  */
 struct sto_chunks {
     const struct sto_db *db;
@@ -253,14 +253,15 @@ uint64_t sto_chunks_fingerprint(const struct sto_chunks *c)
 /*
  * Decode the chunk that was found.
  *
+ * wanted    its first events that are needed
  * whole     where to decode its events to, if the caller wants all of them, with space for the counted ones; *in_place
  *           is true if they were decoded there
  *           NULL, or the chunk has grown in the file: the events are kept in c->events for later requests
  */
-static enum vs_status chunk_decode(struct sto_chunks *c, struct vs_event *whole, bool *in_place,
-                                   struct vs_error *err)
+static enum vs_status chunk_decode(struct sto_chunks *c, size_t wanted, struct vs_event *whole,
+                                   bool *in_place, struct vs_error *err)
 {
-    const struct chunk chunk = c->found;
+    struct chunk chunk = c->found;
     size_t count = 0;
     enum vs_status st =
         sto_loader_read(c->loader, (int64_t)(chunk.idx * STO_BLOCK_IDS), &count, err);
@@ -271,17 +272,31 @@ static enum vs_status chunk_decode(struct sto_chunks *c, struct vs_event *whole,
         return fail_damaged(c, chunk.first_seq, "events are missing", err);
     *in_place = whole && count == chunk.count;
     if (*in_place)
-        return sto_loader_events(c->loader, whole, err);
+        return sto_loader_events(c->loader, whole, count, err);
+    /* not once more for the events behind those that are there */
+    if (c->current.count && c->current.idx == chunk.idx)
+        wanted = (size_t)chunk.count;
+    chunk.count = wanted;
     c->current.count = 0;
-    st = sto_loader_events(c->loader, c->events, err);
+    st = sto_loader_events(c->loader, c->events, wanted, err);
     if (!st)
         c->current = chunk;
     return st;
 }
 
+/* So many of the chunk's first events are needed to have those from `first_seq` on, up to `count`. */
+static size_t needed(const struct chunk *chunk, uint64_t first_seq, size_t count)
+{
+    const uint64_t offset = first_seq - chunk->first_seq;
+
+    return (size_t)(chunk->count - offset < count ? chunk->count : offset + count);
+}
+
 enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t count,
                                struct vs_event *out, struct vs_error *err)
 {
+    /* the rest of a chunk is not needed, as far as can be seen; a caller that reads on will need it */
+    const bool is_part = count < STO_CHUNK_EVENTS && !is_within(&c->current, first_seq - 1);
     uint64_t total = sto_chunks_event_count(c);
 
     VS_ASSERT(first_seq >= 1 && first_seq <= total + 1 && count <= total + 1 - first_seq);
@@ -297,8 +312,9 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
             st = chunk_find(c, first_seq, err);
             if (!st)
                 st = chunk_decode(
-                    c, first_seq == chunk->first_seq && chunk->count <= count ? out : NULL,
-                    &in_place, err);
+                    c, is_part ? needed(chunk, first_seq, count) : (size_t)chunk->count,
+                    first_seq == chunk->first_seq && chunk->count <= count ? out : NULL, &in_place,
+                    err);
             if (st)
                 return st;
         }
@@ -313,12 +329,14 @@ enum vs_status sto_chunks_read(struct sto_chunks *c, uint64_t first_seq, size_t 
     return VS_OK;
 }
 
-enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t id, struct vs_event *out,
-                                     size_t *count, struct vs_error *err)
+enum vs_status sto_chunks_block_read(struct sto_chunks *c, int64_t id, size_t wanted,
+                                     struct vs_event *out, size_t *count, struct vs_error *err)
 {
     enum vs_status st = sto_loader_read(c->loader, id, count, err);
 
-    return st ? st : sto_loader_events(c->loader, out, err);
+    if (!st && *count > wanted)
+        *count = wanted;
+    return st ? st : sto_loader_events(c->loader, out, *count, err);
 }
 
 enum vs_status sto_chunks_block_of(struct sto_chunks *c, uint64_t seq, int64_t *out,

@@ -5,7 +5,9 @@
  * Must not know:  strings, locations, the meaning of tensor records.
  * Invariant:      chunks are numbered without gaps, in the order of their events. Where they begin is looked up in the
  *                 file; only the end of the last one is in memory. If that one has grown since the opening or refresh,
- *                 only the events it had then are returned. The chunk that was read last stays decoded.
+ *                 only the events it had then are returned. The chunk that was read last stays decoded, as
+ *                 far as it was read: a request for less than a chunk decodes it no further than it asks for, and the
+ *                 next one for more of the same chunk decodes all of it.
  */
 #ifndef STO_CHUNK_INTERNAL_H
 #define STO_CHUNK_INTERNAL_H
@@ -42,19 +44,19 @@ VS_MUST_USE enum vs_status sto_chunks_read(struct sto_chunks *chunks, uint64_t f
                                            struct vs_error *err);
 
 /*
- * Read all events of the chunk whose first block has the id `id`, or all tensors of the block `id`, as they are in the
- * file now, into `out`, which has space for STO_CHUNK_EVENTS_MAX. Tensors have the shape in b. In the caller's
- * transaction, if there is one.
+ * Read the events of the chunk whose first block has the id `id`, or the tensors of the block `id`, as they are in the
+ * file now, the first `wanted` if there are more, into `out`, which has space for STO_CHUNK_EVENTS_MAX. Tensors have
+ * the shape in b. In the caller's transaction, if there is one.
  */
 VS_MUST_USE enum vs_status sto_chunks_block_read(struct sto_chunks *chunks, int64_t id,
-                                                 struct vs_event *out, size_t *count,
+                                                 size_t wanted, struct vs_event *out, size_t *count,
                                                  struct vs_error *err);
 
 /* *out: the id of the first block of the chunk that contains event `seq`; -1: there is none. */
 VS_MUST_USE enum vs_status sto_chunks_block_of(struct sto_chunks *chunks, uint64_t seq,
                                                int64_t *out, struct vs_error *err);
 
-/* ---- store/chunk_load.c: the events of one chunk, of every version of the format, as a whole or not at all ---- */
+/* ---- store/chunk_load.c: the events of one chunk, of every version of the format ---- */
 
 struct sto_loader;
 
@@ -72,10 +74,11 @@ VS_MUST_USE enum vs_status sto_loader_read(struct sto_loader *loader, int64_t id
                                            struct vs_error *err);
 
 /*
- * Decode the chunk that was read last into out[0 … count - 1]. Tensors have the shape in b and the kind
- * STO_KIND_TENSOR. VS_E_DAMAGED: it cannot be decoded. Touches no file.
+ * Decode the first `wanted` events, at least one, of the chunk that was read last into `out`, which has space for all
+ * of them. Tensors have the shape in b and the kind STO_KIND_TENSOR. VS_E_DAMAGED: they cannot be decoded. Touches no
+ * file.
  */
 VS_MUST_USE enum vs_status sto_loader_events(struct sto_loader *loader, struct vs_event *out,
-                                             struct vs_error *err);
+                                             size_t wanted, struct vs_error *err);
 
 #endif

@@ -162,12 +162,14 @@ static enum vs_status chunk_row(struct sto_loader *l, int64_t id, bool *is_there
     return st;
 }
 
-/* Decode the row that was read last. */
-static enum vs_status chunk_decode(struct sto_loader *l, struct vs_event *out, struct vs_error *err)
+/* Decode the first `wanted` events of the row that was read last. */
+static enum vs_status chunk_decode(struct sto_loader *l, struct vs_event *out, size_t wanted,
+                                   struct vs_error *err)
 {
     if (!l->decoder)
         l->decoder = sto_decoder_new();
-    return sto_decode(l->decoder, &l->chunk, out, l->count) ? VS_OK : fail_damaged(l, l->id, err);
+    return sto_decode(l->decoder, &l->chunk, out, l->count, wanted) ? VS_OK
+                                                                    : fail_damaged(l, l->id, err);
 }
 
 /* Give the chunk that was read last the events of its reference, which may have to be read for it. */
@@ -194,7 +196,7 @@ static enum vs_status reference_take(struct sto_loader *l, struct vs_error *err)
                     wanted % STO_BLOCK_IDS != id % STO_BLOCK_IDS))
             st = fail_damaged(l, id, err);
         if (!st)
-            st = chunk_decode(l, slot->events, err);
+            st = chunk_decode(l, slot->events, l->count, err);
         if (st)
             return st;
         slot->id = wanted;
@@ -369,32 +371,37 @@ enum vs_status sto_loader_read(struct sto_loader *l, int64_t id, size_t *count,
     return st;
 }
 
-/* Compare the kinds of the events with the chunk's blocks, of which there are none of unknown kinds. */
+/*
+ * Compare the kinds of the events with the chunk's blocks, of which there are none of unknown kinds: there are not more
+ * of a kind than its block has, so that of a whole chunk, whose blocks have as many events, the counts are equal.
+ */
 static enum vs_status kinds_check(const struct sto_loader *l, const struct vs_event *events,
-                                  struct vs_error *err)
+                                  size_t count, struct vs_error *err)
 {
-    size_t of_kind[STO_BLOCK_IDS] = {0};
+    size_t left[STO_BLOCK_IDS] = {0};
 
-    for (size_t i = 0; i < l->count; i++)
-        of_kind[events[i].kind]++;
     for (size_t i = 0; i < l->block_count; i++)
-        if (of_kind[l->blocks[i].kind] != l->blocks[i].count)
+        left[l->blocks[i].kind] = l->blocks[i].count;
+    for (size_t i = 0; i < count; i++)
+        if (left[events[i].kind]-- == 0)
             return fail_damaged(l, l->id, err);
     return VS_OK;
 }
 
-enum vs_status sto_loader_events(struct sto_loader *l, struct vs_event *out, struct vs_error *err)
+enum vs_status sto_loader_events(struct sto_loader *l, struct vs_event *out, size_t wanted,
+                                 struct vs_error *err)
 {
     const bool is_tensors = l->id % STO_BLOCK_IDS == STO_KIND_TENSOR;
     enum vs_status st;
 
+    VS_ASSERT(wanted >= 1 && wanted <= l->count);
     if (!l->chunk.bytes)
         return columns_decode(l, out, err);
-    st = chunk_decode(l, out, err);
+    st = chunk_decode(l, out, wanted, err);
     if (!st)
-        st = kinds_check(l, out, err);
+        st = kinds_check(l, out, wanted, err);
     /* of tensors the codec has the shape in the place of the location */
-    for (size_t i = 0; !st && is_tensors && i < l->count; i++) {
+    for (size_t i = 0; !st && is_tensors && i < wanted; i++) {
         out[i].raw.b = out[i].location;
         out[i].location = 0;
     }

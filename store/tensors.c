@@ -15,6 +15,9 @@
 /* A larger gap between ids means a damaged file: the rows are indexed by id. */
 #define ID_GAP_MAX (UINT32_C(1) << 20)
 
+/* So many rows are read behind the one that is needed: the next one mostly is near. */
+#define BEHIND_ROWS (STO_CHUNK_EVENTS / 16)
+
 /* So many of the other blocks are kept decoded, half a MiB each; then all of them are removed. */
 #define READ_BLOCKS_MAX 16
 
@@ -23,15 +26,16 @@
  *
  * count  0: its row has not been read
  * rows   NULL: not read, or is_sparse
+ * there  so many of its first rows have been read
  */
 struct block {
     int64_t id;
     size_t count;
     uint32_t first_id;
     struct sto_tensor_row *rows;
+    size_t there;
     bool has_names;
     bool is_sparse;
-    bool is_read;
 };
 
 /*
@@ -93,6 +97,7 @@ static void rows_forget(struct sto_tensors *t)
     for (size_t i = 0; t->read_count && i < t->block_count; i++) {
         vs_free(t->blocks[i].rows);
         t->blocks[i].rows = NULL;
+        t->blocks[i].there = 0;
     }
     t->read_count = 0;
 }
@@ -111,23 +116,25 @@ static struct sto_tensor_row *row_slot(struct sto_tensors *t, const struct block
     return &t->rows[id - 1];
 }
 
-static enum vs_status block_read(struct sto_tensors *t, struct block *block, struct vs_error *err)
+/* Read the first `wanted` rows of a block, at least one. */
+static enum vs_status block_read(struct sto_tensors *t, struct block *block, size_t wanted,
+                                 struct vs_error *err)
 {
     size_t count = 0;
     enum vs_status st;
 
     if (!t->records)
         t->records = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*t->records));
-    st = sto_chunks_block_read(t->chunks, block->id, t->records, &count, err);
-    if (!st && count < block->count)
+    st = sto_chunks_block_read(t->chunks, block->id, wanted, t->records, &count, err);
+    if (!st && count < wanted)
         st = damaged(t, "tensors are missing", err);
-    if (!st && !block->is_sparse) {
+    if (!st && !block->is_sparse && !block->rows) {
         if (t->read_count >= READ_BLOCKS_MAX)
             rows_forget(t);
         block->rows = vs_calloc(block->count, sizeof(*block->rows));
         t->read_count++;
     }
-    for (size_t i = 0; !st && i < block->count; i++) {
+    for (size_t i = 0; !st && i < wanted; i++) {
         const struct vs_event *record = &t->records[i];
         struct sto_tensor_row *row = row_slot(t, block, record->raw.e);
 
@@ -141,7 +148,7 @@ static enum vs_status block_read(struct sto_tensors *t, struct block *block, str
             .offset = record->raw.d,
         };
     }
-    block->is_read = !st;
+    block->there = st ? 0 : wanted;
     return st;
 }
 
@@ -271,8 +278,8 @@ static enum vs_status blocks_settle(struct sto_tensors *t, struct vs_error *err)
     for (size_t i = t->full ? t->block_count - 1 : 0; !st && i < t->block_count; i++) {
         struct block *block = &t->blocks[i];
 
-        if (block->is_sparse && !block->is_read)
-            st = block_read(t, block, err);
+        if (block->is_sparse && !block->there)
+            st = block_read(t, block, block->count, err);
         else if (!block->is_sparse && !rows_reserve(t, block->first_id + block->count - 1))
             st = damaged(t, "a tensor makes no sense", err);
     }
@@ -373,10 +380,17 @@ enum vs_status sto_tensors_get(struct sto_tensors *t, uint32_t id,
 {
     struct block *block = NULL;
     const struct sto_tensor_row *row = NULL;
+    size_t wanted = 0;
     enum vs_status st = block_of(t, id, &block, err);
 
-    if (!st && block && !block->rows)
-        st = block_read(t, block, err);
+    if (!st && block)
+        wanted = id - block->first_id + 1;
+    /* the first time a little further, the second time all of it */
+    if (wanted > (block ? block->there : 0))
+        st = block_read(t, block,
+                        !block->rows && wanted + BEHIND_ROWS < block->count ? wanted + BEHIND_ROWS
+                                                                            : block->count,
+                        err);
     if (st)
         return st;
     if (block)

@@ -200,10 +200,11 @@ static enum vs_status go_on(struct rpl_cursor *cursor, uint64_t seq, struct vs_e
         uint64_t first = rpl_index_chunk_first(chunk);
         uint64_t end = first - 1 + RPL_CHUNK_EVENTS < seq ? first - 1 + RPL_CHUNK_EVENTS : seq;
         const struct vs_event *events;
+        uint64_t last;
 
         if (from == UINT64_MAX && !index->reader && seq - state->seq <= LEAP_EVENTS)
             from = state->seq;
-        st = rpl_index_span(index, chunk, &events, err);
+        st = rpl_index_span_to(index, end, &events, &last, err);
         if (!st && from != UINT64_MAX)
             st = leap(state, &index->rows, from, seq, &events[state->seq + 1 - first], end, err);
         while (!st && state->seq < end)

@@ -37,29 +37,48 @@ size_t rpl_index_chunk_events(const struct rpl_index *index, size_t chunk)
     return events_in(index, chunk, index->event_count);
 }
 
+/* So many events are read behind the one that is needed: the next one mostly is near. */
+#define BEHIND_EVENTS (RPL_CHUNK_EVENTS / 16)
+
 enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk, const struct vs_event **out,
                               struct vs_error *err)
 {
+    size_t count = events_in(index, chunk, rpl_trace_event_count(index->trace));
+    uint64_t last;
+
+    return rpl_index_span_to(index, rpl_index_chunk_first(chunk) + count - 1, out, &last, err);
+}
+
+enum vs_status rpl_index_span_to(struct rpl_index *index, uint64_t seq, const struct vs_event **out,
+                                 uint64_t *last, struct vs_error *err)
+{
     struct rpl_window_slot *slot = &index->window[0];
+    const size_t chunk = rpl_index_chunk_of(seq);
+    const uint64_t first = rpl_index_chunk_first(chunk);
     size_t count = events_in(index, chunk, rpl_trace_event_count(index->trace));
     enum vs_status st;
 
-    for (size_t i = 0; i < RPL_WINDOW; i++) {
-        if (index->window[i].chunk == chunk + 1) {
-            index->window[i].used = ++index->clock;
-            *out = index->window[i].events;
-            return VS_OK;
-        }
-        if (index->window[i].used < slot->used)
+    for (size_t i = 0; i < RPL_WINDOW && slot->chunk != chunk + 1; i++)
+        if (index->window[i].chunk == chunk + 1 || index->window[i].used < slot->used)
             slot = &index->window[i];
+    if (slot->chunk == chunk + 1 && seq - first < slot->count) {
+        slot->used = ++index->clock;
+        *out = slot->events;
+        *last = first + slot->count - 1;
+        return VS_OK;
     }
+    /* a chunk that was asked for before is read to its end */
+    if (index->reader && slot->chunk != chunk + 1 && seq - first + BEHIND_EVENTS < count)
+        count = (size_t)(seq - first) + BEHIND_EVENTS;
     if (index->reader && !slot->events)
         slot->events = vs_alloc(RPL_CHUNK_EVENTS * sizeof(*slot->events));
     slot->chunk = 0;
-    st = rpl_trace_span(index->trace, rpl_index_chunk_first(chunk), count, slot->events, out, err);
+    *last = first + count - 1;
+    st = rpl_trace_span(index->trace, first, count, slot->events, out, err);
     if (st || !index->reader)
         return st;
     slot->chunk = chunk + 1;
+    slot->count = count;
     slot->used = ++index->clock;
     return VS_OK;
 }
@@ -254,13 +273,13 @@ enum vs_status rpl_index_event(struct rpl_index *index, uint64_t seq, struct vs_
                                struct vs_error *err)
 {
     const struct vs_event *events;
-    size_t chunk = rpl_index_chunk_of(seq);
+    uint64_t last;
     enum vs_status st;
 
     VS_ASSERT(seq >= 1 && seq <= index->event_count);
-    st = rpl_index_span(index, chunk, &events, err);
+    st = rpl_index_span_to(index, seq, &events, &last, err);
     if (!st)
-        *out = events[seq - rpl_index_chunk_first(chunk)];
+        *out = events[seq - rpl_index_chunk_first(rpl_index_chunk_of(seq))];
     return st;
 }
 
@@ -273,7 +292,8 @@ bool rpl_index_prefetch(struct rpl_index *index, uint64_t seq)
 
     VS_ASSERT(seq >= 1 && seq <= index->event_count);
     for (size_t i = 0; i < RPL_WINDOW; i++)
-        was_there |= index->window[i].chunk == chunk + 1;
+        was_there |= index->window[i].chunk == chunk + 1 &&
+                     index->window[i].count >= rpl_index_chunk_events(index, chunk);
     return rpl_index_span(index, chunk, &events, &ignored) == VS_OK && !was_there;
 }
 

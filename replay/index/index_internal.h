@@ -219,6 +219,8 @@ struct rpl_window_slot {
     struct vs_event *events;
     /* Number of the chunk + 1; 0: the slot is empty. */
     uint64_t chunk;
+    /* So many of the chunk's first events are there. */
+    size_t count;
     uint64_t used;
 };
 
@@ -294,6 +296,14 @@ size_t rpl_index_chunk_events(const struct rpl_index *index, size_t chunk);
 /* The events of a chunk, borrowed until RPL_WINDOW other chunks have been read. Errors: those of reading the file. */
 VS_MUST_USE enum vs_status rpl_index_span(struct rpl_index *index, size_t chunk,
                                           const struct vs_event **out, struct vs_error *err);
+
+/*
+ * The same of the chunk of event `seq`, as far as it is read: to event *last, which is `seq` or a later one. The first
+ * time a little further than `seq`, the second time all of it.
+ */
+VS_MUST_USE enum vs_status rpl_index_span_to(struct rpl_index *index, uint64_t seq,
+                                             const struct vs_event **out, uint64_t *last,
+                                             struct vs_error *err);
 
 /* ---- lifetimes.c ---- */
 

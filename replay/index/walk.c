@@ -36,16 +36,21 @@ static enum vs_status location_before(struct rpl_walk *walk, size_t chunk, struc
     return VS_OK;
 }
 
-enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
+/* Read the chunk of the walk up to event `seq`. */
+static enum vs_status read_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err)
 {
     const struct vs_event *events;
+    enum vs_status st = rpl_index_span_to(walk->index, seq, &events, &walk->last, err);
+
+    walk->events = st ? NULL : events;
+    return st;
+}
+
+enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk, struct vs_error *err)
+{
     enum vs_status st = location_before(walk, chunk, err);
 
-    if (!st)
-        st = rpl_index_span(walk->index, chunk, &events, err);
-    if (!st)
-        walk->events = events;
-    return st;
+    return st ? st : read_to(walk, walk->seq + 1, err);
 }
 
 /* Sums cannot wrap: building the index would have refused such events. */
@@ -91,9 +96,12 @@ const struct vs_event *rpl_walk_next(struct rpl_walk *walk, struct vs_error *err
     const struct vs_event *event;
 
     VS_ASSERT(walk->seq < walk->index->event_count);
-    if (!walk->events || walk->seq >= rpl_index_chunk_first(walk->chunk + 1) - 1)
+    if (!walk->events || walk->chunk != rpl_index_chunk_of(walk->seq + 1)) {
         if (rpl_walk_enter(walk, rpl_index_chunk_of(walk->seq + 1), err))
             return NULL;
+    } else if (walk->seq >= walk->last && read_to(walk, walk->seq + 1, err)) {
+        return NULL;
+    }
     event = &walk->events[walk->seq + 1 - rpl_index_chunk_first(walk->chunk)];
     walk->seq++;
     event_count(walk, event);
@@ -114,11 +122,10 @@ enum vs_status rpl_walk_until(struct rpl_walk *walk, uint32_t kinds, uint64_t en
     while (walk->seq < end) {
         /* Reads its chunk. */
         const struct vs_event *event = rpl_walk_next(walk, err);
-        uint64_t last = rpl_index_chunk_first(walk->chunk + 1) - 1;
 
         if (!event)
             return err->status;
-        while (!(kinds >> event->kind & 1) && walk->seq < end && walk->seq < last) {
+        while (!(kinds >> event->kind & 1) && walk->seq < end && walk->seq < walk->last) {
             event++;
             walk->seq++;
             if (COUNTED_KINDS >> event->kind & 1)
@@ -143,8 +150,10 @@ enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error 
     if (seq % RPL_CHUNK_EVENTS == 0 && seq < walk->index->event_count)
         return location_before(walk, rpl_index_chunk_of(seq + 1), err);
     if (!walk->events || walk->chunk != rpl_index_chunk_of(seq) || walk->seq > seq) {
-        enum vs_status st = rpl_walk_enter(walk, rpl_index_chunk_of(seq), err);
+        enum vs_status st = location_before(walk, rpl_index_chunk_of(seq), err);
 
+        if (!st)
+            st = read_to(walk, seq, err);
         if (st)
             return st;
     }

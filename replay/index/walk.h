@@ -17,8 +17,8 @@
 #include "replay/index/index_internal.h"
 
 /*
- * events    the events of the chunk, NULL: not read yet. Borrowed from the index: fewer than RPL_WINDOW other chunks
- *           may be read meanwhile
+ * events    the events of the chunk up to event `last`, NULL: not read yet. Borrowed from the index: fewer than
+ *           RPL_WINDOW other chunks may be read meanwhile
  * seq       the event that the walk is right after
  * location  that of event `seq` (0 before the first)
  */
@@ -26,6 +26,7 @@ struct rpl_walk {
     struct rpl_index *index;
     size_t chunk;
     const struct vs_event *events;
+    uint64_t last;
     uint64_t seq;
     uint64_t allocated;
     uint64_t requested;
@@ -38,12 +39,12 @@ struct rpl_walk {
 void rpl_walk_init(struct rpl_walk *walk, struct rpl_index *index);
 
 /*
- * Move to right after event `seq`, 0 … event count. Reads the chunk of `seq`, or none if `seq` is the last event of a
- * chunk.
+ * Move to right after event `seq`, 0 … event count. Reads the chunk of `seq` as far as needed, or none if `seq` is the
+ * last event of a chunk.
  */
 VS_MUST_USE enum vs_status rpl_walk_to(struct rpl_walk *walk, uint64_t seq, struct vs_error *err);
 
-/* Move to right before the first event of a chunk, and read the chunk. */
+/* Move to right before the first event of a chunk, and read the beginning of the chunk. */
 VS_MUST_USE enum vs_status rpl_walk_enter(struct rpl_walk *walk, size_t chunk,
                                           struct vs_error *err);
 

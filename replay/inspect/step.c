@@ -27,7 +27,7 @@ static uint32_t stop_kinds(enum rpl_verb verb)
 
 /*
  * *count: the number of the chunk's stops with an offset below `end`; *nth: the offset of number n of them, if there
- * are as many.
+ * are as many. n 0: all are counted; else only up to that one.
  */
 static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, size_t chunk,
                                   size_t end, uint64_t n, uint64_t *count, size_t *nth,
@@ -35,22 +35,29 @@ static enum vs_status chunk_count(struct rpl_index *index, enum rpl_verb verb, s
 {
     uint32_t location = 0;
     uint32_t kinds = stop_kinds(verb);
-    const struct vs_event *events;
+    const uint64_t first = rpl_index_chunk_first(chunk);
+    const struct vs_event *events = NULL;
     const struct rpl_chunk *c;
+    uint64_t last = 0;
     enum vs_status st = rpl_index_chunk(index, chunk, &c, err);
 
     *count = 0;
-    if (!st) {
+    if (!st)
         location = c->location;
-        st = rpl_index_span(index, chunk, &events, err);
-    }
-    for (size_t i = 0; !st && kinds && i < end; i++)
-        if (kinds >> events[i].kind & 1 && ++*count == n)
-            *nth = i;
-    for (size_t i = 0; !st && !kinds && i < end; i++) {
-        if (rpl_verb_stops(index->trace, verb, location, &events[i]) && ++*count == n)
-            *nth = i;
+    for (size_t i = 0; !st && i < end; i++) {
+        bool is_stop;
+
+        if (first + i > last)
+            st = rpl_index_span_to(index, n ? first + i : first + end - 1, &events, &last, err);
+        if (st)
+            break;
+        is_stop = kinds ? kinds >> events[i].kind & 1
+                        : rpl_verb_stops(index->trace, verb, location, &events[i]);
         location = events[i].location;
+        if (is_stop && ++*count == n) {
+            *nth = i;
+            break;
+        }
     }
     return st;
 }

@@ -88,13 +88,14 @@ struct sto_chunk_in {
 };
 
 /*
- * Decode a chunk of exactly `count` events, 1 <= count <= STO_CHUNK_EVENTS_MAX, into `out`. Costs some 10 ns an event.
+ * Decode the first `wanted` events of a chunk of exactly `count`, 1 <= wanted <= count <= STO_CHUNK_EVENTS_MAX, into
+ * `out`. Costs some 10 ns an event, and the decompression of all.
  *
- * False: the bytes are damaged; the contents of `out` are undefined then. Kinds are not checked: they are below
- * STO_BLOCK_IDS.
+ * False: the bytes are damaged, as far as these events are made of them; the contents of `out` are undefined then.
+ * Kinds are not checked: they are below STO_BLOCK_IDS.
  */
 VS_MUST_USE bool sto_decode(struct sto_decoder *decoder, const struct sto_chunk_in *in,
-                            struct vs_event *out, size_t count);
+                            struct vs_event *out, size_t count, size_t wanted);
 
 /* ---- what a chunk is, without its events ---- */
 

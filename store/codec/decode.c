@@ -39,23 +39,28 @@ const struct sto_kind_ids sto_kind_ids[STO_BLOCK_IDS] = {
 };
 
 /*
+ * A column of `count` numbers, as it is in the decompressed bytes: `width` planes of a byte each. It is not expanded:
+ * memory that is written for the first time costs more than the numbers.
+ */
+struct column {
+    const uint8_t *planes;
+    size_t count;
+    size_t width;
+};
+
+/*
  * plain   the decompressed bytes of a chunk
- * times, matches, patches, literals  its columns
+ * times, matches, patches, kinds, literals  its columns
  */
 struct sto_decoder {
     ZSTD_DCtx *zstd;
     uint8_t *plain;
-    uint64_t *times;
-    uint64_t *matches[STO_MATCH_COLUMNS];
-    uint64_t *patches[STO_PATCH_COLUMNS];
-    uint64_t *kinds;
-    uint64_t *literals[STO_LITERAL_COLUMNS];
+    struct column times;
+    struct column matches[STO_MATCH_COLUMNS];
+    struct column patches[STO_PATCH_COLUMNS];
+    struct column kinds;
+    struct column literals[STO_LITERAL_COLUMNS];
 };
-
-static uint64_t *column_new(void)
-{
-    return vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(uint64_t));
-}
 
 struct sto_decoder *sto_decoder_new(void)
 {
@@ -65,14 +70,6 @@ struct sto_decoder *sto_decoder_new(void)
     if (!d->zstd)
         vs_die("out of memory");
     d->plain = vs_alloc(STO_PLAIN_BYTES_MAX);
-    d->times = column_new();
-    d->kinds = column_new();
-    for (int i = 0; i < STO_MATCH_COLUMNS; i++)
-        d->matches[i] = column_new();
-    for (int i = 0; i < STO_PATCH_COLUMNS; i++)
-        d->patches[i] = column_new();
-    for (int i = 0; i < STO_LITERAL_COLUMNS; i++)
-        d->literals[i] = column_new();
     return d;
 }
 
@@ -82,14 +79,6 @@ void sto_decoder_free(struct sto_decoder *d)
         return;
     ZSTD_freeDCtx(d->zstd);
     vs_free(d->plain);
-    vs_free(d->times);
-    vs_free(d->kinds);
-    for (int i = 0; i < STO_MATCH_COLUMNS; i++)
-        vs_free(d->matches[i]);
-    for (int i = 0; i < STO_PATCH_COLUMNS; i++)
-        vs_free(d->patches[i]);
-    for (int i = 0; i < STO_LITERAL_COLUMNS; i++)
-        vs_free(d->literals[i]);
     vs_free(d);
 }
 
@@ -102,45 +91,41 @@ struct rest {
 };
 
 /* Take a column of `count` numbers; false: the bytes end before it does. */
-static bool column_take(struct rest *rest, size_t count, uint64_t *restrict out)
+static bool column_take(struct rest *rest, size_t count, struct column *out)
 {
-    size_t width;
-    const uint8_t *p;
-
     if (rest->len < 1)
         return false;
-    width = rest->at[0];
-    if (width > STO_COLUMN_WIDTH_MAX || width * count > rest->len - 1)
+    *out = (struct column){rest->at + 1, count, rest->at[0]};
+    if (out->width > STO_COLUMN_WIDTH_MAX || out->width * count > rest->len - 1)
         return false;
-    p = rest->at + 1;
-    rest->at = p + width * count;
-    rest->len -= 1 + width * count;
-    switch (width) {
-    case 0:
-        memset(out, 0, count * sizeof(*out));
-        break;
-    case 1:
-        for (size_t i = 0; i < count; i++)
-            out[i] = p[i];
-        break;
-    case 2:
-        for (size_t i = 0; i < count; i++)
-            out[i] = (uint64_t)p[i] | (uint64_t)p[count + i] << 8;
-        break;
-    case 3:
-        for (size_t i = 0; i < count; i++)
-            out[i] =
-                (uint64_t)p[i] | (uint64_t)p[count + i] << 8 | (uint64_t)p[2 * count + i] << 16;
-        break;
-    default:
-        for (size_t i = 0; i < count; i++)
-            out[i] = p[i];
-        for (size_t k = 1; k < width; k++)
-            for (size_t i = 0; i < count; i++)
-                out[i] |= (uint64_t)p[k * count + i] << 8 * k;
-        break;
-    }
+    rest->at += 1 + out->width * count;
+    rest->len -= 1 + out->width * count;
     return true;
+}
+
+/* Number i of a column. */
+static inline uint64_t number(const struct column *c, size_t i)
+{
+    const size_t n = c->count;
+    const uint8_t *p = c->planes + i;
+    uint64_t value;
+
+    switch (c->width) {
+    case 0:
+        return 0;
+    case 1:
+        return p[0];
+    case 2:
+        return (uint64_t)p[0] | (uint64_t)p[n] << 8;
+    case 3:
+        return (uint64_t)p[0] | (uint64_t)p[n] << 8 | (uint64_t)p[2 * n] << 16;
+    default:
+        value = (uint64_t)p[0] | (uint64_t)p[n] << 8 | (uint64_t)p[2 * n] << 16 |
+                (uint64_t)p[3 * n] << 24;
+        for (size_t k = 4; k < c->width; k++)
+            value |= (uint64_t)p[k * n] << 8 * k;
+        return value;
+    }
 }
 
 /* ---- literals ---- */
@@ -167,9 +152,11 @@ static bool literals_open(struct literals *l, const struct sto_decoder *d, size_
 
     *l = (struct literals){.d = d, .count = count};
     for (size_t i = 0; i < count; i++) {
-        if (d->kinds[i] >= STO_BLOCK_IDS)
+        const uint64_t kind = number(&d->kinds, i);
+
+        if (kind >= STO_BLOCK_IDS)
             return false;
-        l->next[d->kinds[i]]++;
+        l->next[kind]++;
     }
     for (size_t kind = 0; kind < STO_BLOCK_IDS; kind++) {
         size_t of_kind = l->next[kind];
@@ -195,20 +182,20 @@ static uint64_t field_take(struct literals *l, unsigned ids, uint64_t last, uint
 
 static void literal_take(struct literals *l, struct vs_event *out)
 {
-    const uint64_t kind = l->d->kinds[l->taken++];
+    const uint64_t kind = number(&l->d->kinds, l->taken++);
     const struct sto_kind_ids ids = sto_kind_ids[kind];
-    uint64_t *const *columns = l->d->literals;
+    const struct column *columns = l->d->literals;
     struct vs_event *last = &l->last[kind];
     size_t at = l->next[kind]++;
 
     last->kind = (uint8_t)kind;
-    last->location += (uint32_t)sto_unzigzag(columns[STO_LITERAL_LOCATION][at]);
-    last->raw.a = field_take(l, ids.a, last->raw.a, columns[STO_LITERAL_A][at]);
-    last->raw.b = field_take(l, ids.b, last->raw.b, columns[STO_LITERAL_B][at]);
-    last->raw.c = field_take(l, ids.c, last->raw.c, columns[STO_LITERAL_C][at]);
-    last->raw.d += sto_unzigzag(columns[STO_LITERAL_D][at]);
-    last->raw.e = (uint32_t)field_take(l, ids.e, last->raw.e, columns[STO_LITERAL_E][at]);
-    last->raw.aux = (uint8_t)columns[STO_LITERAL_AUX][at];
+    last->location += (uint32_t)sto_unzigzag(number(&columns[STO_LITERAL_LOCATION], at));
+    last->raw.a = field_take(l, ids.a, last->raw.a, number(&columns[STO_LITERAL_A], at));
+    last->raw.b = field_take(l, ids.b, last->raw.b, number(&columns[STO_LITERAL_B], at));
+    last->raw.c = field_take(l, ids.c, last->raw.c, number(&columns[STO_LITERAL_C], at));
+    last->raw.d += sto_unzigzag(number(&columns[STO_LITERAL_D], at));
+    last->raw.e = (uint32_t)field_take(l, ids.e, last->raw.e, number(&columns[STO_LITERAL_E], at));
+    last->raw.aux = (uint8_t)number(&columns[STO_LITERAL_AUX], at);
     *out = *last;
 }
 
@@ -224,13 +211,14 @@ struct patches {
 
 static void patch_next(struct patches *p, uint64_t after)
 {
-    p->at = p->taken < p->count ? after + p->d->patches[STO_PATCH_BEFORE][p->taken] : UINT64_MAX;
+    p->at = p->taken < p->count ? after + number(&p->d->patches[STO_PATCH_BEFORE], p->taken)
+                                : UINT64_MAX;
 }
 
 static void patch_take(struct patches *p, struct vs_event *event)
 {
-    event->raw.c += sto_unzigzag(p->d->patches[STO_PATCH_BLOCK_BYTES][p->taken]);
-    event->raw.d += sto_unzigzag(p->d->patches[STO_PATCH_ADDRESS][p->taken]);
+    event->raw.c += sto_unzigzag(number(&p->d->patches[STO_PATCH_BLOCK_BYTES], p->taken));
+    event->raw.d += sto_unzigzag(number(&p->d->patches[STO_PATCH_ADDRESS], p->taken));
     p->taken++;
     patch_next(p, p->at + 1);
 }
@@ -263,26 +251,34 @@ static bool match_take(const struct sto_chunk_in *in, const struct sto_shifts *s
 static bool columns_take(struct sto_decoder *d, struct rest *rest, size_t count, uint64_t *head,
                          size_t *match_count, size_t *literal_count)
 {
+    struct column heads;
+
     *literal_count = count;
-    if (!column_take(rest, STO_HEAD_COUNT, head) || head[STO_HEAD_EVENTS] != count ||
-        head[STO_HEAD_MATCHES] > count || head[STO_HEAD_PATCHES] > count)
+    if (!column_take(rest, STO_HEAD_COUNT, &heads))
+        return false;
+    for (size_t i = 0; i < STO_HEAD_COUNT; i++)
+        head[i] = number(&heads, i);
+    if (head[STO_HEAD_EVENTS] != count || head[STO_HEAD_MATCHES] > count ||
+        head[STO_HEAD_PATCHES] > count)
         return false;
     *match_count = (size_t)head[STO_HEAD_MATCHES];
     for (int i = 0; i < STO_MATCH_COLUMNS; i++)
-        if (!column_take(rest, *match_count, d->matches[i]))
+        if (!column_take(rest, *match_count, &d->matches[i]))
             return false;
     for (size_t i = 0; i < *match_count; i++) {
-        if (d->matches[STO_MATCH_LEN][i] > *literal_count)
+        const uint64_t len = number(&d->matches[STO_MATCH_LEN], i);
+
+        if (len > *literal_count)
             return false;
-        *literal_count -= (size_t)d->matches[STO_MATCH_LEN][i];
+        *literal_count -= (size_t)len;
     }
     for (int i = 0; i < STO_PATCH_COLUMNS; i++)
-        if (!column_take(rest, (size_t)head[STO_HEAD_PATCHES], d->patches[i]))
+        if (!column_take(rest, (size_t)head[STO_HEAD_PATCHES], &d->patches[i]))
             return false;
-    if (!column_take(rest, *literal_count, d->kinds))
+    if (!column_take(rest, *literal_count, &d->kinds))
         return false;
     for (int i = 0; i < STO_LITERAL_COLUMNS; i++)
-        if (!column_take(rest, *literal_count, d->literals[i]))
+        if (!column_take(rest, *literal_count, &d->literals[i]))
             return false;
     return true;
 }
@@ -297,38 +293,43 @@ static bool plain_take(struct sto_decoder *d, const struct sto_chunk_in *in, str
     return !ZSTD_isError(rest->len);
 }
 
-/* Write all events but their times. */
-static bool events_take(struct sto_decoder *d, const struct sto_chunk_in *in,
+/* Write the first `wanted` events, but their times. */
+static bool events_take(const struct sto_decoder *d, const struct sto_chunk_in *in,
                         struct sto_shifts *shifts, struct literals *literals,
-                        struct patches *patches, size_t match_count, struct vs_event *out)
+                        struct patches *patches, size_t match_count, struct vs_event *out,
+                        size_t wanted)
 {
     uint64_t from = 0;
     size_t at = 0;
 
     for (size_t m = 0; m < match_count; m++) {
-        uint64_t before = d->matches[STO_MATCH_LITERALS][m];
-        size_t len = (size_t)d->matches[STO_MATCH_LEN][m];
+        uint64_t before = number(&d->matches[STO_MATCH_LITERALS], m);
+        size_t len = (size_t)number(&d->matches[STO_MATCH_LEN], m);
 
         if (before > literals->count - literals->taken)
             return false;
-        for (uint64_t i = 0; i < before; i++)
+        for (uint64_t i = 0; i < before && at < wanted; i++)
             literal_take(literals, &out[at++]);
-        from += before + sto_unzigzag(d->matches[STO_MATCH_FROM][m]);
+        if (at == wanted)
+            return true;
+        from += before + sto_unzigzag(number(&d->matches[STO_MATCH_FROM], m));
         for (int ids = STO_IDS_BLOCK; ids < STO_IDS_COUNT; ids++)
             shifts->shift[ids] +=
-                sto_unzigzag(d->matches[STO_MATCH_SHIFTS + ids - STO_IDS_BLOCK][m]);
+                sto_unzigzag(number(&d->matches[STO_MATCH_SHIFTS + ids - STO_IDS_BLOCK], m));
+        if (len > wanted - at)
+            len = wanted - at;
         if (!match_take(in, shifts, from, len, patches, out, at))
             return false;
         at += len;
         from += len;
     }
-    while (literals->taken < literals->count)
+    while (at < wanted)
         literal_take(literals, &out[at++]);
     return true;
 }
 
 bool sto_decode(struct sto_decoder *d, const struct sto_chunk_in *in, struct vs_event *out,
-                size_t count)
+                size_t count, size_t wanted)
 {
     uint64_t head[STO_HEAD_COUNT];
     struct sto_shifts shifts = {{0}, {0}};
@@ -339,32 +340,32 @@ bool sto_decode(struct sto_decoder *d, const struct sto_chunk_in *in, struct vs_
     size_t literal_count;
     uint64_t time;
 
-    VS_ASSERT(count >= 1 && count <= STO_CHUNK_EVENTS_MAX);
+    VS_ASSERT(count >= 1 && count <= STO_CHUNK_EVENTS_MAX && wanted >= 1 && wanted <= count);
     if (!plain_take(d, in, &rest) ||
         !columns_take(d, &rest, count, head, &match_count, &literal_count) ||
-        !column_take(&rest, count - 1, d->times) || rest.len ||
+        !column_take(&rest, count - 1, &d->times) || rest.len ||
         !literals_open(&literals, d, literal_count))
         return false;
     for (int ids = STO_IDS_BLOCK; ids < STO_IDS_COUNT; ids++)
         shifts.limit[ids] = head[STO_HEAD_LIMITS + ids - STO_IDS_BLOCK];
     patches.count = (size_t)head[STO_HEAD_PATCHES];
     patch_next(&patches, 0);
-    if (!events_take(d, in, &shifts, &literals, &patches, match_count, out) ||
-        patches.taken < patches.count)
+    if (!events_take(d, in, &shifts, &literals, &patches, match_count, out, wanted) ||
+        (wanted == count && patches.taken < patches.count))
         return false;
     time = head[STO_HEAD_TIME];
     out[0].time_ns = time;
-    for (size_t i = 1; i < count; i++) {
-        time += head[STO_HEAD_TIME_STEP] + d->times[i - 1];
+    for (size_t i = 1; i < wanted; i++) {
+        time += head[STO_HEAD_TIME_STEP] + number(&d->times, i - 1);
         out[i].time_ns = time;
     }
     return true;
 }
 
-static uint64_t hash_column(uint64_t hash, const uint64_t *column, size_t count)
+static uint64_t hash_column(uint64_t hash, const struct column *column)
 {
-    for (size_t i = 0; i < count; i++)
-        hash = vs_hash_mix(hash, column[i]);
+    for (size_t i = 0; i < column->count; i++)
+        hash = vs_hash_mix(hash, number(column, i));
     return hash;
 }
 
@@ -381,21 +382,22 @@ bool sto_outline(struct sto_decoder *d, const struct sto_chunk_in *in, size_t co
     if (!plain_take(d, in, &rest) ||
         !columns_take(d, &rest, count, head, &match_count, &literal_count))
         return false;
-    if (match_count != 1 || literal_count > 1 || (literal_count && d->kinds[0] != VS_EV_STEP))
+    if (match_count != 1 || literal_count > 1 ||
+        (literal_count && number(&d->kinds, 0) != VS_EV_STEP))
         return true;
     out->is_copy = true;
     out->hash = vs_hash_mix(count, literal_count);
-    out->hash = vs_hash_mix(out->hash, d->matches[STO_MATCH_LITERALS][0]);
-    out->hash = vs_hash_mix(out->hash, d->matches[STO_MATCH_FROM][0]);
+    out->hash = vs_hash_mix(out->hash, number(&d->matches[STO_MATCH_LITERALS], 0));
+    out->hash = vs_hash_mix(out->hash, number(&d->matches[STO_MATCH_FROM], 0));
     for (int i = 0; i < STO_PATCH_COLUMNS; i++)
-        out->hash = hash_column(out->hash, d->patches[i], (size_t)head[STO_HEAD_PATCHES]);
+        out->hash = hash_column(out->hash, &d->patches[i]);
     for (int i = 0; i < STO_LITERAL_COLUMNS; i++)
         if (i != STO_LITERAL_A) /* the number of the step */
-            out->hash = hash_column(out->hash, d->literals[i], literal_count);
+            out->hash = hash_column(out->hash, &d->literals[i]);
     for (int i = 0; i < STO_IDS_SHIFTED; i++) {
         out->limit[i] = head[STO_HEAD_LIMITS + i];
         out->hash = vs_hash_mix(out->hash, out->limit[i]);
-        out->shift[i] = sto_unzigzag(d->matches[STO_MATCH_SHIFTS + i][0]);
+        out->shift[i] = sto_unzigzag(number(&d->matches[STO_MATCH_SHIFTS + i], 0));
     }
     return true;
 }

@@ -149,7 +149,7 @@ static enum vs_status chunk_decode(struct find *f, int64_t id, size_t *count, st
 {
     enum vs_status st = sto_loader_read(f->loader, id, count, err);
 
-    return st ? st : sto_loader_events(f->loader, f->events, err);
+    return st ? st : sto_loader_events(f->loader, f->events, *count, err);
 }
 
 static struct variant *variant_find(struct find *f, int64_t reference, uint64_t outline)

@@ -72,7 +72,7 @@ static void encode_again(const struct vs_event *events, size_t count)
             in.reference = events;
             in.reference_count = count;
         }
-        check(sto_decode(decoder, &in, got, count));
+        check(sto_decode(decoder, &in, got, count, count));
         for (size_t i = 0; i < count; i++)
             check(is_same(&got[i], &events[i]));
     }
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     in.reference = reference_count ? reference : NULL;
     in.len = ZSTD_compress(packed, sizeof(packed), data + 2, size - 2, 1);
     check(!ZSTD_isError(in.len));
-    if (sto_decode(decoder, &in, events, count)) {
+    if (sto_decode(decoder, &in, events, count, count)) {
         check(sto_outline(decoder, &in, count, &outline));
         /* making an encoder takes as long as a hundred other inputs: one in sixteen */
         if (size % 16 == 0 && can_be_encoded(events, count))

@@ -86,6 +86,31 @@ static void every_chunk_is_found_from_anywhere(void **state)
     sto_reader_close(r);
 }
 
+/* Parts of chunks in any order and length, one behind the other, and several times: what is read on is right, too. */
+static void parts_of_chunks_are_those_of_the_whole(void **state)
+{
+    struct vs_event *got = vs_alloc(EVENTS * sizeof(*got));
+    struct sample_random rnd = {11};
+    struct vs_error err = VS_ERROR_INIT;
+    char path[PATH_SIZE];
+    struct sto_reader *r;
+    uint64_t first = 1;
+
+    trace_write(trace_path(state, "parts.db", path, sizeof(path)));
+    r = trace_open(path);
+    for (int i = 0; i < 100; i++) {
+        size_t count = 1 + (size_t)sample_random_below(&rnd, i % 9 ? 3000 : 40000);
+
+        if (i % 3 == 0 || first + count > EVENTS + 1)
+            first = 1 + sample_random_below(&rnd, EVENTS - 40000);
+        ok(sto_reader_events(r, first, count, got, &err), &err);
+        assert_memory_equal(got, &events[first - 1], count * sizeof(*got));
+        first += count;
+    }
+    sto_reader_close(r);
+    vs_free(got);
+}
+
 /* A chunk's row says another event than its first, or there is none: its neighbours are read, and it is refused. */
 static void a_part_that_is_missing_is_noticed_where_it_is_read(void **state)
 {
@@ -259,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_chunk_is_found_from_anywhere),
+        cmocka_unit_test(parts_of_chunks_are_those_of_the_whole),
         cmocka_unit_test(a_part_that_is_missing_is_noticed_where_it_is_read),
         cmocka_unit_test(a_last_chunk_of_no_possible_number_is_refused),
         cmocka_unit_test(the_fingerprint_is_of_the_events),

@@ -19,7 +19,9 @@
 #include "base/text.h"
 #include "replay/index/cursor.h"
 #include "replay/index/index_internal.h"
+#include "replay/index/walk.h"
 #include "replay/state/state.h"
+#include "replay/trace/trace_internal.h"
 #include "tests/replay/make_trace.h"
 #include "tests/replay/random_trace.h"
 #include "tests/store/trace_file.h"
@@ -269,6 +271,56 @@ static void a_stored_index_gives_the_same_results_and_is_rebuilt_if_missing(void
     rpl_trace_free(model);
 }
 
+/* A chunk is first read as far as it is needed; then what was left out is there, too, and prefetching reads it. */
+static void a_chunk_of_which_a_part_was_read_is_completed(void **state)
+{
+    struct rpl_trace *model = random_trace(EVENTS, 6);
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace;
+    struct rpl_index *index;
+    struct rpl_walk walk;
+    char path[4096];
+
+    random_trace_write(model, EVENTS, trace_path(state, "parts.db", path, sizeof(path)));
+    ok(rpl_index_make(path, EVENTS, &err), &err); /* making it reads all of it */
+    trace = file_open(path);
+    ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
+    for (uint64_t first = 1; first < EVENTS; first += RPL_CHUNK_EVENTS) {
+        const uint64_t offsets[] = {RPL_CHUNK_EVENTS / 4, 0, RPL_CHUNK_EVENTS / 4 + 1,
+                                    RPL_CHUNK_EVENTS - 1};
+
+        for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+            const struct vs_event *wanted;
+            struct vs_event got;
+
+            if (first + offsets[i] > EVENTS)
+                break;
+            ok(rpl_index_event(index, first + offsets[i], &got, &err), &err);
+            ok(rpl_trace_span(model, first + offsets[i], 1, NULL, &wanted, &err), &err);
+            assert_memory_equal(&got, wanted, sizeof(got));
+            if (i == 2 && first + RPL_CHUNK_EVENTS <= EVENTS) {
+                assert_true(rpl_index_prefetch(index, first));
+                assert_false(rpl_index_prefetch(index, first + RPL_CHUNK_EVENTS - 1));
+            }
+        }
+    }
+    rpl_index_free(index);
+    ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
+    rpl_walk_init(&walk, index);
+    ok(rpl_walk_to(&walk, RPL_CHUNK_EVENTS / 2, &err), &err);
+    while (walk.seq < EVENTS) {
+        const struct vs_event *got = rpl_walk_next(&walk, &err);
+        const struct vs_event *wanted;
+
+        ok(rpl_trace_span(model, walk.seq, 1, NULL, &wanted, &err), &err);
+        assert_non_null(got);
+        assert_memory_equal(got, wanted, sizeof(*got));
+    }
+    rpl_index_free(index);
+    rpl_trace_free(trace);
+    rpl_trace_free(model);
+}
+
 static void the_index_of_a_recording_is_stored_when_it_is_finished(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 9);
@@ -452,6 +504,7 @@ int main(void)
         cmocka_unit_test(seeking_in_memory_equals_reading_from_the_start),
         cmocka_unit_test(keyframes_of_a_long_trace_in_memory_are_reused),
         cmocka_unit_test(a_stored_index_gives_the_same_results_and_is_rebuilt_if_missing),
+        cmocka_unit_test(a_chunk_of_which_a_part_was_read_is_completed),
         cmocka_unit_test(the_index_of_a_recording_is_stored_when_it_is_finished),
         cmocka_unit_test(the_index_of_an_unwritable_file_is_kept_in_memory),
         cmocka_unit_test(building_an_index_can_be_stopped),

@@ -119,7 +119,7 @@ static struct sto_chunk_in in_of(const struct rig *rig, const struct plain *plai
 static bool decode(struct rig *rig, const struct plain *plain, size_t count)
 {
     struct sto_chunk_in in = in_of(rig, plain);
-    const bool is_good = sto_decode(rig->decoder, &in, rig->out, count);
+    const bool is_good = sto_decode(rig->decoder, &in, rig->out, count, count);
 
     vs_free((void *)(uintptr_t)in.bytes);
     return is_good;
@@ -216,7 +216,7 @@ static void bytes_that_zstd_refuses_are_refused(void **state)
     in.reference = rig.reference;
     in.reference_count = EVENTS;
     assert_true(is_decoded(&rig, &c));
-    assert_false(sto_decode(rig.decoder, &in, rig.out, EVENTS));
+    assert_false(sto_decode(rig.decoder, &in, rig.out, EVENTS, EVENTS));
     assert_true(is_decoded(&rig, &c));
     assert_false(sto_outline(rig.decoder, &in, EVENTS, &outline));
     rig_release(&rig);

@@ -60,6 +60,23 @@ static void events_compare(const struct vs_event *got, const struct vs_event *ev
             fail_msg("event %zu of %zu, of kind %d, differs", i, count, events[i].kind);
 }
 
+/* The first events of a chunk alone are those of the whole, and what is behind them is not written. */
+static void beginnings_check(const struct rig *rig, const struct sto_chunk_in *in,
+                             const struct vs_event *events, size_t count)
+{
+    const size_t wanted[] = {1, 1 + count / 3, count - count / 7};
+    struct vs_event *got = vs_alloc(count * sizeof(*got));
+
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        memset(got, 0x5a, count * sizeof(*got));
+        assert_true(sto_decode(rig->decoder, in, got, count, wanted[i]));
+        events_compare(got, events, wanted[i]);
+        for (size_t k = wanted[i] * sizeof(*got); k < count * sizeof(*got); k++)
+            assert_int_equal(((const unsigned char *)got)[k], 0x5a);
+    }
+    vs_free(got);
+}
+
 /* Encode the next chunk, decode it in both ways, and compare. */
 static void round_trip_check(struct rig *rig, const struct vs_event *events, size_t count)
 {
@@ -73,15 +90,16 @@ static void round_trip_check(struct rig *rig, const struct vs_event *events, siz
     sto_encoder_chunk(rig->encoder, events, 1 + count / 2, (int64_t)rig->chunk_count, false,
                       &encoded);
     in = in_of(rig, &encoded);
-    assert_true(sto_decode(rig->decoder, &in, got, 1 + count / 2));
+    assert_true(sto_decode(rig->decoder, &in, got, 1 + count / 2, 1 + count / 2));
     events_compare(got, events, 1 + count / 2);
     sto_encoder_chunk(rig->encoder, events, count, (int64_t)rig->chunk_count, true, &encoded);
     in = in_of(rig, &encoded);
-    assert_true(sto_decode(rig->decoder, &in, got, count));
+    assert_true(sto_decode(rig->decoder, &in, got, count, count));
     events_compare(got, events, count);
     assert_int_equal(naive_decode(in.bytes, in.len, in.reference, in.reference_count, naive),
                      count);
     events_compare(naive, events, count);
+    beginnings_check(rig, &in, events, count);
     vs_free(naive);
     rig->bytes += encoded.len;
     rig->reference_count += encoded.reference != STO_NO_REFERENCE;
@@ -265,13 +283,13 @@ static void damaged_chunks_are_refused_or_decoded_within_bounds(void **state)
             changed.reference_count = (size_t)sample_random_below(&rnd, count);
         if (round % 32 == 3)
             changed.len = (size_t)sample_random_below(&rnd, changed.len);
-        refused += !sto_decode(rig.decoder, &changed, got, count);
+        refused += !sto_decode(rig.decoder, &changed, got, count, count);
         plain[at] = old;
     }
     if (refused < 4000 || refused > 18000)
         fail_msg("%d of 20000 refused", refused);
-    assert_false(sto_decode(rig.decoder, &in, got, count - 1));
-    assert_false(sto_decode(rig.decoder, &in, got, count + 1));
+    assert_false(sto_decode(rig.decoder, &in, got, count - 1, count - 1));
+    assert_false(sto_decode(rig.decoder, &in, got, count + 1, count + 1));
     rig_release(&rig);
     vs_free(bytes);
     vs_free(plain);

@@ -111,7 +111,7 @@ static void chunk_add(struct rig *rig, const struct vs_event *events, size_t cou
         in.reference = rig->chunks[encoded.reference];
         in.reference_count = rig->counts[encoded.reference];
     }
-    assert_true(sto_decode(rig->decoder, &in, got, count));
+    assert_true(sto_decode(rig->decoder, &in, got, count, count));
     assert_memory_equal(got, events, count * sizeof(*got));
     found_add(rig, &encoded);
     rig->counts[rig->chunk_count] = count;

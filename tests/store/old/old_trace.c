@@ -73,7 +73,7 @@ static void chunks_write(const struct sto_db *db)
             break;
         id = sqlite3_column_int64(list, 0);
         ok(sto_loader_read(loader, id, &count, &err), &err);
-        ok(sto_loader_events(loader, events, &err), &err);
+        ok(sto_loader_events(loader, events, count, &err), &err);
         if (id % STO_BLOCK_IDS == STO_KIND_TENSOR)
             old_encode_block(encoder, events, count, STO_KIND_TENSOR, blocks);
         else
