@@ -90,11 +90,17 @@ static bool set_after(const struct tui_app *app, enum vs_toggle toggle, int by,
 
 /* ---- making one ---- */
 
-/* The what-if that is being run; is_awaited: a key requested it and waits for it. */
+/*
+ * The what-if that is being run.
+ *
+ * is_whole    the complete run is to be kept; else its figures, and a key that requests it runs it itself
+ * is_awaited  a key requested it and waits for it
+ */
 struct making {
     struct tui_app *app;
     enum vs_toggle toggle;
     const struct vs_toggles *set;
+    bool is_whole;
     bool is_awaited;
     struct tui_waiting waiting;
 };
@@ -143,20 +149,21 @@ static bool on_progress(void *user, uint64_t done, uint64_t total)
         return tui_waiting_show(&m->waiting, done, total);
     if (!m->app->typed || !m->app->typed(&input))
         return true;
-    if (!requests(m, &input))
+    if (!m->is_whole || !requests(m, &input))
         return false;
     m->is_awaited = true;
     tui_waiting_init(&m->waiting, m->app, TUI_RUNNING);
     return true;
 }
 
-static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set)
+static void make(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set,
+                 bool is_whole)
 {
     struct tui_precompute *precompute = &app->precompute;
-    struct making m = {.app = app, .toggle = toggle, .set = set};
+    struct making m = {.app = app, .toggle = toggle, .set = set, .is_whole = is_whole};
     struct vs_error err = VS_ERROR_INIT;
     enum vs_status st = wif_cache_make(tui_change_results(app), set, wif_capacity(app->base.trace),
-                                       on_progress, &m, &err);
+                                       is_whole, on_progress, &m, &err);
 
     precompute->is_made = st != VS_E_STOPPED;
     precompute->runs += precompute->is_made;
@@ -194,6 +201,7 @@ static bool seek(const struct tui_app *app, const struct wif_result *answer)
 static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_toggles *set)
 {
     struct tui_precompute *precompute = &app->precompute;
+    bool is_full;
     uint64_t bytes;
     const struct wif_result *answer =
         wif_cache_find(tui_change_results(app), set, wif_capacity(app->base.trace), &bytes);
@@ -208,14 +216,11 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
         precompute->bytes += bytes;
         return false;
     }
-    /* too large for the cache, or not readable */
-    if (precompute->is_made)
+    is_full = precompute->bytes + precompute->largest > TUI_WHATIF_CACHE_BYTES;
+    /* too large for the cache, or not readable; or only its figures are wanted, and they are known */
+    if (precompute->is_made || (answer && is_full))
         return false;
-    if (precompute->bytes + precompute->largest > TUI_WHATIF_CACHE_BYTES) {
-        precompute->next = CANDIDATES;
-        return false;
-    }
-    make(app, toggle, set);
+    make(app, toggle, set, !is_full);
     return true;
 }
 

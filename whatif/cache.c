@@ -437,16 +437,19 @@ enum vs_status wif_cache_get(struct wif_cache *cache, const struct vs_toggles *s
 }
 
 enum vs_status wif_cache_make(struct wif_cache *cache, const struct vs_toggles *set,
-                              uint64_t capacity, rpl_progress_fn *progress, void *user,
+                              uint64_t capacity, bool whole, rpl_progress_fn *progress, void *user,
                               struct vs_error *err)
 {
+    const uint64_t runs = cache->runs;
     struct reporter reporter = {.progress = progress,
                                 .user = user,
                                 .events_max =
                                     cache->bytes_max / LARGE_PART / sizeof(struct vs_event)};
     struct entry *entry;
-    enum vs_status st = find_or_run(cache, set, capacity, true, &reporter, &entry, err);
+    enum vs_status st = find_or_run(cache, set, capacity, whole, &reporter, &entry, err);
 
+    if (!st && !whole && cache->runs != runs)
+        run_drop(cache, entry);
     limit_apply(cache);
     return st;
 }

@@ -95,14 +95,14 @@ VS_MUST_USE enum vs_status wif_cache_get(struct wif_cache *cache, const struct v
                                          const struct wif_result **out, struct vs_error *err);
 /*
  * Run a what-if speculatively: as wif_cache_get, but nothing is returned, and the result that wif_cache_get returned
- * last stays valid.
+ * last stays valid. Only its figures are kept if `whole` is false, or bytes_max is 0.
  *
  * VS_E_OVERFLOW: the run was stopped because it needs so much of bytes_max that few others would fit; this is not
- * cached. If bytes_max is 0, only figures are kept.
+ * cached.
  */
 VS_MUST_USE enum vs_status wif_cache_make(struct wif_cache *cache, const struct vs_toggles *set,
-                                          uint64_t capacity, rpl_progress_fn *progress, void *user,
-                                          struct vs_error *err);
+                                          uint64_t capacity, bool whole, rpl_progress_fn *progress,
+                                          void *user, struct vs_error *err);
 /* The same for the figures alone: *out, borrowed until the next call, may have no complete run. */
 VS_MUST_USE enum vs_status wif_cache_figures(struct wif_cache *cache, const struct vs_toggles *set,
                                              uint64_t capacity, const struct wif_result **out,

@@ -89,7 +89,7 @@ static enum vs_status whole(struct session *s, const struct vs_toggles *set, str
 
     s->last = s->memory;
     if (s->options->cache) {
-        st = wif_cache_make(s->options->cache, set, s->options->capacity, progress_of(s, set),
+        st = wif_cache_make(s->options->cache, set, s->options->capacity, true, progress_of(s, set),
                             s->options->user, err);
         if (st && st != VS_E_OVERFLOW)
             return st;

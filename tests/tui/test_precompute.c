@@ -134,6 +134,30 @@ static void precomputation_ends_and_later_what_ifs_need_no_run(void **state)
     tui_app_release(&app);
 }
 
+/* Where the cache has no room for another run, the figures of each what-if are kept all the same. */
+static void a_full_cache_still_has_the_figures_of_all(void **state)
+{
+    struct tui_app app;
+    uint64_t made;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_background(&app, 0, 0);
+    made = runs(&app);
+    tui_app_release(&app);
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    while (runs(&app) < 4)
+        assert_true(tui_app_background(&app));
+    app.precompute.bytes = TUI_WHATIF_CACHE_BYTES;
+    session_background(&app, 0, 0);
+    assert_int_equal(runs(&app), made);
+    session_type(&app, "gwG");
+    /* a complete run is made only when it is asked for */
+    session_type(&app, "h<C-r>");
+    assert_int_equal(runs(&app), made + 1);
+    tui_app_release(&app);
+}
+
 /* Precomputation can be disabled; with two traces it needs the open panel. */
 static void nothing_is_precomputed_when_it_is_disabled(void **state)
 {
@@ -273,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(precomputed_runs_do_not_change_the_screen),
         cmocka_unit_test(precomputation_ends_and_later_what_ifs_need_no_run),
+        cmocka_unit_test(a_full_cache_still_has_the_figures_of_all),
         cmocka_unit_test(nothing_is_precomputed_when_it_is_disabled),
         cmocka_unit_test(a_precomputed_what_if_equals_a_fresh_run),
         cmocka_unit_test(a_key_that_needs_the_running_what_if_waits_for_it),

@@ -57,7 +57,7 @@ static enum vs_status make(struct wif_cache *cache, const char *pairs, rpl_progr
     enum vs_status st;
 
     set_of(pairs, &set);
-    st = wif_cache_make(cache, &set, 0, progress, user, &err);
+    st = wif_cache_make(cache, &set, 0, true, progress, user, &err);
     vs_toggles_release(&set);
     return st;
 }

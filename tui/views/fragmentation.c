@@ -75,7 +75,7 @@ static enum vs_status figures_get(struct tui_app *app, const char *setting, stru
         st = vs_toggles_set_pair(&set, vs_text_get(&pair), err);
     }
     if (!st)
-        st = wif_cache_make(cache, &set, capacity, go_on, app, err);
+        st = wif_cache_make(cache, &set, capacity, true, go_on, app, err);
     if (!st)
         st = wif_cache_figures(cache, &set, capacity, &result, err);
     if (!st && result->status)
