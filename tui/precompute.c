@@ -216,7 +216,9 @@ static bool work(struct tui_app *app, enum vs_toggle toggle, const struct vs_tog
         precompute->bytes += bytes;
         return false;
     }
-    is_full = precompute->bytes + precompute->largest > TUI_WHATIF_CACHE_BYTES;
+    is_full =
+        wif_cache_shown_bytes(tui_change_results(app)) + precompute->bytes + precompute->largest >
+        TUI_WHATIF_CACHE_BYTES;
     /* too large for the cache, or not readable; or only its figures are wanted, and they are known */
     if (precompute->is_made || (answer && is_full))
         return false;

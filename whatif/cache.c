@@ -516,6 +516,11 @@ uint64_t wif_cache_bytes(const struct wif_cache *cache)
     return cache->bytes;
 }
 
+uint64_t wif_cache_shown_bytes(const struct wif_cache *cache)
+{
+    return cache->shown ? cache->shown->bytes : 0;
+}
+
 uint64_t wif_cache_runs(const struct wif_cache *cache)
 {
     return cache->runs;
