@@ -353,6 +353,13 @@ static void uniform_values_do_not_change_a_plain_loop(void **state)
     unchanged_check("--values", "uniform");
 }
 
+/* The program asserts that nothing is left. */
+static void what_compiled_functions_hold_is_freed_with_them(void **state)
+{
+    (void)state;
+    program_check("observed/dropped", CORPUS_GPU);
+}
+
 /* Triton is installed with PyTorch, and compiles a module with the C compiler. */
 static void a_compiled_network_has_its_known_peaks(void **state)
 {
@@ -491,6 +498,7 @@ int main(void)
         cmocka_unit_test(with_uniform_values_integers_are_true_and_choices_are_even),
         cmocka_unit_test(uniform_values_do_not_change_a_plain_loop),
         cmocka_unit_test(a_compiled_network_has_its_known_peaks),
+        cmocka_unit_test(what_compiled_functions_hold_is_freed_with_them),
         cmocka_unit_test(counts_printed_by_a_tensor_counter_equal_the_trace),
         cmocka_unit_test(the_same_program_has_the_same_events_twice),
         cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_and_line),

@@ -145,6 +145,10 @@ class History:
         destroy_process_group.__doc__ = destroy.__doc__
         dist.destroy_process_group = dist.distributed_c10d.destroy_process_group = destroy_process_group
 
+    def watch_compiled(self):
+        if hasattr(self.torch, "compile"):
+            self.module("vramscope_compiled").watch(self.torch, self.attempt)
+
     def observer_new(self):
         profiler = getattr(self.torch._C, "_profiler", None)  # with all that is needed since PyTorch 2.1
         if hasattr(profiler, "_RecordFunctionFast") and settings_read(self.folder).get("observe", "on") == "on":
@@ -376,6 +380,7 @@ def attach(folder, torch, stand_in):
     if not history.is_kept:
         end_with_parent()
     history.attempt("ranks", history.watch_ranks)
+    history.attempt("compiled", history.watch_compiled)
     history.attempt("events", history.observer_new)
     try:
         history.toggles = toggles_of(folder, torch)

@@ -37,6 +37,7 @@ static struct corpus_case rows[] = {
     {.command = "observed/freed"},
     {.command = "observed/stopped conv"},
     {.command = "compiled", .modules = "triton"},
+    {.command = "observed/dropped"},
     {.command = "lm_lstm"},
     {.command = "unet3d"},
     {.command = "experts"},
