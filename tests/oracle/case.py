@@ -85,7 +85,9 @@ def _memory(path, given, decided, keep_scratch):
     report = record.run(net, toggles, decided, keep_scratch)
     report["toggles"] = toggles
     rows = [e.row() for e in report["event_list"]]
-    report["event_list"] = rows if toggles["amp"] == "off" else events.settle_casts(rows)
+    with open(path) as f:
+        has_casts = toggles["amp"] != "off" or "autocast" in f.read()
+    report["event_list"] = events.settle_casts(rows) if has_casts else rows
     return report
 
 
