@@ -3,10 +3,13 @@
 As it was, so everything is there that was measured before the rows: speed, and the compiled implementations.
 
 CHECKOUT is Liger-Kernel at the commit of the rows (README.md). Prints PEAK, the provider, x, the constants and the
-bytes, for each measurement of memory; NAME=VALUE changes a constant. Needs Triton of PyTorch's version. Packages that
-the scripts import for names alone (transformers, tokenizers, pytest) need not be there, and nothing is written.
+bytes, for each measurement of memory; NAME=VALUE changes a constant. collect=N,N… turns Python's garbage collector off
+and runs it before these measurements alone, counted from 0, of speed first. Needs Triton of PyTorch's version, and
+packaging. Packages that the scripts import for names alone (transformers, tokenizers, pytest) need not be there, and
+nothing is written.
 """
 import functools
+import gc
 import importlib.metadata
 import os
 import runpy
@@ -62,10 +65,23 @@ def main():
                     words = one.kernel_provider, x, round(mib * 2**20), one.extra_benchmark_config_str
                     print("PEAK", *words, flush=True)
 
-    def run(extra_benchmark_configs, **more):
+    changed = dict(c.split("=") for c in changes)
+    collected = changed.pop("collect", None)
+    at = [int(n) for n in collected.split(",") if n] if collected is not None else []
+    if collected is not None:
+        gc.disable()
+    count = iter(range(1 << 30))
+
+    def run(extra_benchmark_configs, bench_test_fn, **more):
         for config in extra_benchmark_configs:
-            config.update((key, int(value)) for key, _, value in (c.partition("=") for c in changes))
-        measure(extra_benchmark_configs=extra_benchmark_configs, **more)
+            config.update((key, int(value)) for key, value in changed.items())
+
+        def bench_test(one):
+            if next(count) in at:
+                gc.collect()
+            return bench_test_fn(one)
+
+        measure(extra_benchmark_configs=extra_benchmark_configs, bench_test_fn=bench_test, **more)
 
     triton.testing.do_bench = bench
     measure = utils.run_benchmarks
