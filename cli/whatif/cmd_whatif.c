@@ -373,6 +373,8 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         st = vs_fail(err, VS_E_VALUE, "%s", sweep.items[0].reason);
     if (json) {
         vs_json_end(&j);
+        if (request.may_rerun)
+            cli_program_not_tried_json(&j);
         vs_json_end(&j);
     } else if (!st) {
         table.costs = f.costs;
@@ -380,6 +382,8 @@ static enum vs_status print_each(struct session *s, bool json, struct vs_text *o
         table.base = base_of(s, &sweep);
         add_base(s, &table, out);
         cli_sweep_text(&table, out);
+        if (request.may_rerun)
+            cli_program_not_tried_text(out);
     }
     wif_sweep_release(&sweep);
     vs_free(f.costs);

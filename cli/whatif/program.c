@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "replay/report/summary.h"
+#include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
 #include "whatif/rerun.h"
 
@@ -149,4 +150,34 @@ void cli_program_whatif_release(struct cli_program_whatif *run)
     vs_text_release(&run->changes);
     cli_running_end(&run->running);
     memset(run, 0, sizeof(*run));
+}
+
+/* Why toggle `i` can be applied to no program, whatever its value; NULL: it can. */
+static const char *reason_of(size_t i)
+{
+    return wif_program_refusal((enum vs_toggle)i, "");
+}
+
+void cli_program_not_tried_text(struct vs_text *out)
+{
+    vs_text_add(out, "\nNot tried, as it can be applied to no program from outside:\n");
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++)
+        if (reason_of(i))
+            vs_text_addf(out, "  %-20s  %s\n", vs_toggle_info((enum vs_toggle)i)->name,
+                         reason_of(i));
+}
+
+void cli_program_not_tried_json(struct vs_json *json)
+{
+    vs_json_key(json, "not_tried");
+    vs_json_array(json);
+    for (size_t i = 0; i < VS_TOGGLE_COUNT; i++) {
+        if (!reason_of(i))
+            continue;
+        vs_json_object_flat(json);
+        vs_json_put_string(json, "toggle", vs_toggle_info((enum vs_toggle)i)->name);
+        vs_json_put_string(json, "reason", reason_of(i));
+        vs_json_end(json);
+    }
+    vs_json_end(json);
 }

@@ -72,4 +72,8 @@ void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_jso
 /* Where a signal came meanwhile, this process ends here, by that signal, with nothing temporary left. */
 void cli_program_whatif_release(struct cli_program_whatif *run);
 
+/* What is tried of no program, and why: a line for each toggle, or `not_tried`: [{"toggle", "reason"}]. */
+void cli_program_not_tried_text(struct vs_text *out);
+void cli_program_not_tried_json(struct vs_json *json);
+
 #endif

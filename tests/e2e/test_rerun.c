@@ -266,6 +266,8 @@ static void each_runs_the_toggles_of_programs(void **state)
     has(p.out, "\"toggle\": \"optimizer=sgd\""); /* the script's own is not known */
     has(p.out, "\"command\": ");
     assert_null(strstr(p.out, "\"toggle\": \"grad=")); /* refused for all programs */
+    has(p.out,
+        "\"toggle\": \"detach-loss\", \"reason\": \"the sum of the losses is the script's own");
     program_release(&p);
     p = program_run("whatif", program_path("trace.db"), "--each", "--set", "steps=5", "--rerun",
                     NULL);
