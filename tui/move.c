@@ -473,6 +473,17 @@ static void range_turn(struct tui_app *app)
 
 /* ---- dealing out ---- */
 
+/* Whether two windows may look the same: neither end has moved by a column. */
+static bool is_near(const struct tui_app *app, struct tui_window a, struct tui_window b)
+{
+    const uint64_t size = a.last - a.first + 1;
+    const uint64_t column = size / (uint64_t)(app->columns > 0 ? app->columns : 1) + 1;
+    const uint64_t first = a.first > b.first ? a.first - b.first : b.first - a.first;
+    const uint64_t last = a.last > b.last ? a.last - b.last : b.last - a.last;
+
+    return first < column && last < column;
+}
+
 /* Where the key changed nothing, or nothing that is in sight, the window is named. */
 static void window_say(struct tui_app *app, const struct tui_window *before)
 {
@@ -480,7 +491,7 @@ static void window_say(struct tui_app *app, const struct tui_window *before)
     bool is_same = now.first == before->first && now.last == before->last;
     bool is_shown = tui_app_shows(app, "timeline") || (app->ranks && tui_app_shows(app, "ranks"));
 
-    if (!app->message.len && (is_same || !is_shown))
+    if (!app->message.len && (!is_shown || is_near(app, now, *before)))
         tui_app_say(app, "the timeline (gt) shows events %" PRIu64 " to %" PRIu64 "%s", now.first,
                     now.last, is_same ? " already" : "");
 }

@@ -239,42 +239,60 @@ static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
     vs_text_release(&text);
 }
 
-static void draw_header(const struct tui_app *app, struct tui_canvas *c)
+/* What the header says of the run and of the event, behind the run's name. */
+static void add_state(const struct tui_app *app, bool is_short, struct vs_text *text)
 {
     const struct tui_run *run = tui_app_run(app);
     struct rpl_here here = rpl_cursor_here(run->cursor);
+
+    if (!rpl_trace_is_complete(app->base.trace) && app->is_following)
+        vs_text_add(text, is_short ? "  rec" : "  recording");
+    else if (!rpl_trace_is_complete(app->base.trace))
+        vs_text_add(text, is_short ? "  cut" : "  cut off");
+    /* a step's first phase begins after it */
+    if (app->at && here.event.kind == VS_EV_STEP)
+        vs_text_addf(text, "  step %" PRId64, here.step);
+    else if (app->at && here.step >= 0)
+        vs_text_addf(text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
+    else if (app->at)
+        vs_text_addf(text, "  %s", rpl_phase_name(run->trace, here.step, here.phase));
+    if (rpl_trace_device_count(app->base.trace))
+        vs_text_addf(text, "  device %" PRIu64 " of %zu",
+                     rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),
+                     rpl_trace_device_count(app->base.trace));
+    if (rpl_trace_meta(app->base.trace, "partial"))
+        vs_text_add(text, "  imported in part");
+    if (app->rerun.job) {
+        vs_text_add(text, "  ");
+        tui_program_text(app, text);
+    }
+}
+
+static void draw_header(const struct tui_app *app, struct tui_canvas *c)
+{
     int from = tabs_from(app) - 2;
+    const int name_all = tui_text_width(app->name);
     struct vs_text text = {NULL, 0, 0};
     int name_w;
     int least;
 
     tui_fill(c, (struct tui_rect){0, 0, app->w, 2}, tui_style(TUI_BAR));
     draw_tabs(app, c);
-    if (!rpl_trace_is_complete(app->base.trace))
-        vs_text_add(&text, app->is_following ? "  recording" : "  cut off");
-    /* a step's first phase begins after it */
-    if (app->at && here.event.kind == VS_EV_STEP)
-        vs_text_addf(&text, "  step %" PRId64, here.step);
-    else if (app->at && here.step >= 0)
-        vs_text_addf(&text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
-    else if (app->at)
-        vs_text_addf(&text, "  %s", rpl_phase_name(run->trace, here.step, here.phase));
-    if (rpl_trace_device_count(app->base.trace))
-        vs_text_addf(&text, "  device %" PRIu64 " of %zu",
-                     rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),
-                     rpl_trace_device_count(app->base.trace));
-    if (rpl_trace_meta(app->base.trace, "partial"))
-        vs_text_add(&text, "  imported in part");
-    if (app->rerun.job) {
-        vs_text_add(&text, "  ");
-        tui_program_text(app, &text);
-    }
-    /* a long name is shortened to a third of the width; its end is kept, as it has the device */
+    /*
+     * A long name is shortened to a third of the width, or to a fifth where what follows is shortened as well; its end
+     * is kept, as it has the device.
+     */
+    add_state(app, false, &text);
     least = from <= NAME_ALONE_W ? from - 1 : (from - 1) / 3;
+    least = least > name_all ? name_all : least;
+    if (least + tui_text_width(vs_text_get(&text)) > from - 1) {
+        vs_text_clear(&text);
+        add_state(app, true, &text);
+        least = from <= NAME_ALONE_W ? least : (from - 1) / 5;
+    }
     name_w = from - 1 - tui_text_width(vs_text_get(&text));
     name_w = name_w < least ? least : name_w;
-    if (name_w > tui_text_width(app->name))
-        name_w = tui_text_width(app->name);
+    name_w = name_w > name_all ? name_all : name_w;
     tui_text_tail(c, 1, 0, name_w, tui_style(TUI_BAR_STRONG), app->name);
     tui_text_cut(c, 1 + name_w, 0, from - 1 - name_w, tui_style(TUI_BAR_STRONG),
                  vs_text_get(&text));
@@ -385,12 +403,14 @@ static bool has_hint(const struct tui_hint *hints, const char *keys)
     return false;
 }
 
-/* Without those that `before` has, which may be NULL. */
+/* Without those that `before` has, which may be NULL, and without the keys that show the view in which they stand. */
 static int draw_hints(const struct tui_app *app, struct tui_canvas *c, int x,
                       const struct tui_hint *hints, const struct tui_hint *before)
 {
+    const char go[] = {'g', tui_app_focused(app)->letter, '\0'};
+
     for (; hints && hints->keys && x < c->at.w; hints++)
-        if (!has_hint(before, hints->keys))
+        if (!has_hint(before, hints->keys) && strcmp(hints->keys, go) != 0)
             x = draw_hint(app, c, x, hints);
     return x;
 }
@@ -498,15 +518,30 @@ bool tui_screen_cursor(const struct tui_app *app, int *x, int *y)
     return true;
 }
 
+/* Two rows, as the terminal may be narrow; of few columns without the words that go without saying. */
+static void draw_too_small(const struct tui_app *app, struct tui_canvas *c)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "too small: %dx%d", app->w, app->h);
+    tui_text(c, 0, 0, tui_style(TUI_PLAIN),
+             tui_text_width(vs_text_get(&text)) <= app->w ? vs_text_get(&text) : "too small");
+    vs_text_clear(&text);
+    vs_text_addf(&text, "needed: %dx%d", TUI_MIN_W, TUI_MIN_H);
+    tui_text(c, 0, 1, tui_style(TUI_PLAIN),
+             tui_text_width(vs_text_get(&text)) <= app->w
+                 ? vs_text_get(&text)
+                 : vs_text_get(&text) + strlen("needed: "));
+    vs_text_release(&text);
+}
+
 void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
 {
     struct tui_canvas c = tui_canvas_of(surface, (struct tui_rect){0, 0, app->w, app->h});
 
     tui_surface_clear(surface);
     if (app->layout.is_too_small) {
-        /* two rows, as it may be narrow */
-        tui_textf(&c, 0, 0, tui_style(TUI_PLAIN), "too small: %dx%d", app->w, app->h);
-        tui_textf(&c, 0, 1, tui_style(TUI_PLAIN), "needed: %dx%d", TUI_MIN_W, TUI_MIN_H);
+        draw_too_small(app, &c);
         return;
     }
     c = tui_canvas_of(surface, app->layout.header);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "store/writer.h"
 #include "tests/e2e/program.h"
@@ -99,7 +100,7 @@ static void the_end_is_shown_until_the_user_goes_elsewhere(void **state)
         assert_true(tui_app_refresh(&app));
         assert_int_equal(app.at, steps * STEP_EVENTS);
         assert_int_equal(app.window.last, steps * STEP_EVENTS);
-        session_expect(&app, "recording");
+        session_expect(&app, "  rec");
     }
     /* one event back is elsewhere */
     session_type(&app, "I");
@@ -174,19 +175,46 @@ static void the_end_of_the_recording_is_seen(void **state)
         struct tui_app app;
 
         begin(&g, &app, path, 5);
-        session_expect(&app, "recording");
+        session_expect(&app, "  rec");
         assert_false(tui_app_refresh(&app));
         if (more)
             step_add(&g);
         assert_int_equal(sto_writer_close(g.w, true, &err), VS_OK);
         assert_true(tui_app_refresh(&app));
         assert_false(app.is_following);
-        session_expect_not(&app, "recording");
+        session_expect_not(&app, "  rec");
         session_expect_not(&app, "cut off");
         session_expect(&app, more ? "1200/1200" : "1000/1000");
         tui_app_release(&app);
         free(path);
     }
+}
+
+/* Where there is not space for all of it, what the run is becomes shorter, and the phase stays whole. */
+static void the_phase_is_whole_beside_a_recording(void **state)
+{
+    char *path = strdup(program_path("phase_of_a_recording.db"));
+    struct program p =
+        program_run("record", "sample_nets/lenet.py", "--device", "meta", "-o", path, NULL);
+    struct tui_app app;
+    sqlite3 *db = NULL;
+
+    (void)state;
+    assert_int_equal(p.status, 0);
+    program_release(&p);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE meta SET value = '0' WHERE key = 'complete'", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+    session_open(&app, path, 80, 24);
+    session_expect(&app, "  cut  step 0 backward ");
+    app.is_following = true;
+    session_expect(&app, "  rec  step 0 backward ");
+    tui_app_resize(&app, 120, 24);
+    session_expect(&app, "  recording  step 0 backward ");
+    tui_app_release(&app);
+    free(path);
 }
 
 int main(void)
@@ -196,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_small_window_moves_along_with_the_end),
         cmocka_unit_test(four_hundred_steps_can_be_read_while_they_are_recorded),
         cmocka_unit_test(the_end_of_the_recording_is_seen),
+        cmocka_unit_test(the_phase_is_whole_beside_a_recording),
     };
     int failed = cmocka_run_group_tests_name("follow", tests, NULL, NULL);
 

@@ -163,6 +163,9 @@ static void a_small_terminal_shows_which_size_is_needed(void **state)
     session_expect(&app, "too small: 20x5\n");
     session_expect(&app, "needed: ");
     tui_app_release(&app);
+    session_open(&app, session_trace("lenet", NULL), 10, 2);
+    session_expect(&app, "too small\n40x");
+    tui_app_release(&app);
 }
 
 int main(void)

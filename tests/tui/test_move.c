@@ -232,6 +232,37 @@ static void zoom_reaches_the_whole_run_and_single_events(void **state)
     tui_app_release(&app);
 }
 
+/* A window whose change is too small to be seen is named: by the eye nothing has happened. */
+static void a_window_whose_change_is_not_seen_is_named(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 100, 30);
+    tui_app_window(&app, (struct tui_window){1, app.base.events - 1});
+    session_type(&app, "0");
+    session_expect(&app, "the timeline (gt) shows events 1 to ");
+    session_expect_not(&app, "already");
+    session_type(&app, "=");
+    session_expect_not(&app, "shows events");
+    tui_app_release(&app);
+}
+
+/* The last row of the screen offers other views, not the one that is shown. */
+static void a_view_does_not_offer_itself(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 200, 40);
+    session_type(&app, "gw");
+    session_expect(&app, " gW what helps");
+    session_expect_not(&app, " gw what-if");
+    session_type(&app, "gW");
+    session_expect_not(&app, " gW what helps");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +273,8 @@ int main(void)
         cmocka_unit_test(breakpoints_report_their_location_and_support_ignore_and_once),
         cmocka_unit_test(the_percent_key_jumps_between_alloc_and_free),
         cmocka_unit_test(marks_stay_in_the_trace),
+        cmocka_unit_test(a_window_whose_change_is_not_seen_is_named),
+        cmocka_unit_test(a_view_does_not_offer_itself),
         cmocka_unit_test(zoom_reaches_the_whole_run_and_single_events),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
