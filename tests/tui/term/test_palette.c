@@ -113,6 +113,22 @@ static void every_category_stands_out_from_the_ground(void **state)
     }
 }
 
+/* Quiet text can be read on a light ground, and on that of the chosen row. */
+static void quiet_text_can_be_read_on_light_rows(void **state)
+{
+    static const enum tui_role QUIET[] = {TUI_DIM, TUI_LINE_NUMBER, TUI_COMMENT};
+    const int row = tui_theme_attributes(TUI_THEME_LIGHT, 256, tui_style(TUI_ROW)).behind;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(QUIET) / sizeof(QUIET[0]); i++) {
+        const int front = tui_theme_attributes(TUI_THEME_LIGHT, 256, tui_style(QUIET[i])).front;
+        const double contrast = (luminance(row) + 0.05) / (luminance(front) + 0.05);
+
+        if (contrast < 3.0)
+            fail_msg("colour %d on %d: contrast %.1f", front, row, contrast);
+    }
+}
+
 static void no_phase_has_the_colour_of_a_category(void **state)
 {
     (void)state;
@@ -136,6 +152,7 @@ int main(void)
         cmocka_unit_test(any_two_categories_can_be_distinguished),
         cmocka_unit_test(neighbours_in_a_stack_differ_more),
         cmocka_unit_test(every_category_stands_out_from_the_ground),
+        cmocka_unit_test(quiet_text_can_be_read_on_light_rows),
         cmocka_unit_test(no_phase_has_the_colour_of_a_category),
     };
 
