@@ -8,7 +8,7 @@
  *
  * It begins when no input waits, unless the session is lazy; with two traces it begins when the panel is opened or a
  * toggle is changed. Starting from the current set of toggles, each toggle's next and previous value is run: first the
- * chosen row, then the nearest rows. Of those that the memory of the cache has no room for, the figures are kept.
+ * chosen row, then the nearest rows. Of those for which the cache has no memory left, the figures are kept.
  * Another set or another row starts it again; runs in the cache are not repeated. A key stops the current run at once,
  * unless it requests that very run and the run is to be kept: then it is finished. Nothing is precomputed for a
  * recording that is still being written.

@@ -134,7 +134,7 @@ static void precomputation_ends_and_later_what_ifs_need_no_run(void **state)
     tui_app_release(&app);
 }
 
-/* Where the cache has no room for another run, the figures of each what-if are kept all the same. */
+/* Where the cache is full, the figures of each what-if are kept all the same. */
 static void a_full_cache_still_has_the_figures_of_all(void **state)
 {
     struct tui_app app;
