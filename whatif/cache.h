@@ -79,7 +79,7 @@ void wif_cache_forget(struct wif_cache *cache);
 
 /* Host memory of the complete runs in bytes. For tests and benchmarks. */
 uint64_t wif_cache_bytes(const struct wif_cache *cache);
-/* The part of the result that wif_cache_get returned last: it is not freed to make room for others. */
+/* The part of the result that wif_cache_get returned last: it is not freed for the sake of others. */
 uint64_t wif_cache_shown_bytes(const struct wif_cache *cache);
 /* Number of runs so far, including failed and stopped ones. For tests and benchmarks. */
 uint64_t wif_cache_runs(const struct wif_cache *cache);

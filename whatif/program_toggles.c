@@ -26,6 +26,7 @@ static const struct {
     {VS_TOGGLE_SHARD, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_MP_POLICY, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_SHARD_UNITS, "how a script is distributed is its own: change it there"},
+    {VS_TOGGLE_TP_PLAN, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_GRAD_SYNC, OF_THE_LOOP},
     {VS_TOGGLE_RESHARD, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_REDUCE_BUCKET_SIZE, "how a script is distributed is its own: change it there"},

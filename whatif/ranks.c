@@ -129,7 +129,8 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
             "shard=%s: which ranks are alike does not follow from their numbers, so all would run; "
             "name one with --set rank=N",
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
-    else if (!st && !vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp"))
+    else if (!st && !vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp") &&
+             !vs_toggles_is(&all, VS_TOGGLE_SHARD, "tp"))
         st = vs_fail(
             err, VS_E_UNSUPPORTED,
             "shard=%s is followed for rank 0 alone; ranks are compared with --set shard=fsdp",

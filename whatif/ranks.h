@@ -39,11 +39,11 @@ struct wif_ranks {
 /*
  * Run the net of `base` with `set` over its toggles, for as many ranks as differ. The rows of a parameter that a rank
  * has never grow with the rank, so where two ranks are alike, those between them are: about log2(world) runs for each
- * range. capacity as of wif_run_on. `next`, if not NULL, is called before each run.
+ * range. With shard=tp all are alike. capacity as of wif_run_on. `next`, if not NULL, is called before each run.
  *
- * VS_E_UNSUPPORTED: the net is not sharded by shard=fsdp; ddp is followed for rank 0 alone, and with the others the
- * ranks differ without an order. Others: as wif_run. `out` is zeroed or released before; the caller releases it, also
- * after a failure.
+ * VS_E_UNSUPPORTED: the net is not sharded by shard=fsdp or tp; ddp is followed for rank 0 alone, and with the others
+ * the ranks differ without an order. Others: as wif_run. `out` is zeroed or released before; the caller releases it,
+ * also after a failure.
  */
 typedef void wif_ranks_next_fn(void *user, uint64_t rank);
 VS_MUST_USE enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,

@@ -76,8 +76,10 @@ static struct eng_tensor *cast_new(struct eng *e, struct eng_tensor *t, enum vs_
     struct eng_tensor *cast = eng_to_dtype(e, t, to);
 
     eng_category_default(e, category);
-    if (cast)
+    if (cast) {
         note_growth(e, t, cast);
+        cast->shares = t->shares;
+    }
     if (cast && e->observer && cast->storage->block) {
         struct vs_event ev = {.kind = VS_EV_CAST,
                               .cast = {.block = cast->storage->block_id,

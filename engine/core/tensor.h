@@ -100,6 +100,8 @@ struct eng_tensor {
     uint8_t view_kind; /* enum eng_view_kind */
     /* of a leaf, what eng_set_grad_dtype asked for: enum vs_dtype + 1; 0: the tensor's own */
     uint8_t grad_dtype;
+    /* of a bias and of autocast's copy of it: addmm adds one of so many equal parts of it; 0: all of it */
+    uint32_t shares;
     int64_t sizes[VS_MAX_DIMS];
     int64_t strides[VS_MAX_DIMS];
 };

@@ -327,8 +327,8 @@ bool eng_inplace_allowed(struct eng *e, const char *what, const char *remedy,
     static const char *const REFUSED[] = {
         [ENG_VIEW_ONE_OF_SEVERAL] = "is one of several views that split, chunk or unbind gave",
         [ENG_VIEW_NO_GRAD] = "is a view that was made under no_grad",
-        [ENG_VIEW_CUSTOM] = "is an input that a custom function (of the net, or of fully_shard) "
-                            "returned unchanged",
+        [ENG_VIEW_CUSTOM] = "is an input that a custom function (of the net, of fully_shard or of "
+                            "DTensor) returned unchanged",
     };
 
     if (t->view_kind == ENG_VIEW_CUSTOM || (t->base && t->view_kind != ENG_VIEW_PLAIN)) {

@@ -1,6 +1,6 @@
 # lang/prelude/functional_attention.py - F.multi_head_attention_forward: what nn.MultiheadAttention runs with gradients.
 #
-# For:       nn_attention.py.
+# For:       nn_transformer.py.
 # Invariant: as functional.py, whose module this file extends. The `del`s below are PyTorch's: they decide
 #            which tensors are alive at the peak of the attention.
 import math

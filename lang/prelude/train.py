@@ -12,6 +12,7 @@ import _deepspeed as deepspeed
 import _distributed as distributed
 import _formula as formula
 import _fsdp as fsdp
+import _tensor_parallel as tensor_parallel
 import _toggles as toggles
 
 
@@ -190,7 +191,11 @@ def set_up(net, settings):
     if deepspeed.is_chosen(settings):
         deepspeed.check(net, settings)
         deepspeed.cast_parameters(model, settings)
+    if settings["shard"] == "tp":
+        tensor_parallel.check(net, settings)
     move(model)
+    if settings["shard"] == "tp":
+        tensor_parallel.parallelize(model, settings)
     # a net with an optimizer() gets it later, when the model is in its final state
     if not hasattr(net, "optimizer") and settings["grad"] == "train":
         return model, toggles.make_optimizer(model, settings)
@@ -218,7 +223,7 @@ def run(net, settings):
     elif deepspeed.is_chosen(settings):
         model = deepspeed.Engine(plain, optimizer, settings)
         optimizer = model.optimizer
-    elif settings["shard"] != "off":
+    elif settings["shard"] in ("ddp", "zero1"):
         distributed.check(net, settings)
         model = distributed.DistributedDataParallel(plain, settings["world"])
         if settings["shard"] == "zero1" and optimizer is not None:
@@ -312,7 +317,7 @@ def sync_gradients(model, settings, is_last):
         return
     if settings["shard"] == "fsdp":
         settings["fsdp"].reduces = is_last
-    elif settings["shard"] != "off":
+    elif settings["shard"] in ("ddp", "zero1"):
         model.syncs_gradients = is_last
 
 

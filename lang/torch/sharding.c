@@ -44,6 +44,17 @@ bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct 
     return true;
 }
 
+bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_set_shares", 2) || call->args[0].kind != LANG_TENSOR ||
+        call->args[1].kind != LANG_INT || call->args[1].as.i < 1 || call->args[1].as.i > UINT32_MAX)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_shares() takes a tensor, a number");
+    call->args[0].as.tensor->shares = (uint32_t)call->args[1].as.i;
+    return true;
+}
+
 bool lang_native_set_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out)
 {

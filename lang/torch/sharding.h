@@ -18,6 +18,9 @@ bool lang_native_alloc_storage(struct lang_vm *vm, const struct lang_call *call,
                                struct lang_value *out);
 /* torch._apart(t): eng_alias_apart */
 bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
+/* torch._set_shares(bias, n): addmm adds one of n equal parts of it, which exists while it runs. */
+bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out);
 /* torch._set_grad_dtype(leaf, dtype or None): eng_set_grad_dtype */
 bool lang_native_set_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out);

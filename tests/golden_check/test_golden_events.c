@@ -158,7 +158,7 @@ static bool traffic_is_equal(const struct json *line, char *why, size_t why_size
     return equal;
 }
 
-static bool deepspeed_is_equal(const struct json *line, char *why, size_t why_size)
+static bool events_and_traffic_are_equal(const struct json *line, char *why, size_t why_size)
 {
     return events_are_equal(line, why, why_size) &&
            (!json_get(line, "collectives") || traffic_is_equal(line, why, why_size));
@@ -167,7 +167,15 @@ static bool deepspeed_is_equal(const struct json *line, char *why, size_t why_si
 static void deepspeed_zero_is_equal_event_by_event_and_sends_the_same(void **state)
 {
     (void)state;
-    assert_true(golden_file("tests/golden/oracle/deepspeed.jsonl.gz", deepspeed_is_equal, NULL));
+    assert_true(
+        golden_file("tests/golden/oracle/deepspeed.jsonl.gz", events_and_traffic_are_equal, NULL));
+}
+
+static void tensor_parallel_nets_are_equal_event_by_event_and_send_the_same(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/tensor_parallel.jsonl.gz",
+                            events_and_traffic_are_equal, NULL));
 }
 
 static void a_process_sends_what_pytorch_gives_to_nccl(void **state)
@@ -229,6 +237,7 @@ int main(void)
         cmocka_unit_test(fully_sharded_nets_are_equal_event_by_event),
         cmocka_unit_test(a_process_sends_what_pytorch_gives_to_nccl),
         cmocka_unit_test(deepspeed_zero_is_equal_event_by_event_and_sends_the_same),
+        cmocka_unit_test(tensor_parallel_nets_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),
         cmocka_unit_test(apex_by_hand_is_equal_to_amp_as_a_level),

@@ -54,6 +54,17 @@ def fully_shard(model, toggles):
     return model
 
 
+def tensor_parallel(model, toggles):
+    """Splits the linear layers of a model on the device by the plan of tp-plan."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    enter(toggles["world"], toggles["rank"])
+    styles = {"colwise": ColwiseParallel, "rowwise": RowwiseParallel}
+    plan = {path: styles[style]() for path, style in (part.split(":") for part in toggles["tp-plan"].split(","))}
+    with nogpu.Values():
+        parallelize_module(model, init_device_mesh("cuda", (toggles["world"],)), plan)
+
+
 DEEPSPEED = {"deepspeed-zero1": 1, "deepspeed-zero2": 2}  # values of the toggle, and the stage
 
 

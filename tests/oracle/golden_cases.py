@@ -137,6 +137,35 @@ TRAFFIC = (  # net, shard, toggles
     ("tests/nets/resnet_small.py", "fsdp", ({}, {"world": "1024", "rank": "512", "reshard": "off"})),
     ("tests/nets/mlp.py", "fsdp", ({"optimizer": "adam"},)), ("sample_nets/lenet.py", "fsdp", ({},)),
 )
+TP_MLP = "1.up:colwise,1.down:rowwise,2.up:colwise,2.down:rowwise"
+TP_ATTENTION = ",".join("layers.*.attention.%s" % s for s in ("wq:colwise", "wk:colwise", "wv:colwise", "wo:rowwise"))
+TP_GPT = TP_ATTENTION + "," + ",".join("layers.*.feed_forward.%s" % s
+                                       for s in ("gate:colwise", "up:colwise", "down:rowwise"))
+TP_LINEAR = "0:colwise,2:rowwise,4:colwise,6:rowwise"
+TP_TOGGLES = (  # each of them with each plan
+    {}, {"world": "2", "rank": "1"}, {"world": "4", "rank": "3", "optimizer": "sgd"}, {"amp": "bf16"},
+    {"half": "on"}, {"accumulate": "2"}, {"checkpoint": "blocks", "accumulate": "2"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"checkpoint": "selective"},
+    {"checkpoint": "blocks", "amp": "bf16"}, {"grad": "eval"}, {"grad": "no_grad"}, {"grad": "no_grad", "amp": "bf16"},
+    {"freeze": "half"}, {"optimizer": "momentum", "zero-grad": "zeros"}, {"optimizer": "adam", "drop-outputs": "on"},
+    {"data": "once", "prefetch": "1"}, {"inplace": "on"}, {"offload": "activations"}, {"world": "3"},
+    {"foreach": "auto"}, {"chunk-loss": "4"}, {"drop-outputs": "early", "accumulate": "2", "amp": "bf16"},
+)
+TP_PLANS = (  # net, plan, toggles
+    ("tests/nets/tp/mlp.py", TP_MLP, TP_TOGGLES), ("tests/nets/tp/gpt.py", TP_GPT, TP_TOGGLES),
+    ("tests/nets/tp/linear.py", TP_LINEAR, TP_TOGGLES),
+    ("tests/nets/tp/mlp.py", "1.up:colwise,1.down:rowwise", ({}, {"freeze": "1.up"}, {"freeze": "1.down,0"},
+                                                              {"freeze": "0", "amp": "bf16"})),
+    ("tests/nets/tp/mlp.py", "*:colwise", ({},)), ("tests/nets/tp/mlp.py", "1.norm:colwise", ({},)),
+    ("tests/nets/tp/gpt.py", TP_ATTENTION, ({}, {"amp": "bf16", "checkpoint": "blocks"})),
+    ("tests/nets/tp/linear.py", "2:colwise,4:rowwise", ({"foreach": "off"}, {})),
+    ("tests/nets/gpt_tiny.py", "blocks.*.fc:colwise,blocks.*.proj:rowwise",
+     ({"foreach": "off", "world": "4"}, {"foreach": "off", "world": "4", "amp": "bf16", "checkpoint": "blocks"},
+      {"foreach": "off", "world": "2", "rank": "1", "checkpoint": "blocks.0.fc"}, {"foreach": "off", "world": "7"})),
+    ("tests/nets/vit_small.py", "qkv:colwise,proj:rowwise", ({"foreach": "off", "world": "4"},)),
+    ("sample_nets/gpt2_small.py", "blocks.*.mlp.fc:colwise,blocks.*.mlp.proj:rowwise",
+     ({"batch": "1", "optimizer": "adamw", "foreach": "off", "steps": "2"},)),
+)
 FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
 FSDP_GRID = (
     ("tests/nets/gpt_tiny.py", ({}, {"world": "1024", "rank": "1023"}, {"reshard": "off"}, {"mp-policy": "bf16"},

@@ -14,6 +14,7 @@ fsdp          the same with fully_shard
 fsdp_grid     phase figures and peaks with fully_shard
 deepspeed     every event with DeepSpeed's ZeRO, and how often it calls each collective; needs a Python with DeepSpeed
 deepspeed_grid  phase figures and peaks with DeepSpeed's ZeRO
+tensor_parallel  every event with shard=tp, and how often it calls each collective
 traffic       how often a process of several calls each of NCCL's collectives, and with how many bytes
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
@@ -23,7 +24,7 @@ numbers_ops   the same for tests/nets/ops, sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
 With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard,
-fsdp and deepspeed, those with that toggle.
+fsdp, tensor_parallel and deepspeed, those with that toggle.
 """
 import gzip
 import json
@@ -173,7 +174,7 @@ def make_grid(case, only):
 # ---- every event of some nets ----
 
 
-def event_line(case, net, given):
+def event_line(case, net, given, sends=False):
     report = case.memory(os.path.join(ROOT, net), given)
     line = {"net": net, "toggles": given}
     if "error" in report:
@@ -182,7 +183,7 @@ def event_line(case, net, given):
         return dict(line, **failed(report))
     line["torch"] = report["torch"]
     line["events"] = report["event_list"]
-    return line
+    return dict(line, collectives=report["collectives"]) if sends else line
 
 
 def make_events(case, only):
@@ -395,6 +396,12 @@ def make_deepspeed_grid(case, only):
     lines = [sharded_grid_line(case, net, dict(given, shard="deepspeed-zero2"))
              for net, several in golden_cases.DEEPSPEED_GRID for given in several if only(net)]
     write(os.path.join("grid", "deepspeed.jsonl"), lines, only)
+
+
+def make_tensor_parallel(case, only):
+    cases = [(net, dict({"world": "8"}, **dict(given, shard="tp", **{"tp-plan": plan})))
+             for net, plan, several in golden_cases.TP_PLANS for given in several]
+    write("tensor_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
 
 
 def traffic_line(case, net, given):

@@ -176,6 +176,8 @@ def make(net, toggles, decided):
         return engine, engine, loop.Identity(), notes
     else:
         model.to("cuda")
+    if toggles["shard"] == "tp":
+        distributed.tensor_parallel(model, toggles)
     if toggles["shard"] in ("ddp", "zero1"):
         if toggles["shard"] == "zero1" and net.optimizer is not None:
             raise tg.Refused("the net makes its optimizer itself")
@@ -206,7 +208,7 @@ def run(net, toggles, decided=None, keep_scratch=False):
     report["parameters"] = sum(p.numel() for p in model.parameters())
     report["applied"] = notes
     report["collectives"] = nogpu.collectives()
-    if toggles["shard"] != "fsdp":  # whose parameters are other storages at every use
+    if toggles["shard"] not in ("fsdp", "tp"):  # whose parameters are other storages at every use
         report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
     return report
 

@@ -95,6 +95,13 @@ static void without_state_all_ranks_are_alike(void **state)
     check("tests/nets/mlp.py", "shard=fsdp world=1 optimizer=adam steps=1", 1, 1);
 }
 
+static void ranks_of_a_layer_split_are_alike(void **state)
+{
+    (void)state;
+    check("tests/nets/tp/linear.py",
+          "shard=tp world=4 steps=1 tp-plan=0:colwise,2:rowwise,4:colwise,6:rowwise", 4, 1);
+}
+
 static void other_ways_to_shard_are_refused(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=ddp steps=1");
@@ -132,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_are_those_of_running_every_rank),
         cmocka_unit_test(without_state_all_ranks_are_alike),
+        cmocka_unit_test(ranks_of_a_layer_split_are_alike),
         cmocka_unit_test(other_ways_to_shard_are_refused),
         cmocka_unit_test(ranks_without_an_order_are_refused),
     };

@@ -167,8 +167,13 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
 {
     if (!vs_toggles_is_set(toggles, VS_TOGGLE_SHARD))
         return true; /* the net file may say how it is sharded */
-    if (toggle == VS_TOGGLE_WORLD || toggle == VS_TOGGLE_GRAD_SYNC)
+    if (toggle == VS_TOGGLE_WORLD)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off");
+    if (toggle == VS_TOGGLE_GRAD_SYNC)
+        return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&
+               !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp");
+    if (toggle == VS_TOGGLE_TP_PLAN)
+        return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp");
     if (toggle == VS_TOGGLE_RANK)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&
                !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "ddp");

@@ -146,7 +146,7 @@ static void add_product(struct eng_op_call *c, int ndim, struct eng_tensor *self
                         struct eng_tensor *a, struct eng_tensor *z, double beta, double alpha)
 {
     int64_t sizes[3];
-    struct eng_tensor *out;
+    struct eng_tensor *out, *share = NULL;
 
     if (a->ndim != ndim || z->ndim != ndim || a->sizes[ndim - 1] != z->sizes[ndim - 2] ||
         (ndim == 3 && a->sizes[0] != z->sizes[0])) {
@@ -158,15 +158,23 @@ static void add_product(struct eng_op_call *c, int ndim, struct eng_tensor *self
     sizes[0] = a->sizes[0];
     sizes[ndim - 2] = a->sizes[ndim - 2];
     sizes[ndim - 1] = z->sizes[ndim - 1];
+    if (self->shares > 1 && !c->inplace) {
+        self = share = eng_div_scalar(c->e, self, self->shares);
+        if (!share)
+            return;
+    }
     out = c->inplace ? eng_ref(self) : eng_c_empty(c, sizes, ndim, (enum vs_dtype)a->dtype, a);
-    if (!out)
+    if (!out) {
+        eng_unref(share);
         return;
+    }
     if (eng_c_computes(c) && !c->inplace) {
         struct eng_view vs = eng_v_expand(self, out), vo = eng_v(out);
 
         c->e->kernels->copy(&vs, &vo);
     }
     multiply(c, a, z, out, alpha, beta, is_fused(c, self, z, beta, out));
+    eng_unref(share);
     eng_c_give(c, out);
 }
 

@@ -210,6 +210,56 @@ static void what_fully_shard_cannot_do_is_refused(void **state)
     rpl_trace_free(base);
 }
 
+#define PLAN "0:colwise,2:rowwise,4:colwise,6:rowwise"
+
+/*
+ * Layers of 24, 48, 32, 64 and 10 on 12 samples: what two row-wise ones give, and what the later column-wise one takes.
+ */
+static void tensor_parallelism_says_what_a_step_sends(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/tp/linear.py", NULL);
+    const struct sto_result result = result_of(base, "shard=tp world=4 tp-plan=" PLAN, 0);
+    const struct sto_collective *sent = collective_of(&result, "ncclAllReduce");
+
+    (void)state;
+    assert_int_equal(sent->count, 3);
+    assert_int_equal(sent->bytes, 12 * (32 + 10 + 32) * 4);
+    assert_int_equal(sent->sent, sent->bytes * 2 * 3 / 4);
+    rpl_trace_free(base);
+}
+
+static void what_tensor_parallelism_cannot_do_is_refused(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"world=4", "no layer is named"},
+        {"world=4 tp-plan=0", "not of the form PATH:colwise or PATH:rowwise"},
+        {"world=4 tp-plan=9:colwise", "the model has no module at such a path"},
+        {"world=4 tp-plan=1:colwise", "1 is a ReLU; only nn.Linear is supported"},
+        {"world=4 tp-plan=0:colwise,0:rowwise", "0 is split already"},
+        {"world=3 tp-plan=" PLAN, "dimension 0 of 4.weight, 64, does not divide into world=3"},
+        {"world=4 tp-plan=0:colwise,2:rowwise", "mixed torch.Tensor and DTensor: 4.weight is not"},
+        {"world=4 rank=4 tp-plan=" PLAN, "the ranks of world=4 are 0 to 3"},
+        {"world=1 tp-plan=" PLAN, "one process has all parts"},
+        {"world=4 offload=activations tp-plan=" PLAN, "mixed torch.Tensor and DTensor"},
+        {"world=4 amp=fp16 tp-plan=" PLAN, "a GradScaler with shard=tp"},
+        {"world=4 checkpoint=auto tp-plan=" PLAN, "placements are not planned for shard=tp"},
+        {"world=4 torch=2.11 tp-plan=" PLAN, "known of PyTorch 2.15 alone"},
+    };
+    struct rpl_trace *base = net_trace("tests/nets/tp/linear.py", NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        char toggles[200];
+        struct sto_result result;
+
+        snprintf(toggles, sizeof(toggles), "shard=tp %s", CASES[i][0]);
+        result = result_of(base, toggles, 0);
+        if (!result.is_refused || !strstr(result.reason, CASES[i][1]))
+            fail_msg("%s: %s", toggles, result.reason);
+    }
+    rpl_trace_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +269,8 @@ int main(void)
         cmocka_unit_test(a_step_sends_what_its_shards_say),
         cmocka_unit_test(gradients_that_wait_are_sent_once),
         cmocka_unit_test(what_fully_shard_cannot_do_is_refused),
+        cmocka_unit_test(tensor_parallelism_says_what_a_step_sends),
+        cmocka_unit_test(what_tensor_parallelism_cannot_do_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

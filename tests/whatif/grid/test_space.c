@@ -108,6 +108,21 @@ static void what_has_no_meaning_makes_no_configuration(void **state)
                   "shard=fsdp world=64 rank=1 shard-units=A reshard=off grad-sync=last\n");
 }
 
+static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=off,fsdp,tp");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "rank=1", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "tp-plan=0:colwise", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "grad-sync=last", &err), VS_OK);
+    check(&space, "shard=off\n"
+                  "shard=fsdp rank=1 grad-sync=last\n"
+                  "shard=tp rank=1 tp-plan=0:colwise\n");
+}
+
 static void only_deepspeed_has_buckets_of_a_size(void **state)
 {
     struct wif_grid_space space = {.count = 0};
@@ -195,6 +210,7 @@ int main(void)
         cmocka_unit_test(values_with_commas_have_bars_between),
         cmocka_unit_test(the_last_toggle_changes_first),
         cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
+        cmocka_unit_test(only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients),
         cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),
         cmocka_unit_test(without_shard_all_values_of_world_are_run),
         cmocka_unit_test(wrong_values_are_refused_by_name),
