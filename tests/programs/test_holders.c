@@ -68,7 +68,20 @@ static void each_kind_of_holder_is_found_at_the_peak(void **state)
     program_release(&p);
 }
 
-/* Each event is that of the recording: the bytes allocated there are compared before holders are stored. */
+static void a_module_that_is_not_on_the_gpu_takes_no_name(void **state)
+{
+    struct program p = corpus_record("observed/roots", 0, CORPUS_GPU);
+    char *json;
+
+    (void)state;
+    program_release(&p);
+    json = corpus_report(program_path("trace.db"));
+    if (!strstr(json, "\"0.weight\"") || !strstr(json, "\"Sequential#2.0.weight\"") ||
+        strstr(json, "Sequential#3"))
+        fail_msg("the names of the parameters are others: %.3000s", json);
+    free(json);
+}
+
 /* How many rows of the JSON that `why` prints satisfy a condition of SQL on their columns. */
 static int64_t count(const char *json, const char *condition)
 {
@@ -126,6 +139,7 @@ static void at_the_peak_every_block_has_shape_dtype_line_and_holder(void **state
     }
 }
 
+/* Each event is that of the recording: the bytes allocated there are compared before holders are stored. */
 static void holders_are_found_at_events_of_all_kinds(void **state)
 {
     static const char *const WHICH[] = {
@@ -367,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_signal_ends_the_command_and_each_process_of_the_program),
         cmocka_unit_test(a_prompt_opens_in_the_script_at_the_event),
         cmocka_unit_test(each_kind_of_holder_is_found_at_the_peak),
+        cmocka_unit_test(a_module_that_is_not_on_the_gpu_takes_no_name),
         cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_line_and_holder),
         cmocka_unit_test(holders_are_found_at_events_of_all_kinds),
         cmocka_unit_test(of_several_ranks_the_one_of_the_trace_is_examined),

@@ -66,15 +66,20 @@ class Names:
         found = self.paths.get(id(module))
         return found[1] if found is not None and found[0]() is module else None
 
+    def is_on_gpu(self, root):
+        """Now, if only with tensors whose memory is elsewhere at present, or when it was noted last."""
+        tensors = itertools.chain(root.parameters(), root.buffers())
+        return bool(self.last.get(id(root))) or any(tensor.is_cuda for tensor in tensors)
+
     def root_add(self, root):
-        """A module that none of the known ones contains. Where it contains the first one, it is the model."""
+        """A module that none of the known ones contains. Where it contains the first one, it is the model. Those that
+        have nothing on the GPU, as a copy that was examined on the CPU, do not count."""
         modules = list(root.named_modules())
         prefix = ""
-        if self.roots:
-            first = self.roots[0]()
-            if first is not None and not any(module is first for _, module in modules):
-                taken = sum(type(known()) is type(root) for known in self.roots)
-                prefix = type(root).__name__ + ("" if not taken else "#%d" % (taken + 1))
+        others = [known for known in (ref() for ref in self.roots) if known is not None and self.is_on_gpu(known)]
+        if others and not any(module is others[0] for _, module in modules):
+            taken = sum(type(known) is type(root) for known in others)
+            prefix = type(root).__name__ + ("" if not taken else "#%d" % (taken + 1))
         ref = weakref.ref(root)
         self.last.pop(id(root), None)  # of another module, that is gone
         if prefix:

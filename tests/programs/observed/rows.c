@@ -35,6 +35,7 @@ static struct corpus_case rows[] = {
     {.command = "observed/reused"},
     {.command = "observed/classes"},
     {.command = "observed/freed"},
+    {.command = "observed/roots"},
     {.command = "observed/stopped conv"},
     {.command = "compiled", .modules = "triton"},
     {.command = "observed/dropped"},
