@@ -13,7 +13,8 @@ with torch.no_grad():
     for request in range(60):
         cache = torch.zeros(random.randint(1000, 12000), 1024, device="cuda")  # fault: fragmentation
         # repaired: cache = torch.zeros(12000, 1024, device="cuda")
-        cache[0] = decode(cache[:1]).mean(0)
         active.append(cache)
+        for one in active:
+            one[0] = decode(one[:1]).mean(0)
         if len(active) > 6:
             active.popleft()
