@@ -1,6 +1,6 @@
 # lang/prelude/tensor_parallel.py - parallelize_module() of linear layers in one of `world` processes.
 #
-# For:       train.py; docs/internals/sharding.md has what is split and how it was measured.
+# For:       train.py; docs/internals/tensor-parallel.md has what is split and how it was measured.
 # Invariant: between the layers of a plan tensors are those of this process alone, as with use_local_output=True, so
 #            only the layers differ from a net's. What each allocates, and in which order, is what PyTorch 2.15's
 #            DTensor does. No data is sent: a sum over all processes is assumed to be `world` times this one's.
