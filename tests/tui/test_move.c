@@ -239,7 +239,7 @@ static void a_window_whose_change_is_not_seen_is_named(void **state)
 
     (void)state;
     session_open(&app, session_trace("lenet", NULL), 100, 30);
-    tui_app_window(&app, (struct tui_window){1, app.base.events - 1});
+    tui_app_window(&app, (struct tui_window){1, app.base.events - 4});
     session_type(&app, "0");
     session_expect(&app, "the timeline (gt) shows events 1 to ");
     session_expect_not(&app, "already");
