@@ -109,7 +109,7 @@ static bool opening_show(void *user, uint64_t done, uint64_t total)
     int percent = total ? (int)(done * 100 / total) : 100;
 
     if (percent != *shown)
-        fprintf(stderr, "\rreading the trace: %d %%", percent);
+        fprintf(stderr, "\rreading the trace: %d %%; <C-c> ends this", percent);
     *shown = percent;
     return true;
 }

@@ -39,6 +39,11 @@ enum vs_status sto_db_open(struct sto_db *db, const char *path, bool is_writable
     }
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+    /*
+     * Some builds of SQLite overwrite what is deleted. Pages that are not written are in memory until the commit, and a
+     * deleted index has a gigabyte of them.
+     */
+    sqlite3_exec(db->handle, "PRAGMA secure_delete = 0", NULL, NULL, NULL);
     return VS_OK;
 }
 

@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "store/codec/codec.h"
@@ -87,6 +88,40 @@ static void derived_parts_are_stored_all_or_none(void **state)
     assert_int_equal(sto_derived_get(r, 7, &bytes, &len, &cap, &err), VS_E_NOT_FOUND);
     vs_free(bytes);
     sto_reader_close(r);
+}
+
+static long file_bytes(const char *path, const char *end)
+{
+    char name[4200];
+    struct stat found;
+
+    snprintf(name, sizeof(name), "%s%s", path, end);
+    assert_int_equal(stat(name, &found), 0);
+    return (long)found.st_size;
+}
+
+/* Pages that a transaction changes are in memory, and in the journal as they were before. */
+static void replacing_a_large_index_changes_few_pages(void **state)
+{
+    enum { PART = 1 << 20, PARTS = 6 };
+    char path[4096];
+    struct vs_error err = VS_ERROR_INIT;
+    struct sto_derived_writer *w;
+    uint8_t *bytes = vs_alloc(PART);
+    uint32_t random = 1;
+
+    trace_make(state, path, sizeof(path));
+    for (size_t i = 0; i < PART; i++)
+        bytes[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+    ok(sto_derived_begin(path, &w, &err), &err);
+    for (uint64_t i = 1; i <= PARTS; i++)
+        ok(sto_derived_put(w, i, bytes, PART, &err), &err);
+    ok(sto_derived_end(w, true, &err), &err);
+    assert_true(file_bytes(path, "") > PARTS * (long)PART);
+    ok(sto_derived_begin(path, &w, &err), &err);
+    assert_true(file_bytes(path, "-journal") < PART);
+    ok(sto_derived_end(w, false, &err), &err);
+    vs_free(bytes);
 }
 
 static void a_locked_trace_is_not_waited_for(void **state)
@@ -251,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derived_parts_are_stored_all_or_none),
+        cmocka_unit_test(replacing_a_large_index_changes_few_pages),
         cmocka_unit_test(a_locked_trace_is_not_waited_for),
         cmocka_unit_test(marks_are_set_replaced_and_removed),
         cmocka_unit_test(a_reader_sees_what_a_recorder_commits),

@@ -366,6 +366,26 @@ static void a_long_what_if_can_be_stopped(void **state)
 }
 
 /* The marks of bracketed paste: between them neither Q nor ^C ends the program, and the prompt takes the text. */
+/* A trace without an index is read once completely, which takes minutes if it is long. */
+static void reading_a_trace_without_an_index_shows_its_progress(void **state)
+{
+    const char *path = program_record("sample_nets/lenet.py", "long.db", "--steps", "100");
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    assert_true(sql_int(path, "SELECT count(*) FROM derived") > 0);
+    sql_run(path, "DELETE FROM derived");
+    tty_open(&tty, "xterm-256color", path);
+    tty_wait(&tty, 0, "reading the trace: ");
+    tty_wait(&tty, 0, "<C-c> ends this");
+    tty_wait(&tty, 0, "help");
+    assert_true(write(tty.master, "Q", 1) == 1);
+    assert_int_equal(tty_close(&tty, &after), 0);
+    assert_true(sql_int(path, "SELECT count(*) FROM derived") > 0);
+    vs_text_release(&tty.out);
+}
+
 /* Two categories may share one of eight colours; their letters differ. */
 static void with_eight_colours_bars_are_letters(void **state)
 {
@@ -519,6 +539,7 @@ int main(void)
         cmocka_unit_test(a_recording_that_is_there_is_not_waited_for),
         cmocka_unit_test(a_resize_is_followed),
         cmocka_unit_test(a_long_what_if_can_be_stopped),
+        cmocka_unit_test(reading_a_trace_without_an_index_shows_its_progress),
         cmocka_unit_test(with_eight_colours_bars_are_letters),
         cmocka_unit_test(pasted_text_does_not_quit),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
