@@ -106,8 +106,8 @@ static int by_tensor(const void *a, const void *b)
 /* Of the tensors that the innermost op reads, each once. */
 static uint64_t read_bytes(const struct pass *p, const struct open_op *op)
 {
-    uint32_t *reads = p->reads + op->read_at;
     const size_t count = p->read_count - op->read_at;
+    uint32_t *reads = count ? p->reads + op->read_at : NULL; /* there may be none yet */
     uint64_t bytes = 0;
 
     if (count > 1) /* a foreach op reads thousands */

@@ -93,6 +93,24 @@ static void an_op_counts_each_tensor_once_and_nested_ops_separately(void **state
     rpl_trace_free(m.trace);
 }
 
+/* Nothing has been read before it either. */
+static void an_op_that_reads_nothing_transfers_what_it_writes(void **state)
+{
+    struct rpl_traffic t;
+    struct make m;
+
+    (void)state;
+    make_init(&m);
+    make_step(&m, 0);
+    begin(&m, "zeros", 0);
+    (void)make_alloc(&m, 1000, VS_CAT_ACTIVATION);
+    end(&m, "zeros", 0);
+    fill(&t, m.trace);
+    assert_int_equal(rpl_traffic_of(&t, m.trace, "zeros"), 1000);
+    rpl_traffic_release(&t);
+    rpl_trace_free(m.trace);
+}
+
 static void a_trace_without_ops_has_no_rows(void **state)
 {
     struct rpl_traffic t;
@@ -114,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_convolution_transfers_its_input_weights_and_output),
         cmocka_unit_test(an_op_counts_each_tensor_once_and_nested_ops_separately),
+        cmocka_unit_test(an_op_that_reads_nothing_transfers_what_it_writes),
         cmocka_unit_test(a_trace_without_ops_has_no_rows),
     };
 
