@@ -80,7 +80,7 @@ _vramscope_options()
     ops) echo "--json --help" ;;
     smi) echo "--json --help" ;;
     lesson) echo "--all --page --tui --dump --size --keys --code --from --json --help" ;;
-    advise) echo "--capacity --curve --points --json --help" ;;
+    advise) echo "--capacity --curve --points --rerun --json --help" ;;
     doctor) echo "--json --help" ;;
     mcp) echo "--help" ;;
     esac

@@ -239,6 +239,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from lesson' -l json -d 'print 
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l capacity -x -d 'memory of the device, such as 24G (default: as recorded): which changes fit, the cheapest of them, and the largest batch'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l curve -d 'peak against recomputation: the placements of checkpoints between no checkpoint and the least peak, and copies to the host with their bytes; with --capacity also the cheapest placement within it'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l points -x -d 'points of the curve, 2 to 200 (default 16)'
+complete -c vramscope -n '__fish_seen_subcommand_from advise' -l rerun -d 'of a program: run it again without asking, even if another user or machine recorded it'
 complete -c vramscope -n '__fish_seen_subcommand_from advise' -l json -d 'print JSON; docs/formats/json.md lists the fields'
 complete -c vramscope -n '__fish_seen_subcommand_from doctor' -l json -d 'print JSON; docs/formats/json.md lists the fields'
 complete -c vramscope -s h -l help -d 'what it does and takes'

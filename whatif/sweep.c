@@ -274,12 +274,18 @@ static enum vs_status row_add(struct session *s, const struct vs_toggles *with, 
     return VS_OK;
 }
 
+/* The value in effect with `set` over what was recorded. */
+static const char *value_with(const struct rpl_trace *base, const struct vs_toggles *set,
+                              enum vs_toggle toggle)
+{
+    return set && vs_toggles_is_set(set, toggle) ? vs_toggles_get(set, toggle)
+                                                 : wif_recorded(base, toggle);
+}
+
 /* The value in effect without the sweep. */
 static const char *value_now(const struct session *s, enum vs_toggle toggle)
 {
-    if (s->options->set && vs_toggles_is_set(s->options->set, toggle))
-        return vs_toggles_get(s->options->set, toggle);
-    return wif_recorded(s->base, toggle);
+    return value_with(s->base, s->options->set, toggle);
 }
 
 const char *wif_sweep_conf(const char *now, size_t n)
@@ -340,30 +346,32 @@ static enum vs_status singles_add(struct session *s, struct vs_error *err)
 
 /* ---- rows of a program ---- */
 
-static bool is_known(const struct session *s, enum vs_toggle toggle)
+/* A value that is tried of a program if it can be applied to one at all. */
+static bool program_value(const struct rpl_trace *base, const struct vs_toggles *set,
+                          enum vs_toggle toggle, size_t n, char *value)
 {
-    return (s->options->set && vs_toggles_is_set(s->options->set, toggle)) ||
-           wif_known(s->base, toggle);
-}
-
-/*
- * Value number `n` that is tried of a program: of what the script itself says nothing is tried again, where that is
- * known. False: there are no more.
- */
-static bool program_try(const struct session *s, enum vs_toggle toggle, size_t n, char *value)
-{
+    const bool is_known = (set && vs_toggles_is_set(set, toggle)) || wif_known(base, toggle);
     const char *now =
-        toggle == VS_TOGGLE_OPTIMIZER && !is_known(s, toggle) ? "" : value_now(s, toggle);
+        toggle == VS_TOGGLE_OPTIMIZER && !is_known ? "" : value_with(base, set, toggle);
 
-    if (toggle == VS_TOGGLE_ALLOC_CONF || (toggle == VS_TOGGLE_BATCH && !is_known(s, toggle)))
+    if (toggle == VS_TOGGLE_ALLOC_CONF || (toggle == VS_TOGGLE_BATCH && !is_known))
         return false;
     if (toggle == VS_TOGGLE_CHECKPOINT_IMPL &&
-        strcmp(value_now(s, VS_TOGGLE_CHECKPOINT), "off") == 0)
+        strcmp(value_with(base, set, VS_TOGGLE_CHECKPOINT), "off") == 0)
         return false;
     if (!(vs_toggle_info(toggle)->flags & VS_TOGGLE_PROGRAM))
         return vs_toggle_try(toggle, now, n, value);
     for (size_t i = 0; vs_toggle_choice(toggle, i, value); i++)
         if (strcmp(value, now) != 0 && n-- == 0)
+            return true;
+    return false;
+}
+
+bool wif_sweep_program_value(const struct rpl_trace *base, const struct vs_toggles *set,
+                             enum vs_toggle toggle, size_t n, char value[VS_TOGGLE_VALUE_MAX])
+{
+    for (size_t i = 0; program_value(base, set, toggle, i, value); i++)
+        if (!wif_program_refusal(toggle, value) && n-- == 0)
             return true;
     return false;
 }
@@ -377,11 +385,10 @@ static enum vs_status program_singles_add(struct session *s, struct vs_error *er
         const enum vs_toggle toggle = (enum vs_toggle)i;
         const bool is_same = vs_toggle_info(toggle)->flags & VS_TOGGLE_SAME;
 
-        for (size_t n = 0; !st && program_try(s, toggle, n, value); n++) {
+        for (size_t n = 0;
+             !st && wif_sweep_program_value(s->base, s->options->set, toggle, n, value); n++) {
             struct vs_toggles with = {{NULL}};
 
-            if (wif_program_refusal(toggle, value))
-                continue;
             if (s->options->set)
                 vs_toggles_copy(&with, s->options->set);
             st = vs_toggles_set(&with, toggle, value, err);

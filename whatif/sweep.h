@@ -117,5 +117,11 @@ void wif_sweep_release(struct wif_sweep *sweep);
  * more. Static text.
  */
 const char *wif_sweep_conf(const char *now, size_t n);
+/*
+ * Value `n` of `toggle` that is tried of a program, with `set` (NULL: nothing) over what was recorded; false: there are
+ * no more. Of what the script itself says nothing is tried again, where that is known. `alloc-conf` has wif_sweep_conf.
+ */
+bool wif_sweep_program_value(const struct rpl_trace *base, const struct vs_toggles *set,
+                             enum vs_toggle toggle, size_t n, char value[VS_TOGGLE_VALUE_MAX]);
 
 #endif

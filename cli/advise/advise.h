@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/whatif/program.h"
 #include "replay/trace/trace.h"
 #include "whatif/advise/advise.h"
 #include "whatif/curve.h"
@@ -18,9 +19,9 @@
 /* Append the advice for `trace`, which `name` names, 100 columns wide where labels allow it. */
 void cli_advise_text(const struct wif_advise *advise, const struct rpl_trace *trace,
                      const char *name, struct vs_text *out);
-/* Append it as a JSON object; docs/formats/json.md lists the fields. */
+/* Append it as a JSON object; docs/formats/json.md lists the fields. program: that ran again; NULL: none did. */
 void cli_advise_json(const struct wif_advise *advise, const struct rpl_trace *trace,
-                     struct vs_text *out);
+                     const struct cli_program_whatif *program, struct vs_text *out);
 
 /*
  * Peak against recomputation. capacity: 0 if not given; fit: the placement within it; fit_why: why there is none, or

@@ -116,7 +116,7 @@ static void finding_json(const struct wif_finding *finding, const struct rpl_tra
 }
 
 void cli_advise_json(const struct wif_advise *advise, const struct rpl_trace *trace,
-                     struct vs_text *out)
+                     const struct cli_program_whatif *program, struct vs_text *out)
 {
     struct vs_json json;
 
@@ -142,5 +142,7 @@ void cli_advise_json(const struct wif_advise *advise, const struct rpl_trace *tr
         finding_json(&advise->findings[i], trace, &json);
     vs_json_end(&json);
     vs_json_put_string(&json, "cannot", advise->cannot);
+    if (program)
+        cli_program_whatif_json(program, &json);
     vs_json_end(&json);
 }

@@ -13,6 +13,8 @@
 #include "cli/advise/advise.h"
 #include "cli/cmds.h"
 #include "cli/progress.h"
+#include "cli/whatif/program.h"
+#include "whatif/recipe.h"
 
 static const struct cli_option OPTIONS[] = {
     {"capacity", 0, "SIZE", false,
@@ -23,6 +25,8 @@ static const struct cli_option OPTIONS[] = {
      "least peak, and copies to the host with their bytes; with --capacity also the cheapest "
      "placement within it"},
     {"points", 0, "N", false, "points of the curve, 2 to 200 (default 16)"},
+    {"rerun", 0, NULL, false,
+     "of a program: run it again without asking, even if another user or machine recorded it"},
     {"json", 0, NULL, false, "print JSON; docs/formats/json.md lists the fields"},
     {NULL, 0, NULL, false, NULL},
 };
@@ -32,6 +36,7 @@ static const struct cli_option OPTIONS[] = {
 struct options {
     uint64_t capacity;
     size_t points;
+    bool rerun;
     bool json;
 };
 
@@ -40,7 +45,8 @@ static enum vs_status options_check(const struct cli_args *args, struct options 
 {
     const char *capacity = cli_args_value(args, "capacity");
 
-    *out = (struct options){.json = cli_args_has(args, "json")};
+    *out =
+        (struct options){.rerun = cli_args_has(args, "rerun"), .json = cli_args_has(args, "json")};
     if (capacity && (!vs_bytes_parse(capacity, &out->capacity) || out->capacity == 0))
         return vs_fail(err, VS_E_USAGE,
                        "advise: --capacity cannot be `%s`; give a size such as 24G or 800M",
@@ -96,30 +102,68 @@ static enum vs_status print_curve(struct rpl_trace *trace, const char *name,
 
 /* ---- advice ---- */
 
+struct advising {
+    struct cli_progress progress;
+    struct cli_program_whatif program;
+};
+
 static bool on_next(void *user, size_t tried, const char *next)
 {
-    cli_progress_say(user, "%zu tried, now %s", tried, *next ? next : "the recorded run");
+    struct advising *s = user;
+
+    cli_progress_say(&s->progress, "%zu tried, now %s", tried, *next ? next : "the recorded run");
     return true;
+}
+
+/* While a program runs. */
+static bool on_progress(void *user, uint64_t done, uint64_t total)
+{
+    const struct advising *s = user;
+
+    (void)done;
+    (void)total;
+    return !cli_running_is_stopped(&s->program.running);
+}
+
+/* May the program of the trace run again? Where nobody agrees, the settings of the allocator are tried all the same. */
+static bool is_agreed(struct advising *s, struct rpl_trace *trace, const struct options *options)
+{
+    struct vs_error reason = VS_ERROR_INIT;
+
+    if (rpl_trace_source_text(trace) || !wif_recipe_is_in(trace))
+        return false;
+    if (options->capacity)
+        vs_fail(&reason, VS_E_UNSUPPORTED, "a program has the memory of its GPU, not --capacity");
+    else if (!cli_program_agree(&s->program, trace, options->rerun, false, &reason))
+        return true;
+    fprintf(stderr, "vramscope: only settings of the allocator are tried: %s\n", reason.text);
+    return false;
 }
 
 static enum vs_status print_advice(struct rpl_trace *trace, const char *name,
                                    const struct options *options, struct vs_text *out,
                                    struct vs_error *err)
 {
-    struct cli_progress progress;
-    struct wif_advise_options request = {
-        .capacity = options->capacity, .next = on_next, .user = &progress};
+    struct advising s = {.program = {.folder = NULL}};
+    struct wif_advise_options request = {.capacity = options->capacity,
+                                         .may_rerun = is_agreed(&s, trace, options),
+                                         .progress = on_progress,
+                                         .next = on_next,
+                                         .user = &s};
     struct wif_advise advise;
     enum vs_status st;
 
-    cli_progress_init(&progress, stderr);
+    if (request.may_rerun)
+        cli_running_say(&s.program.running, "the program is running again for each toggle");
+    cli_progress_init(&s.progress, stderr);
     st = wif_advise_fill(&advise, trace, &request, err);
-    cli_progress_end(&progress);
+    cli_progress_end(&s.progress);
     if (!st && options->json)
-        cli_advise_json(&advise, trace, out);
+        cli_advise_json(&advise, trace, request.may_rerun ? &s.program : NULL, out);
     else if (!st)
         cli_advise_text(&advise, trace, name, out);
     wif_advise_release(&advise);
+    cli_program_whatif_release(&s.program);
     return st;
 }
 
@@ -146,7 +190,7 @@ static int run(const struct cli_args *args)
 
 const struct cli_cmd cli_cmd_advise = {
     .name = "advise",
-    .usage = "TRACE [--capacity SIZE] [--curve [--points N]] [--json]",
+    .usage = "TRACE [--capacity SIZE] [--curve [--points N]] [--rerun] [--json]",
     .summary = "Say what would help the run of a trace, what each change saves and costs",
     .help = "The net stored in the trace is run again with each toggle, with lines that release "
             "variables earlier, and with\n"
@@ -154,10 +198,14 @@ const struct cli_cmd cli_cmd_advise = {
             "arithmetic, other rounding,\n"
             "or other training. Each figure is that of a run. Leaks, tensors that are kept too "
             "long and parameters that\n"
-            "nothing reads follow from the trace.\n\n"
+            "nothing reads follow from the trace. A program that `record` has recorded is run "
+            "again with each toggle that can be\n"
+            "applied to it, when you agree; otherwise its trace and the allocator's settings "
+            "say what they can.\n\n"
             "  vramscope advise trace.db\n"
             "  vramscope advise trace.db --capacity 24G\n"
-            "  vramscope advise trace.db --curve\n",
+            "  vramscope advise trace.db --curve\n"
+            "  vramscope advise train.db --rerun\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -211,17 +211,51 @@ static void a_toggle_of_the_loop_is_refused_before_anything_runs(void **state)
     program_release(&p);
 }
 
-/* Settings of the allocator are all that advise runs; it names the command that runs the program again. */
-static void advise_names_the_command_that_runs_the_program_again(void **state)
+/* How often the script, which adds a line to this file, has run. */
+#define COUNTING                                                                                   \
+    "import os, torch\ntorch.cuda.init()\n"                                                        \
+    "open(os.path.join(os.path.dirname(__file__), 'runs'), 'a').write('.')\n"
+
+static long runs(void)
 {
+    FILE *file = fopen(program_path("runs"), "r");
+    long count = 0;
+
+    while (file && fgetc(file) != EOF)
+        count++;
+    if (file)
+        fclose(file);
+    return count;
+}
+
+/* Where nobody agrees, advise runs settings of the allocator alone, and says the command that runs the program. */
+static void advise_runs_the_program_again_once_it_may(void **state)
+{
+    char *const trace = strdup(program_path("trace.db"));
     struct program p;
 
     (void)state;
-    record(SCRIPT);
-    p = program_run("advise", program_path("trace.db"), NULL);
+    record(COUNTING);
+    assert_int_equal(runs(), 1);
+    p = program_run("advise", trace, NULL);
     assert_int_equal(p.status, 0);
-    has(p.out, "`vramscope whatif TRACE --each`");
+    has(p.out, "`vramscope advise TRACE --rerun`");
+    has(p.err, "no terminal to ask on; --rerun runs it");
     program_release(&p);
+    p = program_run("advise", trace, "--rerun", "--capacity", "24G", NULL);
+    assert_int_equal(p.status, 0);
+    has(p.err, "a program has the memory of its GPU, not --capacity");
+    program_release(&p);
+    assert_int_equal(runs(), 1);
+    p = program_run("advise", trace, "--rerun", "--json", NULL);
+    if (p.status != 0)
+        fail_msg("status %d: %s", p.status, p.err);
+    has(p.out, "\"cannot\": null");
+    has(p.out, "\"command\": ");
+    program_release(&p);
+    if (runs() < 10)
+        fail_msg("the program ran %ld times", runs());
+    free(trace);
 }
 
 static void events_are_numbered_from_1(void **state)
@@ -402,7 +436,7 @@ int main(void)
         cmocka_unit_test(a_program_that_fails_when_it_runs_again_is_an_error_with_its_last_line),
         cmocka_unit_test(the_panel_shows_the_command_first_and_runs_the_second_time),
         cmocka_unit_test(a_toggle_of_the_loop_is_refused_before_anything_runs),
-        cmocka_unit_test(advise_names_the_command_that_runs_the_program_again),
+        cmocka_unit_test(advise_runs_the_program_again_once_it_may),
         cmocka_unit_test(events_are_numbered_from_1),
         cmocka_unit_test(each_runs_the_toggles_of_programs),
         cmocka_unit_test(a_signal_ends_the_program_that_runs_again_and_leaves_no_folder),

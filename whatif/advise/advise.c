@@ -14,6 +14,7 @@
 #include "replay/report/uncertainty.h"
 #include "whatif/advise/advise_internal.h"
 #include "whatif/recipe.h"
+#include "whatif/rerun.h"
 #include "whatif/whatif.h"
 
 /* Bytes moved count as more from one part in this many on. */
@@ -82,23 +83,21 @@ enum vs_status wif_advising_base(struct wif_advising *s, const struct wif_change
     return VS_OK;
 }
 
-static enum vs_status figures_fill(struct wif_advising *s, uint64_t capacity,
-                                   struct rpl_trace *base, const struct vs_toggles *set,
+/* The figures of the run that `trace` has. */
+static enum vs_status figures_read(struct wif_advising *s, struct rpl_trace *trace,
                                    struct wif_figures *out, struct vs_error *err)
 {
     struct rpl_traffic traffic = {NULL, 0, 0, 0};
     struct rpl_index *index = NULL;
     struct rpl_run run;
-    enum vs_status st = wif_run_on(base, set, capacity, s->memory, err);
+    enum vs_status st = rpl_index_open(trace, NULL, NULL, &index, err);
 
-    if (!st)
-        st = rpl_index_open(s->memory, NULL, NULL, &index, err);
     if (!st)
         st = rpl_run_fill(&run, index, err);
     if (!st)
-        st = rpl_traffic_fill(&traffic, s->memory, err);
+        st = rpl_traffic_fill(&traffic, trace, err);
     if (!st)
-        st = wif_cost_fill(s->costs, s->memory, &out->cost, err);
+        st = wif_cost_fill(s->costs, trace, &out->cost, err);
     if (!st) {
         out->peak = run.peak;
         out->reserved = run.reserved;
@@ -110,6 +109,27 @@ static enum vs_status figures_fill(struct wif_advising *s, uint64_t capacity,
     rpl_traffic_release(&traffic);
     rpl_index_free(index);
     return st;
+}
+
+static enum vs_status figures_fill(struct wif_advising *s, uint64_t capacity,
+                                   struct rpl_trace *base, const struct vs_toggles *set,
+                                   struct wif_figures *out, struct vs_error *err)
+{
+    enum vs_status st = wif_run_on(base, set, capacity, s->memory, err);
+
+    return st ? st : figures_read(s, s->memory, out, err);
+}
+
+/* A program that runs out of memory on its GPU tells no peak. */
+static enum vs_status program_run(struct wif_advising *s, const struct vs_toggles *set,
+                                  struct wif_figures *out, struct vs_error *err)
+{
+    enum vs_status st =
+        wif_rerun_load(s->base, set, s->options->progress, s->options->user, s->memory, err);
+
+    if (!st)
+        st = figures_read(s, s->memory, out, err);
+    return st || out->fits ? st : vs_fail(err, VS_E_VALUE, "it runs out of memory");
 }
 
 enum vs_status wif_advising_run(struct wif_advising *s, const struct wif_change *change,
@@ -125,12 +145,21 @@ enum vs_status wif_advising_run(struct wif_advising *s, const struct wif_change 
     if (!go_on)
         return vs_fail(err, VS_E_STOPPED, "stopped while trying what would help");
     s->tried++;
+    if (s->options->may_rerun && wif_rerun_is_needed(s->base, &change->set))
+        return program_run(s, &change->set, out, err);
     st = wif_advising_base(s, change, &base, err);
     if (!st)
         st = figures_fill(s, s->out->capacity, base, &change->set, out, err);
     if (!st && !out->fits) {
         st = figures_fill(s, WIF_NO_LIMIT, base, &change->set, out, err);
         out->fits = false;
+    }
+    if (!st &&
+        s->options
+            ->may_rerun) { /* requests that are run again have no ops: they are those of the recording */
+        out->flops = s->out->base.flops;
+        out->recompute_flops = s->out->base.recompute_flops;
+        out->moved = s->out->base.moved;
     }
     return st;
 }
@@ -212,32 +241,51 @@ struct wif_advice *wif_advising_add(struct wif_advising *s, const struct wif_cha
 
 /* ---- all of it ---- */
 
+/* Why not all changes could be run; NULL: they were. failure: why the requests cannot be run again, or NULL. */
+static const char *cannot_of(const struct wif_advising *s, const char *failure)
+{
+    if (failure)
+        return failure;
+    if (!wif_recipe_is_in(s->base))
+        return "this trace has no net: of all changes only settings of the allocator and the "
+               "capacity can be run on it";
+    return s->options->may_rerun
+               ? NULL
+               : "this trace has no net: only settings of the allocator and the capacity are tried "
+                 "here; to run the program again with each toggle: "
+                 "`vramscope advise TRACE --rerun`";
+}
+
 /*
- * Without a net only settings of the allocator can be tried, where the requests to it were recorded; what the trace
- * shows does not need a run.
+ * Without a net settings of the allocator are tried, where the requests to it were recorded, and what a program does
+ * when it runs again; what the trace shows does not need a run.
  */
 static enum vs_status imported_advise(struct wif_advising *s, struct vs_error *err)
 {
     const struct wif_change nothing = {.edits = {NULL, 0, 0}};
+    const char *cannot;
     struct vs_error why = VS_ERROR_INIT;
-    enum vs_status st = wif_advising_run(s, &nothing, &s->out->base, &why);
+    struct wif_figures base;
+    enum vs_status st =
+        s->options->may_rerun ? figures_read(s, s->base, &s->out->base, &why) : VS_OK;
 
+    if (!st)
+        st = wif_advising_run(s, &nothing, &base, &why);
     if (st == VS_E_STOPPED)
         return vs_fail(err, st, "%s", why.text);
     if (st)
         memset(&s->out->base, 0, sizeof(s->out->base));
-    s->out->cannot =
-        vs_strdup(st ? why.text
-                  : wif_recipe_is_in(s->base)
-                      ? "this trace has no net: only settings of the allocator and the capacity "
-                        "are tried here; to run the program again with each toggle: "
-                        "`vramscope whatif TRACE --each`"
-                      : "this trace has no net: of all changes only settings of the allocator and "
-                        "the capacity can be run on it");
-    if (!st)
-        st = wif_advising_toggles(s, err);
     else
+        s->out->base = base;
+    cannot = cannot_of(s, st ? why.text : NULL);
+    s->out->cannot = cannot ? vs_strdup(cannot) : NULL;
+    if (!st) {
+        st = wif_advising_toggles(s, err);
+        if (!st && s->options->may_rerun)
+            st = wif_advising_program_together(s, err);
+    } else {
         st = VS_OK;
+    }
     (void)wif_advising_headline(s);
     return st ? st : wif_advising_findings(s, s->base, err);
 }

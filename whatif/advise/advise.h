@@ -16,6 +16,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/toggle.h"
+#include "replay/index/index.h"
 #include "replay/report/mistakes.h"
 #include "replay/trace/trace.h"
 #include "whatif/cost.h"
@@ -121,20 +122,27 @@ struct wif_advise {
 typedef bool wif_advise_fn(void *user, size_t tried, const char *next);
 
 /*
- * capacity  of the device in bytes; 0: that of the recording or of its target, if any
- * next      may be NULL; user: passed to it
+ * capacity   of the device in bytes; 0: that of the recording or of its target, if any
+ * may_rerun  the user has agreed that the recorded program runs again (whatif/rerun.h), on its own GPU: without a
+ *            capacity
+ * progress   called about twenty times a second while a program runs; false stops it. Needs may_rerun; NULL: none
+ * next       may be NULL
+ * user       passed to both
  */
 struct wif_advise_options {
     uint64_t capacity;
+    bool may_rerun;
+    rpl_progress_fn *progress;
     wif_advise_fn *next;
     void *user;
 };
 
 /*
  * Fill *out (zeroed or released) for the run of `base`. Takes some fifty runs of the net, and with a capacity up to
- * twice as many. The caller releases it, also after a failure.
+ * twice as many; with may_rerun some thirty runs of the program. The caller releases it, also after a failure.
  *
- * VS_E_STOPPED: `next` returned false. Others: the recorded run cannot be run again, or the trace cannot be read.
+ * VS_E_STOPPED: `next` or `progress` returned false. Others: the recorded run cannot be run again, or the trace
+ * cannot be read.
  */
 VS_MUST_USE enum vs_status wif_advise_fill(struct wif_advise *out, struct rpl_trace *base,
                                            const struct wif_advise_options *options,

@@ -78,6 +78,9 @@ VS_MUST_USE enum vs_status wif_advising_leaks(struct wif_advising *s, struct vs_
 VS_MUST_USE enum vs_status wif_advising_lines(struct wif_advising *s, struct vs_error *err);
 /* What costs nothing together; with a capacity the cheapest change that fits, and the largest batches. */
 VS_MUST_USE enum vs_status wif_advising_together(struct wif_advising *s, struct vs_error *err);
+/* What lowers the peak of a program, of each price on top of the cheaper ones. */
+VS_MUST_USE enum vs_status wif_advising_program_together(struct wif_advising *s,
+                                                         struct vs_error *err);
 /* The cheapest advice that fits where the recorded run does not, the only one with is_headline; NULL: there is none. */
 struct wif_advice *wif_advising_headline(struct wif_advising *s);
 /* Findings of `run`, the recorded run to its end or an imported recording. */

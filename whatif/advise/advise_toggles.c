@@ -3,7 +3,7 @@
  * device.
  *
  * Must not know:  what a toggle does.
- * Invariant:      training stays training: `grad` is not changed in a run that trains, and neither is the batch.
+ * Invariant:      training stays training: `grad` is not changed in a net that trains, and neither is its batch.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +67,10 @@ static enum vs_status toggle_try(struct wif_advising *s, const struct wif_change
 
 /* ---- each alone ---- */
 
-/* Value `n` that is tried of a toggle; false: there are no more. Without a net, requests are run again alone. */
+/*
+ * Value `n` that is tried of a toggle; false: there are no more. Without a net, requests are run again alone, or the
+ * program.
+ */
 static bool value_try(const struct wif_advising *s, enum vs_toggle toggle, size_t n,
                       char value[VS_TOGGLE_VALUE_MAX])
 {
@@ -78,7 +81,9 @@ static bool value_try(const struct wif_advising *s, enum vs_toggle toggle, size_
         return toggle != VS_TOGGLE_BATCH && toggle != VS_TOGGLE_DATA &&
                (toggle != VS_TOGGLE_GRAD || !wif_trains(s->base)) &&
                vs_toggle_try(toggle, now, n, value);
-    conf = toggle == VS_TOGGLE_ALLOC_CONF ? wif_sweep_conf(now, n) : NULL;
+    if (toggle != VS_TOGGLE_ALLOC_CONF)
+        return s->options->may_rerun && wif_sweep_program_value(s->base, NULL, toggle, n, value);
+    conf = wif_sweep_conf(now, n);
     snprintf(value, VS_TOGGLE_VALUE_MAX, "%s", conf ? conf : "");
     return conf != NULL;
 }
@@ -436,6 +441,19 @@ static enum vs_status batches_find(struct wif_advising *s, struct wif_advice *he
 
         st = batch_find(s, &change, true, &headline->batch, &headline->is_batch_max, err);
     }
+    return st;
+}
+
+enum vs_status wif_advising_program_together(struct wif_advising *s, struct vs_error *err)
+{
+    static const enum wif_price PRICES[] = {WIF_PRICE_NONE, WIF_PRICE_TIME, WIF_PRICE_NUMBERS};
+    struct wif_change all = {.edits = {NULL, 0, 0}};
+    struct wif_figures run = s->out->base;
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; !st && i < sizeof(PRICES) / sizeof(PRICES[0]); i++)
+        st = merge_fill(s, PRICES[i], &all, &run, err);
+    wif_change_release(&all);
     return st;
 }
 
