@@ -540,7 +540,8 @@ files-check: ## first comments of sources, their lines
 
 globals-check: $(LIB_OBJ) $(CLI_OBJ) $(B)/vramscope_sqlite.so $(B)/libvramscope.a ## the known globals, each once
 	@! nm --defined-only $(B)/libvramscope.a | \
-	  awk '$$2 ~ /^[TDBR]$$/ { print "globals-check: defined in two files of the library: " $$3 }' | sort | uniq -d | grep .
+	  awk '$$2 ~ /^[TDBR]$$/ { print "globals-check: defined in two files of the library: " $$3 }' | \
+	  sort | uniq -d | grep .
 	@sh tools/globals-check.sh $(B) $(filter %.o,$^) $(INJECT_SRC:%.c=$(B)/pic/%.o) $(CUDA_OBJ) \
 	  $(CUDA_SRC:%.cu=$(B)/twin/%.o) \
 	  $(B)/sqlite/store/extension/extension.o $(MPI_OBJ)
