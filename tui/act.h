@@ -12,6 +12,9 @@
 
 /* move.c: stepping, running, peaks, jumps, marks, zoom. */
 VS_MUST_USE bool tui_move_act(struct tui_app *app, const struct tui_command *command);
+/* The event `columns` columns of the timeline on, or back; the columns of a quarter of it. */
+uint64_t tui_move_column(const struct tui_app *app, int64_t columns);
+int64_t tui_move_quarter(const struct tui_app *app);
 
 /* act.c: show a view because a key, a click or a command asks for it. */
 void tui_view_open(struct tui_app *app, int view);

@@ -369,7 +369,7 @@ static void mark_go(struct tui_app *app, uint32_t key)
 
 /* ---- the window ---- */
 
-static void move_columns(struct tui_app *app, int64_t columns)
+uint64_t tui_move_column(const struct tui_app *app, int64_t columns)
 {
     struct tui_split split = tui_app_split(app);
     bool is_setup = split.columns && app->at <= split.last;
@@ -378,11 +378,16 @@ static void move_columns(struct tui_app *app, int64_t columns)
     int shown = is_setup ? split.columns : app->columns - split.columns;
     uint64_t per = size / (uint64_t)(shown > 0 ? shown : 1);
     uint64_t by = (per ? per : 1) * (uint64_t)(columns < 0 ? -columns : columns);
+    uint64_t events = tui_app_run(app)->events;
 
     if (columns < 0)
-        tui_app_go(app, app->at > by ? app->at - by : 1, false);
-    else
-        tui_app_go(app, app->at + by, false);
+        return app->at > by ? app->at - by : 1;
+    return events - app->at > by ? app->at + by : events;
+}
+
+int64_t tui_move_quarter(const struct tui_app *app)
+{
+    return app->columns > 4 ? app->columns / 4 : 1;
 }
 
 /* A window of `size` events in which `at` keeps its relative position. */
@@ -518,12 +523,13 @@ static bool act_zoom(struct tui_app *app, enum tui_action action, int64_t count)
 
 static bool act_window(struct tui_app *app, enum tui_action action, int64_t count)
 {
-    int64_t quarter = app->columns > 4 ? app->columns / 4 : 1;
-
-    if (action == TUI_LEFT || action == TUI_RIGHT)
-        move_columns(app, action == TUI_LEFT ? -count : count);
-    else if (action == TUI_FAR_LEFT || action == TUI_FAR_RIGHT)
-        move_columns(app, quarter * (action == TUI_FAR_LEFT ? -count : count));
+    if (action == TUI_LEFT || action == TUI_FAR_LEFT)
+        count = -count;
+    if (action == TUI_FAR_LEFT || action == TUI_FAR_RIGHT)
+        count *= tui_move_quarter(app);
+    if (action == TUI_LEFT || action == TUI_RIGHT || action == TUI_FAR_LEFT ||
+        action == TUI_FAR_RIGHT)
+        tui_app_go(app, tui_move_column(app, count), false);
     else if (action == TUI_TOP || action == TUI_BOTTOM)
         tui_app_go(app, action == TUI_TOP ? 1 : tui_app_run(app)->events, true);
     else if (action == TUI_RANGE)

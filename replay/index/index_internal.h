@@ -214,7 +214,7 @@ struct rpl_event_classes;
  * Number of chunks that stay decoded: the current one, those that the next keys may lead to (tui/prefetch.c), and some
  * more. 0.8 MB each, allocated when first used.
  */
-#define RPL_WINDOW 20
+#define RPL_WINDOW 40
 struct rpl_window_slot {
     struct vs_event *events;
     /* Number of the chunk + 1; 0: the slot is empty. */

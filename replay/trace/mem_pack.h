@@ -21,7 +21,7 @@
 #include "replay/trace/trace.h"
 
 /* Number of chunks decompressed at a time: as many as an index keeps available (RPL_WINDOW in index_internal.h). */
-#define RPL_MEM_OPEN 20
+#define RPL_MEM_OPEN 40
 
 /* The part of a tensor's description that is its own; dtype, shape and offset are those of description `shape`. */
 struct rpl_mem_tensor_own {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "replay/trace/trace.h"
 #include "tests/e2e/program.h"
 #include "tests/tui/session.h"
 #include "tui/loop.h"
@@ -184,6 +185,45 @@ static void marks_that_cannot_be_written_last_for_the_session(void **state)
     free(path);
 }
 
+static bool read_count(void *user)
+{
+    ++*(size_t *)user;
+    return true;
+}
+
+/* Chunks of a far column are decoded before its key is typed, also those of the ops and the line before its event. */
+static void keys_that_move_by_columns_find_their_events_read(void **state)
+{
+    static const char *const KEYS[] = {"l", "h", "L", "H"};
+    const uint64_t places = 12;
+    struct tui_app app;
+    size_t reads = 0;
+
+    (void)state;
+#ifdef VS_STRESS
+    skip(); /* an op has many chunks there */
+#endif
+    session_open(&app, session_trace("lenet", "steps=900"), 160, 48);
+    for (uint64_t i = 1; i < places; i++) {
+        for (size_t k = 0; k < sizeof(KEYS) / sizeof(KEYS[0]); k++) {
+            const uint64_t at = app.base.events / places * i;
+
+            tui_app_go(&app, at, false);
+            tui_app_sync(&app);
+            while (tui_app_background(&app))
+                continue;
+            reads = 0;
+            rpl_trace_watch(app.base.trace, read_count, &reads);
+            session_type(&app, KEYS[k]);
+            rpl_trace_watch(app.base.trace, NULL, NULL);
+            if (reads)
+                fail_msg("%s at event %zu of %zu: %zu reads", KEYS[k], (size_t)at,
+                         (size_t)app.base.events, reads);
+        }
+    }
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +234,7 @@ int main(void)
         cmocka_unit_test(the_table_of_steps_leads_to_the_holder_of_a_leak),
         cmocka_unit_test(marks_are_written_while_no_key_is_typed),
         cmocka_unit_test(marks_that_cannot_be_written_last_for_the_session),
+        cmocka_unit_test(keys_that_move_by_columns_find_their_events_read),
     };
     int failed = cmocka_run_group_tests_name("background", tests, NULL, NULL);
 
