@@ -347,6 +347,17 @@ static void draw_panes(const struct tui_app *app, struct tui_surface *surface)
 
 /* ---- the last rows ---- */
 
+/* A message that is longer than its row goes on in the row of the keys: the canvas has both rows. */
+static void draw_message(const struct tui_app *app, struct tui_canvas *c, int w)
+{
+    struct tui_style style = tui_style(app->is_bad ? TUI_BAD : TUI_STRONG);
+    const char *text = vs_text_get(&app->message);
+
+    if (tui_text_width(text) > w - 2)
+        tui_fill(c, (struct tui_rect){0, 1, c->at.w, 1}, tui_style(TUI_PLAIN));
+    tui_text_wrap(c, 1, 0, w - 2, style, text);
+}
+
 static void draw_status(const struct tui_app *app, struct tui_canvas *c)
 {
     struct vs_text text = {NULL, 0, 0};
@@ -364,8 +375,7 @@ static void draw_status(const struct tui_app *app, struct tui_canvas *c)
     }
     vs_text_clear(&text);
     if (app->message.len) {
-        tui_text_cut(c, 1, 0, w - 2, tui_style(app->is_bad ? TUI_BAD : TUI_STRONG),
-                     vs_text_get(&app->message));
+        draw_message(app, c, w);
     } else {
         tui_where_text(app, &text);
         tui_text_cut(c, 1, 0, w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
@@ -549,10 +559,10 @@ void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
     draw_panes(app, surface);
     if (app->pending.len)
         draw_ways_on(app, surface);
-    c = tui_canvas_of(surface, app->layout.status);
-    draw_status(app, &c);
     c = tui_canvas_of(surface, app->layout.keys);
     draw_keys(app, &c);
+    c = tui_canvas_of(surface, (struct tui_rect){0, app->layout.status.y, app->w, 2});
+    draw_status(app, &c);
 }
 
 void tui_pane_text(const struct tui_app *app, struct vs_text *out)

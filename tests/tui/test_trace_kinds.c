@@ -156,6 +156,7 @@ static void why_shows_the_whole_call_stack_of_an_imported_block(void **state)
     program_release(&p);
     session_open(&app, path, 200, 60);
     session_type(&app, "!gy");
+    session_expect(&app, " call stack of the allocation");
     session_expect(&app, "einops/einops.py:einsum:916");
     session_expect(&app, "torch/nn/modules/module.py:_call_impl:1750");
     session_expect(&app, "TransformerLM.py:forward:");
@@ -179,9 +180,12 @@ static void the_call_stack_of_an_imported_event_is_walked(void **state)
     vs_text_release(&source);
     session_open(&app, path, 120, 40);
     session_type(&app, "gcM");
-    session_expect(&app, "> torch/functional.py:einsum:407");
+    /* the frames of libraries share rows; the innermost of the program's own files is chosen */
+    session_expect(&app, "│   3 frames of libraries\n");
+    session_expect(&app, "│ > linear.py:forward:36\n");
+    session_expect(&app, "│   2 frames of torch\n");
     session_type(&app, "d");
-    session_expect(&app, "0 above the allocation");
+    session_expect(&app, "this is the innermost frame of your files");
     session_type(&app, "99u");
     session_expect(&app, "> profile_memory.py:<module>:58");
     session_expect(&app, "   58 > statement 58");

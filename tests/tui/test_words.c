@@ -229,6 +229,26 @@ static void a_search_of_all_ops_can_be_stopped(void **state)
 }
 
 /* Also where the view has a key that the general ones begin with, it stands there once. */
+/* A message goes on in the row of the keys, and what an empty view says is wrapped. */
+static void sentences_are_shown_to_their_end(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, "gdn");
+    session_expect(&app,
+                   "\n only one run is open: gw switches a toggle, `vramscope tui A B` opens two\n"
+                   " traces\n");
+    session_type(&app, "gt");
+    session_expect(&app, "\n ? help  h/l move");
+    session_open(&app, session_trace("variables", NULL), 60, 24);
+    session_type(&app, "gCM");
+    session_expect(&app, "\n space finds where checkpoints save the most for the least\n"
+                         " recomputation;\n enter then shows the run of a row\n");
+    tui_app_release(&app);
+}
+
 static void no_key_stands_twice_in_the_footer(void **state)
 {
     struct tui_app app;
@@ -341,6 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_help_is_shown_in_full),
+        cmocka_unit_test(sentences_are_shown_to_their_end),
         cmocka_unit_test(tab_shows_all_completions_one_row_after_the_other),
         cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),
         cmocka_unit_test(filters_combine_and_can_be_cleared),

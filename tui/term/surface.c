@@ -368,6 +368,44 @@ int tui_text_tail(struct tui_canvas *c, int x, int y, int w, struct tui_style st
     return x + w;
 }
 
+/* The end of the row of at most `w` cells that begins at `text`, and has one character at least. */
+static const char *row_end(const char *text, int w)
+{
+    const char *end = text;
+    const char *blank = NULL;
+
+    while (*end && *end != '\n') {
+        const char *next = end;
+
+        w -= tui_char_width(tui_utf8_next(&next));
+        if (*end == ' ' && w >= -1)
+            blank = end;
+        else if (w < 0 && end > text)
+            return blank ? blank : end;
+        end = next;
+    }
+    return end;
+}
+
+int tui_text_wrap(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
+                  const char *text)
+{
+    int rows = 0;
+
+    while (*text && y + rows < c->at.h) {
+        const char *end = y + rows + 1 < c->at.h ? row_end(text, w) : text + strcspn(text, "\n");
+        char *row = vs_strndup(text, (size_t)(end - text));
+
+        tui_text_cut(c, x, y + rows, w, style, row);
+        vs_free(row);
+        rows++;
+        text = end + (*end == '\n');
+        if (*end == ' ')
+            text += strspn(end, " ");
+    }
+    return rows;
+}
+
 void tui_text_right(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
                     const char *text)
 {

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "replay/trace/callstack.h"
 #include "replay/trace/scripts.h"
+#include "tui/parts/frame.h"
 
 /* Rows of source above the line of the frame, and rows of source in all. */
 #define SOURCE_ABOVE 3
@@ -121,27 +122,95 @@ static void add_source(struct tui_stack_pane *pane, const struct tui_frame *fram
 
 /* ---- the page ---- */
 
+static bool is_own(const struct tui_frame *frame)
+{
+    return tui_frame_is_own(frame->file) && frame->file[0];
+}
+
+/* The innermost frame of one's own; 0: there is none. */
+static size_t own_first(const struct tui_stack_pane *pane)
+{
+    for (size_t i = 0; i < pane->count; i++)
+        if (is_own(&pane->frames[i]))
+            return i;
+    return 0;
+}
+
+/* The next frame of one's own outwards or inwards; at: there is none. */
+static size_t own_beside(const struct tui_stack_pane *pane, size_t at, bool is_outwards)
+{
+    for (size_t i = at; is_outwards ? i + 1 < pane->count : i > 0;) {
+        i = is_outwards ? i + 1 : i - 1;
+        if (is_own(&pane->frames[i]))
+            return i;
+    }
+    return at;
+}
+
+/* The frame after the row that begins with frame `at`: frames of libraries share one, where there are others. */
+static size_t row_end(const struct tui_stack_pane *pane, size_t at)
+{
+    size_t end = at;
+
+    if (!is_own(&pane->frames[pane->up]))
+        return at + 1;
+    while (end < pane->count && !is_own(&pane->frames[end]))
+        end++;
+    return end > at ? end : at + 1;
+}
+
+/* "3 frames of torch" */
+static void add_libraries(struct tui_stack_pane *pane, size_t from, size_t to)
+{
+    const char *file = pane->frames[from].file;
+    int len = (int)strcspn(file, "/");
+    bool is_one = file[len] == '/';
+
+    for (size_t i = from + 1; i < to; i++)
+        is_one = is_one && strncmp(pane->frames[i].file, file, (size_t)len + 1) == 0;
+    tui_page_add(&pane->page, TUI_DIM, "  %zu frames of %.*s", to - from, is_one ? len : 9,
+                 is_one ? file : "libraries");
+}
+
+static void add_frame(struct tui_stack_pane *pane, size_t at)
+{
+    const struct tui_frame *frame = &pane->frames[at];
+    bool is_chosen = at == pane->up;
+    struct vs_text name = {NULL, 0, 0};
+
+    tui_frame_text(frame->file, &name);
+    tui_page_add(&pane->page, TUI_KEY_NAME, is_chosen ? "> " : "  ");
+    tui_page_more(&pane->page, 0,
+                  is_chosen       ? TUI_STRONG
+                  : is_own(frame) ? TUI_PLAIN
+                                  : TUI_DIM,
+                  "%s:%s", vs_text_get(&name), frame->func);
+    if (frame->line)
+        tui_page_more(&pane->page, 0, TUI_LINE_NUMBER, ":%" PRIu32, frame->line);
+    vs_text_release(&name);
+}
+
 static void page_make(struct tui_stack_pane *pane, size_t h)
 {
     const struct tui_frame *chosen = &pane->frames[pane->up];
     bool has_source = pane->text && chosen->line;
     size_t rows = has_source && h > SOURCE_ROWS + 4 ? h - SOURCE_ROWS - 1 : h;
-    size_t first = 0;
+    size_t above = 0;
+    size_t row = 0;
 
     tui_page_clear(&pane->page);
     tui_page_add(&pane->page, TUI_TITLE, "called by");
-    tui_page_more(&pane->page, 0, TUI_DIM, "  %zu frames, u and d walk them", pane->count);
+    tui_page_more(&pane->page, 0, TUI_DIM, "  %zu frames; u, d", pane->count);
     rows = rows > 1 ? rows - 1 : 1;
-    if (pane->up >= rows)
-        first = pane->up + 1 - rows;
-    for (size_t i = first; i < pane->count && i < first + rows; i++) {
-        const struct tui_frame *frame = &pane->frames[i];
-
-        tui_page_add(&pane->page, TUI_KEY_NAME, i == pane->up ? "> " : "  ");
-        tui_page_more(&pane->page, 0, i == pane->up ? TUI_STRONG : TUI_PLAIN, "%s:%s", frame->file,
-                      frame->func);
-        if (frame->line)
-            tui_page_more(&pane->page, 0, TUI_LINE_NUMBER, ":%" PRIu32, frame->line);
+    for (size_t i = 0; i < pane->up; i = row_end(pane, i))
+        above++;
+    above = above >= rows ? above + 1 - rows : 0;
+    for (size_t i = 0, end; i < pane->count && row < above + rows; i = end, row++) {
+        end = row_end(pane, i);
+        if (row >= above && end - i > 1)
+            add_libraries(pane, i, end);
+        else if (row >= above)
+            add_frame(pane, i);
     }
     if (!has_source || rows + 1 >= h)
         return;
@@ -156,17 +225,15 @@ void tui_stack_pane_fill(struct tui_stack_pane *pane, const struct tui_app *app,
 
     frames_clear(pane);
     tui_page_clear(&pane->page);
-    if (seq != pane->seq)
-        pane->up = 0;
-    pane->seq = seq;
     if (rpl_trace_stack_each(tui_app_run(app)->trace, seq, on_frame, pane, &err)) {
         tui_page_add(&pane->page, TUI_BAD, "%s", err.text);
         return;
     }
     if (!pane->count)
         return;
-    if (pane->up >= pane->count)
-        pane->up = pane->count - 1;
+    if (seq != pane->seq || pane->up >= pane->count)
+        pane->up = own_first(pane);
+    pane->seq = seq;
     source_read(pane, app, pane->frames[pane->up].file);
     page_make(pane, h > 0 ? (size_t)h : 1);
 }
@@ -174,23 +241,32 @@ void tui_stack_pane_fill(struct tui_stack_pane *pane, const struct tui_app *app,
 void tui_stack_pane_step(struct tui_stack_pane *pane, struct tui_app *app, int64_t by)
 {
     const struct tui_frame *frame;
+    struct vs_text name = {NULL, 0, 0};
+    bool is_outwards = by > 0;
+    size_t up = pane->up;
 
     if (!pane->count) {
         tui_app_say(app, "no call stack was recorded for this event");
         return;
     }
-    if (by > 0 && pane->up + 1 == pane->count) {
-        tui_app_say(app, "this is the outermost frame");
+    for (int64_t left = is_outwards ? by : -by;
+         left > 0 && (is_outwards ? up + 1 < pane->count : up > 0); left--)
+        up = is_own(&pane->frames[pane->up]) ? own_beside(pane, up, is_outwards)
+             : is_outwards                   ? up + 1
+                                             : up - 1;
+    if (up == pane->up) {
+        tui_app_say(app, "this is the %s frame%s", is_outwards ? "outermost" : "innermost",
+                    is_own(&pane->frames[up]) ? " of your files" : "");
         return;
     }
-    if (by < 0)
-        pane->up = pane->up > (size_t)-by ? pane->up - (size_t)-by : 0;
-    else
-        pane->up = pane->up + (size_t)by < pane->count ? pane->up + (size_t)by : pane->count - 1;
-    frame = &pane->frames[pane->up];
+    pane->up = up;
+    frame = &pane->frames[up];
     source_read(pane, app, frame->file);
-    tui_app_say(app, "%s:%s:%" PRIu32 ", %zu above the allocation%s", frame->file, frame->func,
-                frame->line, pane->up, pane->text ? "" : "; its source is not in this folder");
+    tui_frame_text(frame->file, &name);
+    tui_app_say(app, "%s:%s:%" PRIu32 ", %zu above the allocation%s", vs_text_get(&name),
+                frame->func, frame->line, up,
+                pane->text ? "" : "; its source is not in this folder");
+    vs_text_release(&name);
     app->moves++;
 }
 

@@ -36,12 +36,15 @@ struct tui_stack_pane {
 
 /*
  * Show the stack of event `seq` of the shown run in `h` rows. Of another event than the one before, the innermost frame
- * is chosen. A source is the recorded one, or read from the current folder or that of the trace; of frames of PyTorch
- * none is.
+ * of the program's own files is chosen, if there is one; then frames of libraries share rows. A source is the recorded
+ * one, or read from the current folder or that of the trace; of frames of PyTorch none is.
  */
 void tui_stack_pane_fill(struct tui_stack_pane *pane, const struct tui_app *app, uint64_t seq,
                          int h);
-/* Choose the frame `by` calls above the chosen one, below it where negative, and say which it is. */
+/*
+ * Choose the frame `by` calls above the chosen one, below it where negative, and say which it is. Only frames of the
+ * program's own files count, where the chosen one is one.
+ */
 void tui_stack_pane_step(struct tui_stack_pane *pane, struct tui_app *app, int64_t by);
 void tui_stack_pane_release(struct tui_stack_pane *pane);
 

@@ -333,8 +333,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct tui_canvas table = tui_table_canvas(c, TABLE_W);
 
     if (!s->count) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 s->all_count ? "none passes the filters; g\\ discards them" : "nothing is alive");
+        tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+                      s->all_count ? "none passes the filters; g\\ discards them"
+                                   : "nothing is alive");
         return;
     }
     draw_head(s, tui_app_run(app), &table);

@@ -93,8 +93,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     if (s->page.count)
         tui_page_draw(&s->page, c, is_focused);
     else
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "none: b sets one on this line, `:break total > 1G` on a size; ma sets a mark");
+        tui_text_wrap(
+            c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+            "none: b sets one on this line, `:break total > 1G` on a size; ma sets a mark");
 }
 
 /* Space: enable or disable. x: delete. */

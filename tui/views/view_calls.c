@@ -12,6 +12,7 @@
 #include "replay/inspect/calltree.h"
 #include "tui/app.h"
 #include "tui/parts/format.h"
+#include "tui/parts/frame.h"
 #include "tui/views.h"
 
 #define FIGURES_W 26
@@ -91,7 +92,7 @@ static void call_text(const struct calls *s, uint32_t number, struct vs_text *ou
     const char *line = rpl_trace_source_line(s->of, call->line, &len);
 
     if (*call->name || !number)
-        vs_text_add(out, call->name);
+        tui_frame_text(call->name, out);
     else
         vs_text_add(out, rpl_trace_source_text(s->of) ? "(outside of all modules)"
                                                       : "(no call stack recorded)");

@@ -185,12 +185,11 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct vs_text whole = {NULL, 0, 0};
 
     if (!s->points.count) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 rpl_trace_source_text(app->base.trace)
-                     ? "space finds where checkpoints save the most for the least recomputation;"
-                     : "this trace has no net, so no checkpoint can be placed in it");
-        if (rpl_trace_source_text(app->base.trace))
-            tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+                      rpl_trace_source_text(app->base.trace)
+                          ? "space finds where checkpoints save the most for the least "
+                            "recomputation;\nenter then shows the run of a row"
+                          : "this trace has no net, so no checkpoint can be placed in it");
         return;
     }
     draw_head(c);

@@ -299,8 +299,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct tui_canvas table = tui_table_canvas(c, NAME_X + s->name_w + BAR_W + FIGURES_W);
 
     if (!s->row_count) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 s->tree ? "none passes the filters; g\\ discards them" : "no modules");
+        tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+                      s->tree ? "none passes the filters; g\\ discards them" : "no modules");
         return;
     }
     draw_head(&table);

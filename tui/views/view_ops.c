@@ -181,10 +181,10 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct tui_canvas table = tui_table_canvas(c, TABLE_W);
 
     if (!s->list.count) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 !rpl_trace_has_uses(tui_app_run(app)->trace)
-                     ? "a snapshot has no ops, only allocations: i goes to the next one"
-                     : "this trace has no ops");
+        tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+                      !rpl_trace_has_uses(tui_app_run(app)->trace)
+                          ? "a snapshot has no ops, only allocations: i goes to the next one"
+                          : "this trace has no ops");
         return;
     }
     draw_head(s, &table);

@@ -130,10 +130,10 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     const struct results *s = state;
 
     if (!app->results) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "`:results FILE` shows what a sweep of this net found:");
-        tui_text(c, 1, 1, tui_style(TUI_DIM),
-                 "vramscope sweep NET --vary batch=8..256 --vary checkpoint=off,blocks -o FILE");
+        tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+                      "`:results FILE` shows what a sweep of this net found:\n"
+                      "vramscope sweep NET --vary batch=8..256 --vary checkpoint=off,blocks "
+                      "-o FILE");
         return;
     }
     draw_head(s, c);

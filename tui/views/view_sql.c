@@ -71,9 +71,9 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct tui_style head = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
 
     if (!table) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM), "`:sql SELECT …` runs a query on this trace:");
-        tui_text(c, 1, 1, tui_style(TUI_DIM),
-                 ":sql select op, sum(size) n from block group by op order by n desc");
+        tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM),
+                      "`:sql SELECT …` runs a query on this trace:\n"
+                      ":sql select op, sum(size) n from block group by op order by n desc");
         return;
     }
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, head);

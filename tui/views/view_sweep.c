@@ -391,6 +391,22 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
     draw_cost(t, c, x + 24, y);
 }
 
+/* What the table will have, where it has no row yet. */
+static void draw_nothing(const struct tui_app *app, struct tui_canvas *c)
+{
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_addf(&text, "space runs %s;\nenter then shows the run of a row",
+                 wif_recipe_is_in(app->base.trace)
+                     ? "the recorded program again with each toggle alone, and with the best ones "
+                       "combined"
+                 : rpl_trace_source_text(app->base.trace)
+                     ? "the net with each toggle alone, and with the best ones combined"
+                     : "the recorded requests with other settings of the allocator");
+    tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM), vs_text_get(&text));
+    vs_text_release(&text);
+}
+
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
                  bool is_focused)
 {
@@ -399,23 +415,8 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
         c, (struct tui_rect){0, rows_h(c->at.h) + 1, c->at.w, c->at.h - rows_h(c->at.h) - 1});
     struct tui_canvas table = tui_table_canvas(c, TABLE_W);
 
-    if (!count_of(s) && wif_recipe_is_in(app->base.trace)) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "space runs the recorded program again with each toggle alone, and with the best "
-                 "ones combined;");
-        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
-        return;
-    }
-    if (!count_of(s) && !rpl_trace_source_text(app->base.trace)) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "space runs the recorded requests with other settings of the allocator;");
-        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
-        return;
-    }
     if (!count_of(s)) {
-        tui_text(c, 1, 0, tui_style(TUI_DIM),
-                 "space runs the net with each toggle alone, and with the best ones combined;");
-        tui_text(c, 1, 1, tui_style(TUI_DIM), "enter then shows the run of a row");
+        draw_nothing(app, c);
         return;
     }
     draw_head(&table, figures_x(table.at.w));

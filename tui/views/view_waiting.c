@@ -144,15 +144,18 @@ static void draw_nothing(const struct waits *s, const struct tui_run *run, struc
 {
     char buf[VS_BYTES_TEXT_MAX];
 
-    tui_text(c, 1, 0, tui_style(TUI_DIM), "no freed block waits for a stream here");
+    struct vs_text text = {NULL, 0, 0};
+
+    vs_text_add(&text, "no freed block waits for a stream here\n");
     if (s->pending.count)
-        tui_textf(c, 1, 1, tui_style(TUI_DIM),
-                  "at most %s do, at event %" PRIu64 ": enter goes there",
-                  vs_bytes_text(s->pending.highest, buf), s->pending.highest_seq);
-    else if (!rpl_trace_is_imported(run->trace))
-        tui_text(c, 1, 1, tui_style(TUI_DIM), "only recordings of a GPU have such blocks");
+        vs_text_addf(&text, "at most %s do, at event %" PRIu64 ": enter goes there",
+                     vs_bytes_text(s->pending.highest, buf), s->pending.highest_seq);
     else
-        tui_text(c, 1, 1, tui_style(TUI_DIM), "none does in this recording");
+        vs_text_add(&text, rpl_trace_is_imported(run->trace)
+                               ? "none does in this recording"
+                               : "only recordings of a GPU have such blocks");
+    tui_text_wrap(c, 1, 0, c->at.w - 2, tui_style(TUI_DIM), vs_text_get(&text));
+    vs_text_release(&text);
 }
 
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,

@@ -17,6 +17,7 @@
 #include "tui/app.h"
 #include "tui/gains.h"
 #include "tui/names.h"
+#include "tui/parts/frame.h"
 #include "tui/parts/page.h"
 #include "tui/views.h"
 
@@ -171,22 +172,35 @@ static void add_reads(struct tui_page *page, const struct tui_run *run, const st
         tui_page_add(page, TUI_DIM, "next use  none within the trace");
 }
 
+/* Frames are appended to `page`; is_headed: it has their heading. */
+struct stack {
+    struct tui_page *page;
+    bool is_headed;
+};
+
 static void on_frame(void *user, const char *func, uint32_t line)
 {
-    struct tui_page *page = user;
+    struct stack *stack = user;
+    bool is_own = tui_frame_is_own(func);
+    struct vs_text name = {NULL, 0, 0};
 
-    tui_page_add(page, TUI_DIM, "%*s", WORD_W, "");
-    tui_page_more(page, 0, TUI_PLAIN, "%s", func);
+    if (!stack->is_headed)
+        tui_page_add(stack->page, TUI_DIM, "call stack of the allocation");
+    stack->is_headed = true;
+    tui_frame_text(func, &name);
+    tui_page_add(stack->page, is_own ? TUI_PLAIN : TUI_DIM, "  %s", vs_text_get(&name));
     if (line)
-        tui_page_more(page, 0, TUI_LINE_NUMBER, ":%" PRIu32, line);
+        tui_page_more(stack->page, 0, is_own ? TUI_LINE_NUMBER : TUI_DIM, ":%" PRIu32, line);
+    vs_text_release(&name);
 }
 
 /* The call stack of the allocation, the innermost frame first, where the recording has it. */
 static void add_stack(struct tui_page *page, const struct tui_run *run, uint64_t seq)
 {
+    struct stack stack = {.page = page};
     struct vs_error err = VS_ERROR_INIT;
 
-    if (rpl_trace_stack_each(run->trace, seq, on_frame, page, &err))
+    if (rpl_trace_stack_each(run->trace, seq, on_frame, &stack, &err))
         tui_page_add(page, TUI_BAD, "%s", err.text);
 }
 

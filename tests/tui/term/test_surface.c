@@ -77,6 +77,23 @@ static void shortened_text_has_an_ellipsis_at_the_omitted_end(void **state)
     tui_surface_release(&s);
 }
 
+static void text_is_wrapped_at_blanks_and_cut_in_the_last_row(void **state)
+{
+    struct tui_surface s;
+    struct tui_canvas c;
+
+    (void)state;
+    tui_surface_init(&s, 8, 5, true);
+    c = tui_canvas_of(&s, (struct tui_rect){0, 0, 8, 5});
+    assert_int_equal(
+        tui_text_wrap(&c, 1, 0, 7, tui_style(TUI_PLAIN), "one two  threefour\nfive six seven"), 5);
+    expect(&s, " one two\n threefo\n ur\n five\n six se~\n");
+    tui_surface_clear(&s);
+    assert_int_equal(tui_text_wrap(&c, 0, 3, 8, tui_style(TUI_PLAIN), "one row"), 1);
+    expect(&s, "\n\n\none row\n\n");
+    tui_surface_release(&s);
+}
+
 static void an_ascii_surface_has_only_ascii(void **state)
 {
     struct tui_surface s;
@@ -173,6 +190,7 @@ int main(void)
         cmocka_unit_test(text_is_clipped_at_the_surface),
         cmocka_unit_test(a_wide_character_is_drawn_completely_or_not_at_all),
         cmocka_unit_test(shortened_text_has_an_ellipsis_at_the_omitted_end),
+        cmocka_unit_test(text_is_wrapped_at_blanks_and_cut_in_the_last_row),
         cmocka_unit_test(an_ascii_surface_has_only_ascii),
         cmocka_unit_test(invalid_utf8_is_drawn_byte_by_byte),
         cmocka_unit_test(random_drawing_leaves_the_cells_consistent),
