@@ -203,14 +203,28 @@ static void rest(struct tui_app *app, struct tui_surface *surface)
         draw(app, surface);
 }
 
+/* How long an input is waited for; -1: without end. What was put off because input was pending is drawn before. */
+static int wait_ms(const struct tui_app *app, bool is_drawn)
+{
+    if (!is_drawn)
+        return 0;
+    return app->is_following || app->rerun.job ? FOLLOW_MS : -1;
+}
+
 static void drive(struct tui_app *app, struct tui_surface *surface)
 {
-    draw(app, surface);
-    rest(app, surface);
-    while (app->wish != TUI_WISH_QUIT) {
-        struct tui_input input =
-            tui_term_read(app->is_following || app->rerun.job ? FOLLOW_MS : -1);
+    bool is_drawn = false;
 
+    while (app->wish != TUI_WISH_QUIT) {
+        struct tui_input input = tui_term_read(wait_ms(app, is_drawn));
+
+        /* what was pending need not be an input: the end of a paste is none */
+        if (input.key == TUI_KEY_TICK && !is_drawn) {
+            draw(app, surface);
+            rest(app, surface);
+            is_drawn = true;
+            continue;
+        }
         if (input.key == TUI_KEY_END_OF_INPUT)
             return;
         if (input.key == TUI_KEY_RESIZE) {
@@ -226,12 +240,9 @@ static void drive(struct tui_app *app, struct tui_surface *surface)
             tui_app_input(app, &input);
             grant(app);
         }
-        if (tui_term_is_pending()) {
+        is_drawn = false;
+        if (tui_term_is_pending())
             tui_app_sync(app);
-        } else {
-            draw(app, surface);
-            rest(app, surface);
-        }
     }
 }
 

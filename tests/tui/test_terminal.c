@@ -365,7 +365,6 @@ static void a_long_what_if_can_be_stopped(void **state)
     vs_text_release(&tty.out);
 }
 
-/* The marks of bracketed paste: between them neither Q nor ^C ends the program, and the prompt takes the text. */
 /* A trace without an index is read once completely, which takes minutes if it is long. */
 static void reading_a_trace_without_an_index_shows_its_progress(void **state)
 {
@@ -402,6 +401,7 @@ static void with_eight_colours_bars_are_letters(void **state)
     vs_text_release(&tty.out);
 }
 
+/* The marks of bracketed paste: between them neither Q nor ^C ends the program, and the prompt takes the text. */
 static void pasted_text_does_not_quit(void **state)
 {
     static const char PASTE[] = "\033[200~QqQ\003\r\033[201~:\033[200~goto 7\033[201~\r";
@@ -417,6 +417,25 @@ static void pasted_text_does_not_quit(void **state)
     assert_true(write(tty.master, "Q", 1) == 1);
     assert_int_equal(tty_close(&tty, &after), 0);
     assert_non_null(strstr(vs_text_get(&tty.out), "\033[?2004l"));
+    vs_text_release(&tty.out);
+}
+
+/* No key is typed after the end of the paste. */
+static void what_is_pasted_is_shown_at_once(void **state)
+{
+    struct termios after;
+    struct tty tty;
+
+    (void)state;
+    tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    tty_wait(&tty, 0, "help");
+    tty_wait(&tty, 0, "\033[?2004h");
+    assert_true(write(tty.master, "\033[200~Q\033[201~", 13) == 13);
+    tty_wait(&tty, 0, "pasted text is not read as keys");
+    assert_true(write(tty.master, ":\033[200~goto 7\033[201~", 19) == 19);
+    tty_wait(&tty, 0, "goto 7");
+    assert_true(write(tty.master, "\rQ", 2) == 2);
+    assert_int_equal(tty_close(&tty, &after), 0);
     vs_text_release(&tty.out);
 }
 
@@ -542,6 +561,7 @@ int main(void)
         cmocka_unit_test(reading_a_trace_without_an_index_shows_its_progress),
         cmocka_unit_test(with_eight_colours_bars_are_letters),
         cmocka_unit_test(pasted_text_does_not_quit),
+        cmocka_unit_test(what_is_pasted_is_shown_at_once),
         cmocka_unit_test(a_click_on_a_tab_opens_its_view_and_one_on_a_row_chooses_it),
         cmocka_unit_test(an_unknown_escape_sequence_is_ignored),
         cmocka_unit_test(copying_writes_to_the_clipboard_and_to_a_file),
