@@ -254,7 +254,8 @@ function shareBar(bytes, all, category) {
 function peakRow(row) {
   const block = BLOCK_BY_ID.get(row.block);
   const category = DATA.category_names.indexOf(row.category);
-  const next = row.next_use ? "next use at line " + row.next_use_line : DATA.imported ? "" : "no later use";
+  const next = !row.next_use ? DATA.imported ? "" : "no later use" :
+    "next use at " + (row.next_use_line ? "line " + row.next_use_line : "event " + exactText(row.next_use));
   const where = make("td", block.isNamed ? placeText(block) : lineText(block));
   if (row.gain) where.append(make("div.good", "without it the peak falls by " + bytesText(row.gain)));
   const out = make("tr", make("td.num", bytesText(block.bytes)), make("td", shareBar(block.bytes, PEAK.allocated, category)),

@@ -29,7 +29,7 @@
  */
 #define DETAIL_MIN_H 11
 #define DETAIL_LEAST 2
-#define LIST_MIN_H 3
+#define LIST_MIN_H 2
 #define CHART_MAX_H 12
 /* Minimum width for the column `why`. */
 #define WHY_MIN_W 60
