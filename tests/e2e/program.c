@@ -4,6 +4,7 @@
 #include "tests/e2e/program.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -134,14 +135,20 @@ static void arguments(const char **argv, const char *first, va_list ap)
     argv[n] = NULL;
 }
 
-/* In the child: what `world` says, before the program begins. */
+/*
+ * In the child: what `world` says, before the program begins. Signals that this process ignores, as one that was
+ * started in the background does, have their effect.
+ */
 static void enter(const struct program_world *world)
 {
+    static const int SIGNALS[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM};
     struct rlimit limit = {world->file_bytes, world->file_bytes};
     struct rlimit memory = {world->memory_bytes, world->memory_bytes};
     int ends[2];
     int fd = -1;
 
+    for (size_t i = 0; i < sizeof(SIGNALS) / sizeof(SIGNALS[0]); i++)
+        signal(SIGNALS[i], SIG_DFL);
     if (world->file_bytes && setrlimit(RLIMIT_FSIZE, &limit) != 0)
         _exit(126);
     /* a sanitizer reserves all the address space there is */
