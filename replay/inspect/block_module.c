@@ -5,16 +5,38 @@
 
 #include <string.h>
 
-/* What a parameter is called in a program's trace whose module is not known: its place in the optimizer. */
+/*
+ * What a parameter is called in a program's trace whose module is not known: its place in the optimizer, after the name
+ * of a variable if there is one.
+ */
 #define PLACE "param_groups["
+/* A buffer of several: "4 parameters, layer1.0.weight to layer1.2.bias". */
+#define SEVERAL " parameters, "
+#define LAST " to "
+
+/* The module that both are in, of the one at `path` and the one at `last`. */
+static size_t common_len(const char *path, const char *last)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; path[i] && path[i] != ' ' && path[i] == last[i]; i++)
+        if (path[i] == '.')
+            len = i;
+    return len;
+}
 
 const char *rpl_name_module(const char *name, size_t *len)
 {
     const char *of = strstr(name, " of ");
     const char *path = of ? of + strlen(" of ") : name;
-    const char *dot = strrchr(path, '.');
+    const char *several = strstr(path, SEVERAL);
+    const char *last;
+    const char *dot;
 
-    *len = dot ? (size_t)(dot - path) : 0;
+    path = several ? several + strlen(SEVERAL) : path;
+    last = several ? strstr(path, LAST) : NULL;
+    dot = strstr(path, PLACE) ? NULL : strrchr(path, '.');
+    *len = last ? common_len(path, last + strlen(LAST)) : dot ? (size_t)(dot - path) : 0;
     return path;
 }
 
@@ -22,11 +44,8 @@ const char *rpl_name_module(const char *name, size_t *len)
 static const char *parameter_of(const struct rpl_trace *trace, const struct rpl_why *why)
 {
     const char *name = rpl_trace_string(trace, why->parameter);
-    size_t len;
 
-    if (!why->parameter || strncmp(rpl_name_module(name, &len), PLACE, strlen(PLACE)) == 0)
-        return NULL;
-    return name;
+    return why->parameter && !strstr(name, PLACE) ? name : NULL;
 }
 
 bool rpl_block_module(const struct rpl_trace *trace, const struct rpl_why *why, struct vs_text *out)
@@ -125,10 +144,10 @@ bool rpl_block_no_module(const struct rpl_trace *trace, const struct rpl_why *wh
         reason = "no module that was called has this parameter or buffer";
         break;
     case VS_CAT_GRADIENT:
-        reason = "the parameter of this gradient has no known name";
+        reason = "no module that was called has the parameter of this gradient";
         break;
     case VS_CAT_OPTIMIZER:
-        reason = "the parameter of this state has no known name";
+        reason = "no module that was called has the parameter of this state";
         break;
     case VS_CAT_INPUT:
         reason = "a batch belongs to no module";

@@ -16,8 +16,9 @@
 
 /*
  * The module's path in the name of a parameter or buffer, "layer1.0.conv1" of "layer1.0.conv1.weight", or in what a
- * program's trace says of it, "exp_avg of layer1.0.conv1.weight"; of *len bytes, borrowed from `name`. A name without a
- * point is of the model itself: *len is 0.
+ * program's trace says of it, "exp_avg of layer1.0.conv1.weight"; of *len bytes, borrowed from `name`. Of a buffer of
+ * several, "2 parameters, layer1.0.weight to layer1.2.bias", it is the module that all are in. A name without a point
+ * is of the model itself, and so is one that only an optimizer knows: *len is 0.
  */
 const char *rpl_name_module(const char *name, size_t *len);
 

@@ -458,6 +458,33 @@ static void parameters_gradients_and_states_of_the_optimizer_have_names(void **s
     program_release(&p);
 }
 
+/* Parts of one buffer are named together, and what only an optimizer knows by the program's variables. */
+static void parameters_that_are_parts_of_a_buffer_or_in_no_module_have_names(void **state)
+{
+    static const char *const ALONE[] = {
+        "w (param_groups[0][0])", "layers[1][''w''] (param_groups[0][1])",
+        "scales.low (param_groups[0][2])", "biases[2] (param_groups[0][5])"};
+    struct program p = corpus_record("observed/places", 0, CORPUS_GPU);
+
+    (void)state;
+    assert_int_equal(named("4 parameters, 0.weight to 2.bias", "parameter"), 1);
+    assert_int_equal(named("param_groups[0][2]", "optimizer"), 1);
+    assert_int_equal(named("momentum_buffer of param_groups[0][2]", "optimizer"), 1);
+    for (size_t i = 0; i < sizeof(ALONE) / sizeof(ALONE[0]); i++) {
+        char state_name[96];
+
+        snprintf(state_name, sizeof(state_name), "exp_avg of %s", ALONE[i]);
+        if (named(ALONE[i], "parameter") != 1 || named(state_name, "optimizer") != 1)
+            fail_msg("%s is no parameter, or has no state", ALONE[i]);
+    }
+    assert_int_equal(
+        sql_int(program_path("trace.db"),
+                "select count(*) from tensor where name like '4 parameters, %' and sizes = "
+                "'[1050112]'"),
+        1);
+    program_release(&p);
+}
+
 static void the_same_program_has_the_same_events_twice(void **state)
 {
     struct program p = corpus_record("plain_loop", 0, CORPUS_GPU);
@@ -503,6 +530,7 @@ int main(void)
         cmocka_unit_test(the_same_program_has_the_same_events_twice),
         cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_and_line),
         cmocka_unit_test(parameters_gradients_and_states_of_the_optimizer_have_names),
+        cmocka_unit_test(parameters_that_are_parts_of_a_buffer_or_in_no_module_have_names),
     };
 
     return cmocka_run_group_tests(tests, corpus_setup, corpus_cleanup);

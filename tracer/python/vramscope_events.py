@@ -13,6 +13,7 @@ import ctypes
 import gc
 import itertools
 import os
+import sys
 import threading
 import weakref
 
@@ -56,8 +57,10 @@ class Names:
 
     There are weak references to modules alone: PyTorch refuses to exchange a tensor that has some."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, find):
         self.torch = torch
+        self.find = find  # the names of tensors in the program's variables (vramscope_places.py)
+        self.places = {}  # by id of the optimizer: (ids of its parameters that no module has, what they are called)
         self.paths = {}  # by id of the module: (weak reference, path)
         self.roots = []  # weak references
         self.last = {}  # by id of the root: addresses when they were noted last
@@ -120,13 +123,30 @@ class Names:
                 for name, parameter in root.named_parameters():
                     yield prefix + "." + name if prefix else name, parameter
 
+    def flat_add(self, out, at, group):
+        """Parameters that are parts of one buffer, as DeepSpeed, Apex and cuDNN want them."""
+        first, storage = group[0][1], group[0][1].untyped_storage()
+        name = "%d parameters, %s to %s" % (len(group), group[0][0], group[-1][0])
+        count = storage.nbytes() // first.element_size()
+        about = (storage.nbytes(), str(first.dtype)[6:], (count,), (1,))
+        out.append((at, "parameter", name, about if all(one.dtype == first.dtype for _, one in group) else None))
+
     def of_root(self, root):
         """Parameters and buffers; [] where nothing moved since they were noted last."""
         out = []
         prefix = self.path_of(root) or ""
         prefix = prefix + "." if prefix else ""
+        groups = {}
         for name, parameter in root.named_parameters():
-            self.add(out, parameter, "parameter", prefix + name)
+            at = self.storage(parameter)
+            if at:
+                local = getattr(parameter, "_local_tensor", parameter)
+                groups.setdefault(at, []).append((prefix + name, local))
+        for at, group in groups.items():
+            if len({local.storage_offset() for _, local in group}) > 1:
+                self.flat_add(out, at, group)
+            else:
+                self.add(out, group[0][1], "parameter", group[0][0])
         for name, buffer in root.named_buffers():
             self.add(out, buffer, "buffer", prefix + name)
         addresses = [at for at, _, _, _ in out]
@@ -142,13 +162,37 @@ class Names:
                 self.add(out, parameter.grad, "gradient", "grad of " + name)
         return out
 
+    def places_of(self, optimizer, known):
+        """By id of each parameter of it that no known module has: (its name, its kind).
+
+        The name is that of the program's variable, if there is one, and its place. What no variable of the program
+        reaches, in an optimizer without any parameter of a module, are copies that the optimizer trains instead."""
+        places = {id(parameter): "param_groups[%d][%d]" % (group, i)
+                  for group, parameters in enumerate(optimizer.param_groups)
+                  for i, parameter in enumerate(parameters["params"])}
+        is_apart = known and not any(key in known for key in places)
+        unknown = {key: place for key, place in places.items() if key not in known}
+        if not unknown:
+            return {}
+        before = self.places.get(id(optimizer))
+        if before is None or before[0] != list(unknown):
+            variables = self.find(sys._getframe(), set(unknown))
+            found = {key: ("%s (%s)" % (variables[key], place), "parameter") if key in variables else
+                     (place, "optimizer" if is_apart else "parameter") for key, place in unknown.items()}
+            before = self.places[id(optimizer)] = list(unknown), found
+        return before[1]
+
     def of_optimizer(self, optimizer):
-        """The gradients of its parameters and its states. A parameter of no known module is named by its place."""
+        """The gradients of its parameters, its states, and the parameters that no known module has."""
         out = []
         names = {id(parameter): name for name, parameter in self.named()}
-        for group, parameters in enumerate(optimizer.param_groups):
-            for i, parameter in enumerate(parameters["params"]):
-                name = names.setdefault(id(parameter), "param_groups[%d][%d]" % (group, i))
+        places = self.places_of(optimizer, names)
+        names.update((key, name) for key, (name, _) in places.items())
+        for parameters in optimizer.param_groups:
+            for parameter in parameters["params"]:
+                name = names[id(parameter)]
+                if id(parameter) in places:
+                    self.add(out, parameter, places[id(parameter)][1], name)
                 if parameter.grad is not None:
                     self.add(out, parameter.grad, "gradient", "grad of " + name)
         for parameter, state in optimizer.state.items():
@@ -169,7 +213,10 @@ class Events:
         self.matching = module("vramscope_matching")
         self.say = say
         self.P = torch._C._profiler
-        self.names = Names(torch)
+        sources = module("vramscope_sources")
+        faults = module("vramscope_faults")
+        own = sources.Own(os.path.dirname(__file__))
+        self.names = Names(torch, module("vramscope_places").Places(torch, own, faults).find)
         self.host_blocks = HostBlocks(torch)
         self.noted = {}  # by number of the mark: what was found there
         self.numbers = itertools.count()
@@ -184,7 +231,7 @@ class Events:
         self.collecting = None  # the range of Python's collector, while it runs
         self.as_part_of = as_part_of
         self.nodes = module("vramscope_nodes").Nodes(self)
-        self.faults = module("vramscope_faults").Faults(self, module("vramscope_sources"), os.path.dirname(__file__))
+        self.faults = faults.Faults(self, sources, os.path.dirname(__file__))
         self.read = self.reading.Reading(self.P, module("vramscope_flops"))
         self.is_to_the_end = True
         self.ended = None  # why something was not observed to the end

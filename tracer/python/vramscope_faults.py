@@ -57,6 +57,29 @@ def elements_of(value):
     return list(base.values(value) if base is dict else base.__iter__(value))
 
 
+def module_of(cls):
+    name = of_class(cls, "__module__")
+    return name if type(name) is str else ""
+
+
+def file_of(cls):
+    file = dict_of(sys.modules.get(module_of(cls))).get("__file__")
+    return file if type(file) is str else ""
+
+
+def variables_of(frame):
+    """Before Python 3.13 a frame keeps the dictionary of its variables that it gives, and with it their values."""
+    code = frame.f_code
+    if not code.co_flags & 1 or sys.version_info >= (3, 13):
+        return dict(frame.f_locals)
+    if {"locals", "vars", "exec", "eval"} & set(code.co_names):
+        return {}  # it would be the program's own dictionary
+    kept = frame.f_locals
+    found = dict(kept)
+    kept.clear()
+    return found
+
+
 def length_of(value):
     return next(kind for kind in KINDS if issubclass(type(value), kind)).__len__(value)
 
@@ -114,21 +137,9 @@ class Reached:
             self.frames.add(id(frame))
             code = frame.f_code
             if self.own.is_own(code.co_filename) and code.co_name != "<module>":
-                for name, value in self.variables(frame).items():
+                for name, value in variables_of(frame).items():
                     self.push(value, name, code.co_name, code.co_filename)
             frame = frame.f_back
-
-    def variables(self, frame):
-        """Before Python 3.13 a frame keeps the dictionary of its variables that it gives, and with it their values."""
-        code = frame.f_code
-        if not code.co_flags & 1 or sys.version_info >= (3, 13):
-            return dict(frame.f_locals)
-        if {"locals", "vars", "exec", "eval"} & set(code.co_names):
-            return {}  # it would be the program's own dictionary
-        kept = frame.f_locals
-        found = dict(kept)
-        kept.clear()
-        return found
 
     def push(self, value, name, scope, file):
         if id(value) not in self.seen and len(self.seen) < OBJECTS_MAX:
@@ -177,15 +188,15 @@ class Reached:
             for one in gc.get_referents(value):
                 self.push(one, name, scope, file)
         elif issubclass(kind, type):
-            if self.own.is_own(self.file_of(value)):
+            if self.own.is_own(file_of(value)):
                 for key, one in list(of_class(value, "__dict__").items()):
-                    self.push_attribute(one, key, value, self.file_of(value))
+                    self.push_attribute(one, key, value, file_of(value))
         elif self.is_followed(value, kind):
             self.attributes(value, kind, file)
 
     def is_followed(self, value, kind):
-        return (issubclass(kind, (self.torch.nn.Module, BaseException)) or self.own.is_own(self.file_of(kind))
-                or kind in (types.TracebackType, types.FrameType) or self.module_of(kind).startswith("torch.optim"))
+        return (issubclass(kind, (self.torch.nn.Module, BaseException)) or self.own.is_own(file_of(kind))
+                or kind in (types.TracebackType, types.FrameType) or module_of(kind).startswith("torch.optim"))
 
     def push_attribute(self, value, key, owner, file):
         if type(key) is str:
@@ -203,9 +214,9 @@ class Reached:
             for key, member in of_class(cls, "__dict__").items():
                 if type(member) is types.MemberDescriptorType:  # of __slots__
                     found.setdefault(key, self.slot(value, member))
-        is_own = self.own.is_own(self.file_of(kind))
+        is_own = self.own.is_own(file_of(kind))
         for key, one in found.items():
-            self.push_attribute(one, key, kind, self.file_of(kind) if is_own else file)
+            self.push_attribute(one, key, kind, file_of(kind) if is_own else file)
         for key in ("_parameters", "_buffers") if issubclass(kind, self.torch.nn.Module) else ():
             named = found.get(key)
             if issubclass(type(named), dict):
@@ -217,15 +228,6 @@ class Reached:
             return member.__get__(value)
         except AttributeError:  # it was never set
             return None
-
-    def module_of(self, cls):
-        name = of_class(cls, "__module__")
-        return name if type(name) is str else ""
-
-    def file_of(self, cls):
-        module = sys.modules.get(self.module_of(cls))
-        file = dict_of(module).get("__file__")
-        return file if type(file) is str else ""
 
     def elements(self, value):
         value = elements_of(value)

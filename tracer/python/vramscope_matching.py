@@ -26,6 +26,7 @@ OP_BEGIN, OP_END, USE, SAVE, UNSAVE, GRADIENT, UNGRADIENT, CAST, CACHE, UNCACHE,
 FORWARD, BACKWARD, RECOMPUTE = range(3)  # roles of an op
 HALVES = ("float16", "bfloat16")
 GRADIENT_OF = "grad of "
+PLACE = "param_groups["
 REENTRANT = "CheckpointFunctionBackward"  # its node keeps the arguments of a checkpoint
 
 
@@ -436,4 +437,9 @@ class Matching:
             # no op ever had it as an input, and it did not outlive the one it was allocated in: where that one ran out
             # of memory it may have been a result
             kind = "temporary" if has_failed else "workspace"
-        return (kind, made.name, dtype, sizes, strides)
+        name = made.name
+        others = [one for one in made.others if PLACE not in one]  # what only an optimizer knows gets those of others
+        if others:  # a buffer of gradients
+            name = "%s%d parameters, %s to %s" % (GRADIENT_OF, 1 + len(others), name[len(GRADIENT_OF):],
+                                                  others[-1][len(GRADIENT_OF):])
+        return (kind, name, dtype, sizes, strides)

@@ -36,6 +36,7 @@ static struct corpus_case rows[] = {
     {.command = "observed/classes"},
     {.command = "observed/freed"},
     {.command = "observed/roots"},
+    {.command = "observed/places"},
     {.command = "observed/stopped conv"},
     {.command = "compiled", .modules = "triton"},
     {.command = "observed/dropped"},

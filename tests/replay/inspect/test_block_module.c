@@ -51,6 +51,11 @@ static void a_parameter_its_gradient_and_its_states_belong_to_its_module(void **
     check("exp_avg of layers.0.attn.weight", "", "zeros_like", VS_CAT_OPTIMIZER, 1,
           "layers.0.attn; -; -");
     check("scale", "", "to", VS_CAT_PARAMETER, 1, "; -; -"); /* of the model itself */
+    check("6 parameters, layers.1.0.weight to layers.10.bias", "", "cat", VS_CAT_PARAMETER, 1,
+          "layers; -; -");
+    check("grad of 2 parameters, fc.weight to fc.bias", "", "zeros", VS_CAT_GRADIENT, 1,
+          "fc; -; -");
+    check("2 parameters, a.weight to b.weight", "", "cat", VS_CAT_PARAMETER, 1, "; -; -");
 }
 
 static void any_other_block_belongs_to_the_module_that_ran(void **state)
@@ -64,7 +69,9 @@ static void where_no_module_is_known_a_sentence_says_why(void **state)
     (void)state;
     check(NULL, "", "to", VS_CAT_INPUT, 1, "-; a batch belongs to no module; -");
     check("exp_avg of param_groups[0][1]", "", "zeros_like", VS_CAT_OPTIMIZER, 1,
-          "-; the parameter of this state has no known name; -");
+          "-; no module that was called has the parameter of this state; -");
+    check("exp_avg of self.w (param_groups[0][1])", "", "zeros_like", VS_CAT_OPTIMIZER, 1,
+          "-; no module that was called has the parameter of this state; -");
     check(NULL, "", "sum", VS_CAT_ACTIVATION, 1,
           "-; allocated by the outermost module itself, or outside of all modules; -");
 }
