@@ -121,6 +121,25 @@ static void results_of_an_op_that_runs_out_of_memory_are_temporaries(void **stat
     assert_int_equal(sql_int(trace, "select count(*) from block where category = 'workspace'"), 0);
 }
 
+/* Where nothing was allocated before in the op that failed, it is named all the same. */
+static void where_memory_runs_out_is_known(void **state)
+{
+    struct program p = corpus_record("observed/out_of_memory_places", 0, "rtx3060");
+    const char *trace = program_path("trace.db");
+
+    (void)state;
+    assert_non_null(strstr(p.out, "FORWARD\nBACKWARD\n"));
+    program_release(&p);
+    assert_int_equal(sql_int(trace, "select count(*) from event where kind = 'oom'"), 2);
+    assert_int_equal(sql_int(trace, "select count(*) from event where kind = 'oom' and op = "
+                                    "'linear' and module = '0.0' and line = 10 and phase = "
+                                    "'forward'"),
+                     1);
+    assert_int_equal(sql_int(trace, "select count(*) from event where kind = 'oom' and op = "
+                                    "'PowBackward0' and line = 15 and phase = 'backward'"),
+                     1);
+}
+
 static void each_host_read_of_a_device_value_is_counted(void **state)
 {
     struct program p = corpus_record("values", 0, "t4");
@@ -519,6 +538,7 @@ int main(void)
         cmocka_unit_test(of_ops_without_a_formula_the_names_are_said),
         cmocka_unit_test(an_object_that_takes_the_place_of_another_is_not_taken_for_it),
         cmocka_unit_test(results_of_an_op_that_runs_out_of_memory_are_temporaries),
+        cmocka_unit_test(where_memory_runs_out_is_known),
         cmocka_unit_test(each_host_read_of_a_device_value_is_counted),
         cmocka_unit_test(late_streams_reserve_more_for_a_batch_that_is_prefetched),
         cmocka_unit_test(late_streams_do_not_change_a_plain_loop),

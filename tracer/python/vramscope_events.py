@@ -220,6 +220,7 @@ class Events:
         self.host_blocks = HostBlocks(torch)
         self.noted = {}  # by number of the mark: what was found there
         self.numbers = itertools.count()
+        self.ooms = {}  # by device: how often memory has run out
         self.toggles = None  # what has replaced Module.__call__ (vramscope_toggles.py)
         self.local = threading.local()
         self.is_on = False
@@ -309,7 +310,7 @@ class Events:
         reading.end()
         reading.name(self.noted)
         matching = self.matching.Matching(self.reading, reading, self.noted, self.nodes.is_possible,
-                                          self.is_to_the_end)
+                                          self.is_to_the_end, self.ooms)
         matching.apply(snapshot)
         snapshot["saves_unknown"] = self.nodes.impossible
         snapshot["observed"] = (matching.matched, matching.total, reading.own, reading.collected, self.ended)
@@ -427,6 +428,12 @@ class Events:
             self.noted[number] = what
             with self.P._RecordFunctionFast(self.reading.MARK + str(number)):
                 pass
+
+    def oom_note(self, device):
+        """Memory runs out on a device, in the op that runs now."""
+        self.ooms[device] = self.ooms.get(device, 0) + 1
+        if self.is_observed():
+            self.mark(("oom", device, self.ooms[device]))
 
     def backward_watch(self):
         """The graph is there before a backward. Gradients have names when it has ended."""

@@ -213,6 +213,9 @@ class Between:
             return
         getattr(self, "on_" + row[0])(time, context, *row[1:])
 
+    def on_oom(self, time, context, device, number):
+        """Matching.ooms_seen has it."""
+
     def on_graph(self, time, context, is_kept, nodes):
         """A backward begins: what each node of its graph has saved."""
         self.began = time
@@ -317,8 +320,9 @@ class Between:
 class Matching:
     """Adds to the events of a snapshot what was read about them."""
 
-    def __init__(self, module, reading, noted, has_saves, is_to_the_end):
+    def __init__(self, module, reading, noted, has_saves, is_to_the_end, ooms):
         self.module = module  # vramscope_reading
+        self.ooms = ooms  # by device: how often memory ran out
         self.has_saves = has_saves
         self.reading = reading
         self.noted = noted
@@ -352,8 +356,10 @@ class Matching:
                 self.say(trace, made.index, made.context, self.about(made, oom is not None))
                 if free is not None and made.freed is not None:
                     self.say(trace, free, made.freed, (None, None, None, (), ()))
-            for oom, made in failed.items():
-                self.say(trace, oom, made.context, (None, None, None, (), ()))
+            contexts = {oom: made.context for oom, made in failed.items()}
+            contexts.update(self.ooms_seen(device, ooms))
+            for oom, context in contexts.items():
+                self.say(trace, oom, context, (None, None, None, (), ()))
             between = Between(self, device, trace, pairs)
             self.between.append(between.rows())
             ops += between.ops
@@ -361,6 +367,16 @@ class Matching:
                 unknown[name] = unknown.get(name, 0) + count
         snapshot["between"] = (KINDS, self.has_saves, self.between)
         snapshot["arithmetic"] = (ops, sum(unknown.values()), ", ".join(sorted(unknown)))
+
+    def ooms_seen(self, device, indices):
+        """In which contexts memory ran out, by the numbers of these events, which are the last ones of the device."""
+        before = self.ooms.get(device, 0) - len(indices)
+        out = {}
+        for _, kind, context, number in self.reading.happened:
+            what = self.noted[number] if kind == self.module.MARKED else ()
+            if isinstance(what, tuple) and what[:2] == ("oom", device) and what[2] > before:
+                out[indices[what[2] - before - 1]] = context
+        return out
 
     def convolutions_count(self):
         for one in self.reading.convolutions:

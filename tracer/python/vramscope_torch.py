@@ -213,10 +213,12 @@ class History:
 
     # ---- snapshots ----
 
-    def on_oom(self, *_):
+    def on_oom(self, device, *_):
         """Write a snapshot in case the program does not end normally: at out-of-memory number 1, 2, 4, 8 and so on."""
         if self.stop:
             self.stop.on_oom()
+        if self.events:
+            self.attempt("out of memory", self.events.oom_note, device)
         self.ooms += 1
         if self.ooms & (self.ooms - 1) == 0:
             if self.events:

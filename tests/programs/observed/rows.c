@@ -25,6 +25,7 @@ static struct corpus_case rows[] = {
     {.command = "host_blocks"},
     {.command = "out_of_memory"},
     {.command = "observed/out_of_memory_optimizer"},
+    {.command = "observed/out_of_memory_places"},
     {.command = "values"},
     {.command = "prefetch"},
     {.command = "prefetch", .option = "--async", .value = "late", .has_no_figures = true},
