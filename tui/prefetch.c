@@ -44,8 +44,8 @@ static void read_tensor(const struct tui_run *run, uint64_t seq)
 }
 
 /*
- * Read what the panes need at event `seq`, at most one chunk; false: all of it was there. That are up to four chunks: of
- * the event, of the ops before it, of their ends, and of the line that ran last.
+ * Read what the panes need at event `seq`, at most one chunk; false: all of it was there. These are up to four chunks:
+ * of the event, of the ops before it, of their ends, and of the line that ran last.
  */
 static bool read_place(const struct tui_run *run, uint64_t seq)
 {
