@@ -576,10 +576,14 @@ golden-counts: $(COUNTING) ## rewrite the counts of docs/internals/fidelity.md
 # The fuzzers need clang; each runs for FUZZ_SECONDS on a copy of its seeds, crashing inputs stay in $(B)/fuzz.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
+# The machine of fuzz_net keeps memory from one input to the next, so that libFuzzer would search leaks after each: half
+# of the time.
+FUZZ_KEEPS := net
 fuzzers: $(FUZZERS) # built and not run
 fuzz: $(FUZZERS) ## fuzz what reads strangers' bytes, FUZZ_SECONDS=60 each
 	@for f in $^; do name=$${f##*/fuzz_}; mkdir -p $$f.corpus; echo "== $$name"; \
-	  (cd $(B)/fuzz && $(abspath $(B))/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 -verbosity=0 \
+	  (cd $(B)/fuzz && $(abspath $(B))/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	    $$(case " $(FUZZ_KEEPS) " in *" $$name "*) echo -detect_leaks=0;; esac) \
 	    $(abspath $(B))/fuzz/fuzz_$$name.corpus $$(ls -d $(CURDIR)/tests/fuzz/seeds/$$name 2>/dev/null)) || exit 1; done
 
 FUZZ_OBJS := $(B)/fuzz/objs

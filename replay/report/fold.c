@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/index/index.h"
 #include "replay/report/report_internal.h"
 #include "replay/state/live.h"
 #include "replay/trace/trace_internal.h"
@@ -51,7 +50,7 @@ static bool may_fold(struct rpl_trace *trace)
     return rpl_trace_reader(trace) && rpl_trace_event_count(trace) >= FOLD_EVENTS &&
            !rpl_trace_device_count(trace) && rpl_trace_source_text(trace) &&
            !rpl_trace_is_imported(trace) && !rpl_trace_meta(trace, "gpu") &&
-           !rpl_trace_meta(trace, "start_events") && !rpl_index_is_stored(trace);
+           !rpl_trace_meta(trace, "start_events");
 }
 
 /* Add events first … last of the whole trace. */

@@ -1,7 +1,7 @@
 /*
  * replay/report/fold.h - the report on a long trace in which the same steps repeat, from a few of them.
  *
- * For:            replay/report/report.c, where the file has no index.
+ * For:            replay/report/report.c, where the file has no index or no figures.
  * Must not know:  how chunks are encoded.
  * Invariant:      the report is that of reading all events.
  *
@@ -18,9 +18,9 @@
 #include "replay/report/report.h"
 
 /*
- * Fill the report, zero-initialised by the caller, from a folded trace. False: nothing is filled, as the file has an
- * index, nothing or too little repeats, a device or a program was recorded, memory ran out, something leaks, or events
- * cannot be read (reading all of them will say which).
+ * Fill the report, zero-initialised by the caller, from a folded trace. False: nothing is filled, as nothing or too
+ * little repeats, a device or a program was recorded, memory ran out, something leaks, or events cannot be read
+ * (reading all of them will say which).
  */
 VS_MUST_USE bool rpl_fold_report(struct rpl_report *out, struct rpl_trace *trace, size_t top);
 

@@ -159,15 +159,18 @@ enum vs_status rpl_report_read(struct rpl_report *out, struct rpl_trace *trace, 
 enum vs_status rpl_report_fill(struct rpl_report *out, struct rpl_trace *trace, size_t top,
                                struct vs_error *err)
 {
-    bool has_figures;
+    const bool has_figures =
+        rpl_figures_load(trace, &out->sum, &out->traffic, &(struct vs_error)VS_ERROR_INIT) == VS_OK;
+    struct rpl_report folded = {.trace = NULL};
     enum vs_status st;
 
-    if (rpl_fold_report(out, trace, top)) {
+    /* without an index it would be made, without figures all events would be counted */
+    if (!(has_figures && rpl_index_is_stored(trace)) && rpl_fold_report(&folded, trace, top)) {
+        rpl_report_release(out);
+        *out = folded;
         rpl_figures_save(trace, &out->sum, &out->traffic);
         return VS_OK;
     }
-    has_figures =
-        rpl_figures_load(trace, &out->sum, &out->traffic, &(struct vs_error)VS_ERROR_INIT) == VS_OK;
     st = rpl_report_read(out, trace, top, has_figures, err);
     if (!st && out->at && !has_figures)
         rpl_figures_save(trace, &out->sum, &out->traffic);

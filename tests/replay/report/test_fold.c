@@ -17,6 +17,7 @@
 #include "replay/index/index.h"
 #include "replay/report/fold.h"
 #include "replay/report/report.h"
+#include "replay/report/report_internal.h"
 #include "store/codec/codec.h"
 #include "store/reader.h"
 #include "store/repeat/repeat.h"
@@ -99,7 +100,7 @@ static struct vs_text report_of(const char *path, bool is_folded)
     if (is_folded)
         assert_true(rpl_fold_report(&report, trace, 20));
     else
-        ok(rpl_report_fill(&report, trace, 20, &err), &err);
+        ok(rpl_report_read(&report, trace, 20, false, &err), &err);
     rpl_report_json(&report, &text);
     rpl_report_text(&report, "the trace", &text);
     rpl_report_release(&report);
@@ -132,6 +133,10 @@ static void folded_compare(const char *path, const char *what)
         fail_msg("%s: %.80s; but should: %.80s", what, a + (at > 20 ? at - 20 : 0),
                  b + (at > 20 ? at - 20 : 0));
     }
+    vs_text_release(&folded);
+    /* with an index, but without figures */
+    folded = report_of(path, true);
+    assert_string_equal(vs_text_get(&folded), vs_text_get(&read));
     vs_text_release(&folded);
     vs_text_release(&read);
 }
