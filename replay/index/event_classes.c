@@ -109,25 +109,47 @@ static void range_take(uint64_t *min, uint64_t *max, uint64_t n)
     *max = n > *max ? n : *max;
 }
 
+/* Steps repeat: the class that came last time after the one before, if it is the class of this event; else NULL. */
+static struct rpl_event_class *class_predict(const struct rpl_event_classes *classes,
+                                             const struct rpl_event_class *now)
+{
+    const uint32_t next = classes->last ? classes->items[classes->last - 1].next : 0;
+
+    return next && is_same(&classes->items[next - 1], now) ? &classes->items[next - 1] : NULL;
+}
+
+/* Find it, or add it; NULL: there are too many. */
+static struct rpl_event_class *class_need(struct rpl_event_classes *classes,
+                                          const struct rpl_event_class *now, uint64_t seq)
+{
+    const uint64_t hash = sort_hash(now);
+    struct rpl_event_class *class = class_find(classes, now, hash);
+    struct rpl_event_class added = *now;
+
+    if (class)
+        return class;
+    added.first_seq = seq;
+    added.allocated_min = added.reserved_min = UINT64_MAX;
+    return sort_add(classes, &added, hash);
+}
+
 void rpl_event_classes_note(struct rpl_event_classes *classes, uint64_t seq,
                             const struct vs_event *event, uint8_t phase, uint64_t allocated,
                             uint64_t reserved)
 {
-    struct rpl_event_class now = class_of(event, phase);
+    const struct rpl_event_class now = class_of(event, phase);
     struct rpl_event_class *class;
-    uint64_t hash;
 
     if (classes->is_full)
         return;
-    hash = sort_hash(&now);
-    class = class_find(classes, &now, hash);
-    if (!class) {
-        now.first_seq = seq;
-        now.allocated_min = now.reserved_min = UINT64_MAX;
-        class = sort_add(classes, &now, hash);
-        if (!class)
-            return;
-    }
+    class = class_predict(classes, &now);
+    if (!class)
+        class = class_need(classes, &now, seq);
+    if (!class)
+        return;
+    if (classes->last)
+        classes->items[classes->last - 1].next = (uint32_t)(class - classes->items) + 1;
+    classes->last = (uint32_t)(class - classes->items) + 1;
     class->last_seq = seq;
     range_take(&class->allocated_min, &class->allocated_max, allocated);
     range_take(&class->reserved_min, &class->reserved_max, reserved);

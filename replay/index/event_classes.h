@@ -29,6 +29,7 @@
  *
  * first_seq, last_seq               the first and the last event of the class
  * allocated_min … reserved_max      the range of the totals right after its events, in bytes
+ * next                              while the list is built: the class of the event after its last one, + 1
  */
 struct rpl_event_class {
     uint8_t kind;
@@ -44,11 +45,13 @@ struct rpl_event_class {
     uint64_t allocated_max;
     uint64_t reserved_min;
     uint64_t reserved_max;
+    uint32_t next;
 };
 
 /*
  * items    `count` classes
  * by_hash  finds a class while the list is built
+ * last     the class of the last event, + 1
  * is_full  there were more than RPL_EVENT_CLASSES_MAX; the list is then empty
  */
 #define RPL_EVENT_CLASSES_MAX ((size_t)1 << 17)
@@ -57,6 +60,7 @@ struct rpl_event_classes {
     size_t count;
     size_t cap;
     struct vs_table by_hash;
+    uint32_t last;
     bool is_full;
 };
 
