@@ -435,7 +435,8 @@ static void a_difference_names_who_holds_the_tensor_in_each_run(void **state)
     /* beside another pane, too: a list of one row leaves its space to the sentence */
     tui_app_resize(&app, 80, 24);
     session_type(&app, "M");
-    session_expect(&app, "\n A: local `x1` keeps it to line 25; B: `x` is bound again on line 18\n");
+    session_expect(&app,
+                   "\n A: local `x1` keeps it to line 25; B: `x` is bound again on line 18\n");
     tui_app_release(&app);
 }
 
