@@ -385,13 +385,17 @@ void tui_value_hint(struct tui_app *app)
     struct vs_text text = {NULL, 0, 0};
     enum vs_toggle toggle;
     size_t value;
+    size_t now;
 
     if (!app->prompt.kind || source_at(line, stem) != add_toggles ||
         !is_value(line + stem, &toggle, &value))
         return;
     vs_text_addf(&text, "now %s%s; ", tui_change_value(app, toggle),
                  tui_change_is_own(app, toggle) ? ", what the script says" : "");
+    now = text.len;
     add_legal(app, toggle, &text);
-    tui_app_say(app, "%s", vs_text_get(&text));
+    /* in few columns the legal values alone */
+    tui_app_say(app, "%s",
+                vs_text_get(&text) + (tui_text_width(vs_text_get(&text)) > app->w - 2 ? now : 0));
     vs_text_release(&text);
 }

@@ -240,6 +240,11 @@ static void enter_opens_the_value_of_a_toggle(void **state)
     session_expect(&app, "segments=1");
     session_type(&app, "<tab><enter>");
     session_expect(&app, "what if checkpoint=blocks");
+    /* in few columns the legal values are whole */
+    tui_app_resize(&app, 80, 24);
+    session_type(&app, "<enter>");
+    session_expect(&app, "sqrt, auto, auto:SIZE, or module paths\n");
+    session_type(&app, "<esc>");
     tui_app_release(&app);
     /* a net without parts to count has no such value */
     session_open(&app, session_trace("lenet", NULL), 120, 40);

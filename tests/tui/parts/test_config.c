@@ -58,6 +58,34 @@ static void options_and_keys_are_read(void **state)
     tui_config_release(&config);
 }
 
+/* The first block of the page on the file is a file. */
+static void the_example_of_the_guide_has_no_error(void **state)
+{
+    struct tui_config config;
+    char page[4000];
+    FILE *file = fopen("docs/guide/tui.md", "r");
+    char *example;
+    char *end;
+    size_t n;
+
+    (void)state;
+    assert_non_null(file);
+    n = fread(page, 1, sizeof(page) - 1, file);
+    page[n] = 0;
+    fclose(file);
+    example = strstr(page, "```\n");
+    assert_non_null(example);
+    example += strlen("```\n");
+    end = strstr(example, "```\n");
+    assert_non_null(end);
+    *end = 0;
+    memset(&config, 0, sizeof(config));
+    tui_config_parse(&config, "file", example);
+    assert_string_equal(vs_text_get(&config.errors), "");
+    assert_int_equal(config.values[TUI_OPTION_THEME], 2);
+    tui_config_release(&config);
+}
+
 static void errors_name_their_line(void **state)
 {
     struct tui_config config;
@@ -197,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_and_keys_are_read),
+        cmocka_unit_test(the_example_of_the_guide_has_no_error),
         cmocka_unit_test(errors_name_their_line),
         cmocka_unit_test(a_file_that_cannot_be_read_is_an_error_and_a_missing_one_is_not),
         cmocka_unit_test(what_is_remembered_leaves_the_other_lines_as_they_are),
