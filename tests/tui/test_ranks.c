@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,22 @@ static void ranks_are_on_one_axis_with_the_reason_for_the_highest_peak(void **st
     session_expect(&app, "2 ranks: peak allocated 100.0 MiB");
     session_expect(&app, "differs from ");
     session_expect(&app, "allocated at the two peaks, by line");
+    tui_app_release(&app);
+}
+
+/* The sentences on the ranks are whole in few columns, those of the table in its last column. */
+static void the_text_on_ranks_is_whole_in_80_columns(void **state)
+{
+    char a[200];
+    struct tui_app app;
+
+    (void)state;
+    snprintf(a, sizeof(a), "%s", session_trace("variables", NULL));
+    ranks_open(&app, a, a, 80, 40);
+    session_type(&app, ":1<enter>gRM");
+    session_expect(&app, " 2 ranks: peak allocated 100.0 MiB");
+    session_expect(&app, "All ranks have the same events");
+    session_expect_not(&app, "\xE2\x80\xA6\n");
     tui_app_release(&app);
 }
 
@@ -116,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_are_on_one_axis_with_the_reason_for_the_highest_peak),
+        cmocka_unit_test(the_text_on_ranks_is_whole_in_80_columns),
         cmocka_unit_test(the_window_applies_to_all_ranks),
         cmocka_unit_test(enter_compares_with_the_chosen_rank),
         cmocka_unit_test(without_ranks_the_view_says_how_to_open_them),

@@ -156,10 +156,14 @@ static void add_rank(struct ranks *s, const struct tui_app *app, size_t i)
     vs_text_release(&name);
 }
 
-static void page_make(struct ranks *s, const struct tui_app *app, int h)
+/* The lines below the charts, broken at `w` cells: those of the table in its last column. */
+static void page_make(struct ranks *s, const struct tui_app *app, int w, int h)
 {
+    static const char LAST[] = "peak at";
     struct vs_text text = {NULL, 0, 0};
     const char *line;
+    const char *last;
+    int indent = 0;
     int rows = (h - TEXT_ROWS) / (int)s->count;
 
     s->rows = rows < 1 ? 1 : rows > CHART_ROWS_MAX ? CHART_ROWS_MAX : rows;
@@ -173,6 +177,10 @@ static void page_make(struct ranks *s, const struct tui_app *app, int h)
         size_t len = strcspn(line, "\n");
 
         tui_page_add(&s->page, *line == ' ' ? TUI_PLAIN : TUI_STRONG, "%.*s", (int)len, line);
+        last = strstr(line, LAST);
+        if (last && last + strlen(LAST) == line + len)
+            indent = (int)(last - line);
+        tui_page_fold(&s->page, w - 2, *line == ' ' ? indent : 0);
         line += len + (line[len] == '\n');
     }
     vs_text_release(&text);
@@ -192,7 +200,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         s->window.last != app->window.last) {
         s->width = w > HEAD_W + 1 ? w - HEAD_W : 1;
         columns_make(s, app);
-        page_make(s, app, h);
+        page_make(s, app, w, h);
         s->w = w;
         s->h = h;
         s->window = app->window;
