@@ -29,6 +29,7 @@ enum order { BY_ADDRESS, BY_SIZE, BY_FREE, ORDER_COUNT };
  * address    the chosen part is the one at this address
  * part       its index in space.parts; SIZE_MAX: there is none
  * tried      settings of the allocator that were run; is_opened: the view was opened, so they are to be run
+ * has_tried  other settings are worth a row of the foot, which has foot_h rows
  * is_common  all rows have the same scale
  */
 struct segments {
@@ -39,6 +40,8 @@ struct segments {
     size_t cap;
     struct tui_tried tried;
     bool is_opened;
+    bool has_tried;
+    int foot_h;
     uint64_t moves;
     uint64_t largest;
     uint64_t address;
@@ -176,16 +179,23 @@ static void moved(void *state, struct tui_app *app)
         part_choose(s, app, best);
 }
 
+/* Whether other settings of the allocator are worth a row: tui_tried_text. */
+static bool has_tried(const struct segments *s, const struct tui_app *app)
+{
+    struct vs_text text = {NULL, 0, 0};
+    bool has =
+        s->space.reserved && !app->change.is_shown && tui_fragmentation_text(&s->space, app, &text);
+
+    vs_text_release(&text);
+    return has;
+}
+
 /* Runs settings of the allocator where they may help. */
 static bool read_on(void *state, struct tui_app *app)
 {
     struct segments *s = state;
-    struct vs_text text = {NULL, 0, 0};
-    bool is_due = s->is_opened && !s->tried.count && s->space.reserved && !app->change.is_shown &&
-                  s->moves == app->moves && tui_fragmentation_text(&s->space, app, &text);
 
-    vs_text_release(&text);
-    if (!is_due)
+    if (!s->is_opened || s->tried.count || s->moves != app->moves || !s->has_tried)
         return false;
     tui_tried_run(&s->tried, app);
     app->news++;
@@ -208,8 +218,10 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         if (part != SIZE_MAX)
             s->address = s->space.parts[part].address;
         row_find(s);
+        s->has_tried = has_tried(s, app);
     }
-    tui_list_fit(&s->list, s->space.segment_count, h - 1 - FOOT_H);
+    s->foot_h = FOOT_H + s->has_tried;
+    tui_list_fit(&s->list, s->space.segment_count, h - 1 - s->foot_h);
     if (s->part == SIZE_MAX && s->space.part_count)
         s->part = s->space.first_part[s->order[s->list.at]];
 }
@@ -374,30 +386,31 @@ static void part_text(const struct segments *s, const struct tui_app *app, size_
 
 static void draw_foot(const struct segments *s, const struct tui_app *app, struct tui_canvas *c)
 {
-    int y = c->at.h - FOOT_H;
+    int y = c->at.h - s->foot_h;
     char a[VS_BYTES_TEXT_MAX];
     struct vs_text text = {NULL, 0, 0};
     struct vs_text pin = {NULL, 0, 0};
-    bool is_fragmented = false;
 
-    tui_row(c, 0, y, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
+    tui_row(c, 0, y++, c->at.w, TUI_G_HLINE, tui_style(TUI_LINE));
     if (s->part != SIZE_MAX)
         part_text(s, app, s->part, &text);
-    tui_text_cut(c, 1, y + 1, c->at.w - 2, tui_style(TUI_STRONG), vs_text_get(&text));
+    tui_text_cut(c, 1, y++, c->at.w - 2, tui_style(TUI_STRONG), vs_text_get(&text));
     vs_text_clear(&text);
     if (s->space.reserved)
-        is_fragmented = tui_fragmentation_text(&s->space, app, &text);
-    tui_text_cut(c, 1, y + 2, c->at.w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
+        (void)tui_fragmentation_text(&s->space, app, &text);
+    tui_text_cut(c, 1, y++, c->at.w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
     vs_text_clear(&text);
-    if (is_fragmented && !app->change.is_shown)
-        tui_tried_text(&s->tried, &text);
     if (s->space.largest_hole != SIZE_MAX) {
-        vs_text_addf(&text, "%slargest hole %s", text.len ? "; " : "",
+        vs_text_addf(&text, "largest hole %s",
                      vs_bytes_text(s->space.parts[s->space.largest_hole].bytes, a));
         if (pin_name(s, app, s->space.largest_hole, &pin))
             vs_text_addf(&text, ", pinned by %s", vs_text_get(&pin));
     }
-    tui_text_cut(c, 1, y + 3, c->at.w - 2, tui_style(TUI_DIM), vs_text_get(&text));
+    tui_text_cut(c, 1, y++, c->at.w - 2, tui_style(TUI_DIM), vs_text_get(&text));
+    vs_text_clear(&text);
+    if (s->has_tried)
+        tui_tried_text(&s->tried, &text);
+    tui_text_cut(c, 1, y, c->at.w - 2, tui_style(TUI_DIM), vs_text_get(&text));
     vs_text_release(&text);
     vs_text_release(&pin);
 }
@@ -418,7 +431,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     tui_text_right(c, 13, 0, TUI_SHORT_W, style, "size");
     tui_text(c, 20, 0, style, "pool");
     tui_text(c, HEAD_W, 0, style, s->is_common ? "to one scale" : "each at full width");
-    for (int y = 1; y < c->at.h - FOOT_H; y++) {
+    for (int y = 1; y < c->at.h - s->foot_h; y++) {
         size_t row = s->list.top + (size_t)y - 1;
 
         if (row >= s->space.segment_count)
