@@ -6,9 +6,10 @@
  *                 reading the events from the start to know what is alive, as a viewer without an index does; both in
  *                 the same run.
  * Must not know:  terminals: a key is input, rows brought up to date, and a screen of 160x48 drawn into memory.
- * Invariant:      every action of keys.def has a row, or stands in LEFT_OUT with the reason. Each time is of one key,
- *                 typed at a place of the run and with a window that nobody chose; of this process's processor, the
- *                 traces in turn, so that what else runs changes no ratio.
+ * Invariant:      every action of keys.def has a row, or stands in LEFT_OUT of tui_rows.c with the reason. Each time
+ *                 is of one key, typed at a place of the run and with a window that nobody chose; of this process's
+ *                 processor, the traces in turn, so that what else runs changes no ratio. A key that searches is
+ *                 measured until it shows how far it is.
  *
  * The traces are of sample_nets/gpt2_small.py, recorded by $VRAMSCOPE (build/vramscope) where they are missing in
  * $TMPDIR. Their index is made before anything is measured. Without arguments every sixteenth row is measured, on the
@@ -29,6 +30,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "bench/rows.h"
+#include "bench/tui_rows.h"
+#include "replay/breakpoints/breakpoints.h"
 #include "replay/state/live.h"
 #include "tui/app.h"
 #include "tui/screen.h"
@@ -48,157 +51,20 @@
 #define LONGEST "longest"
 #define BOUND_FIRST_MS 6.0
 #define BOUND_MS 3.0
+/* A key that runs to a breakpoint: until it shows the hit, or how far it is. <C-c> stops it then. */
+#define BOUND_SEARCH_MS 16.0
+/* So many searches that are not over by then are left to end; the others are stopped. */
+#define ENDED 3
 #define BOUND_GROWTH 1.5
 
 static unsigned STEPS[TRACES_MAX] = {4, 40, 400, 3900};
 static size_t traces = 3;
 
-/* ---- rows ---- */
-
-/* once: typed when the trace is opened; before: typed at each place, before the clock runs */
-struct row {
-    char name[40];
-    const char *once;
-    const char *before;
-    char keys[40];
-};
-
-/* What a key needs, to have something to do. */
-static const struct {
-    enum tui_action action;
-    const char *once;
-    const char *before;
-    const char *more; /* typed after the keys */
-} NEEDS[] = {
-    {TUI_CONTINUE, ":break alloc size > 40M<enter>", "", ""},
-    {TUI_CONTINUE_BACK, ":break alloc size > 40M<enter>", "", ""},
-    {TUI_MARK_GO, "ma", "", ""},
-    {TUI_JUMP_BACK, "", "pp", ""},
-    {TUI_JUMP_ON, "", "pp<lt>", ""},
-    {TUI_SEARCH, "gb", "", "attn<enter>"},
-    {TUI_SEARCH_NEXT, "gb/attn<enter>", "", ""},
-    {TUI_SEARCH_BACK, "gb/attn<enter>", "", ""},
-    {TUI_FILTER, "", "g\\", "attn<enter>"},
-    {TUI_FILTER_CLEAR, "", "\\attn<enter>", ""},
-    {TUI_HIDE, "gb", "", ""},
-    {TUI_ZOOM_BACK, "", "+", ""},
-    {TUI_ZOOM_RANGE, "", "v500s", ""},
-    {TUI_OTHER_END, "gb", "jjj", ""},
-    {TUI_WATCH, "gb", "jjj", ""},
-    {TUI_FRAME_UP, "gc", "", ""},
-    {TUI_FRAME_DOWN, "gc", "u", ""},
-    {TUI_SORT, "gb", "", ""},
-    {TUI_SORT_TURN, "gb", "", ""},
-    {TUI_ACT, "gm", "", ""},
-    {TUI_OPEN, "gb", "", ""},
-    {TUI_MODE, "gm", "", ""},
-    {TUI_COMMAND, "", "", "peak<enter>"},
-    {TUI_DOWN, "gb", "", ""},
-    {TUI_UP, "gb", "", ""},
-    {TUI_PAGE_DOWN, "gb", "", ""},
-    {TUI_PAGE_UP, "gb", "", ""},
-    {TUI_HALF_DOWN, "gb", "", ""},
-    {TUI_HALF_UP, "gb", "", ""},
-};
-
-/* Not measured here. */
-static const struct {
-    enum tui_action action;
-    const char *why;
-} LEFT_OUT[] = {
-    {TUI_GO_SWEEP, "runs the net once a toggle, in the background (bench_replay: from a toggle)"},
-    {TUI_MODULE_CHECKPOINT, "runs the net (bench_replay: from a toggle to a redrawn timeline)"},
-    {TUI_MODULE_INPLACE, "runs the net"},
-    {TUI_MODULE_FREEZE, "runs the net"},
-    {TUI_RESET, "runs the net"},
-    {TUI_DIFF_NEXT, "needs a second run (bench_diff)"},
-    {TUI_DIFF_BACK, "needs a second run (bench_diff)"},
-    {TUI_CLOSE, "may end the session"},
-    {TUI_QUIT, "ends the session"},
-};
-
-/* What else there is to ask: a count, another view in front, other conditions. */
-static const struct row MORE[] = {
-    {"20 events", "", "", "20i"},
-    {"1000 ops back", "", "", "1000S"},
-    {"modules: an op", "gm", "", "s"},
-    {"segments: an op", "gs", "", "s"},
-    {"sizes: an op", "gh", "", "s"},
-    {"steps: an op", "gS", "", "s"},
-    {"steps: a row down", "gS", "", "j"},
-    {"retained: an op", "gr", "", "s"},
-    {"waiting: an op", "gG", "", "s"},
-    {"ops: an op", "go", "", "s"},
-    {"peak page: an op", "gk", "", "s"},
-    {"why: an op", "gb<enter>", "", "s"},
-    {"modules: quarter on", "gm", "", "L"},
-    {"segments: quarter on", "gs", "", "L"},
-    {"ops: quarter on", "go", "", "L"},
-    {"source: quarter on", "gc", "", "L"},
-    {"ops: a row down", "go", "", "j"},
-    {"segments: a row down", "gs", "", "j"},
-    {"one pane: quarter on", "M", "", "L"},
-    {"one pane: zoom in", "M", "", "+"},
-    {"/ never", "gt", "", "/zzzz<enter>"},
-    {"blocks: / never", "gb", "", "/zzzz<enter>"},
-    {"ops: / never", "go", "", "/zzzz<enter>"},
-    {"ops: / number, never", "go", "", "/999999999<enter>"},
-    {"ops: / two words, never", "go", "", "/mm nowhere<enter>"},
-    {"modules: / never", "gm", "", "/zzzz<enter>"},
-    {"c: total, rare", ":break total > 6.2G<enter>", "", "c"},
-    {"c: total, never", ":break total > 60T<enter>", "", "c"},
-    {"c: line", ":break line = 20<enter>", "", "c"},
-    {"c: line, never", ":break line = 9999<enter>", "", "c"},
-    {"c: op", ":break op ~ softmax<enter>", "", "c"},
-    {"c: op and size", ":break op ~ softmax and size > 190M<enter>", "", "c"},
-    {"c: size, never", ":break alloc size = 12345<enter>", "", "c"},
-    {"c: free, never", ":break free size > 1T<enter>", "", "c"},
-    {"c: category, never", ":break category = buffer and size > 190M<enter>", "", "c"},
-    {"c: phase and total, never", ":break phase = data and total > 3G<enter>", "", "c"},
-    {"C: slack, never", ":break slack > 99%<enter>", "", "C"},
-    {"c: watch, never", ":watch tensor nobody<enter>", "", "c"},
-    {"c: watch a weight", ":watch tensor wte.weight<enter>", "", "c"},
-    {"c: block 1", ":break block 1<enter>", "", "c"},
-    {"C: oom, never", ":break oom<enter>", "", "C"},
-};
-
-static const char *left_out(enum tui_action action)
-{
-    for (size_t i = 0; i < sizeof(LEFT_OUT) / sizeof(LEFT_OUT[0]); i++)
-        if (LEFT_OUT[i].action == action)
-            return LEFT_OUT[i].why;
-    return NULL;
-}
-
-static struct row row_of(enum tui_action action)
-{
-    const struct tui_action_info *info = tui_action_info(action);
-    struct row row = {.once = "", .before = ""};
-    const char *more = "";
-    size_t len = strcspn(info->keys, " ");
-    const char *any = strstr(info->keys, "<any>");
-
-    for (size_t i = 0; i < sizeof(NEEDS) / sizeof(NEEDS[0]); i++) {
-        if (NEEDS[i].action != action)
-            continue;
-        row.once = NEEDS[i].once;
-        row.before = NEEDS[i].before;
-        more = NEEDS[i].more;
-    }
-    if (any && (size_t)(any - info->keys) < len)
-        snprintf(row.keys, sizeof(row.keys), "%.*sa%s", (int)(any - info->keys), info->keys, more);
-    else
-        snprintf(row.keys, sizeof(row.keys), "%.*s%s", (int)len, info->keys, more);
-    snprintf(row.name, sizeof(row.name), "%.*s %.27s", (int)len, info->keys,
-             *info->name ? info->name : info->help);
-    return row;
-}
-
 /* ---- sessions ---- */
 
 /*
- * A session on one of the traces. start, answered: of the key that is measured; answered 0: not yet. ends: how long it
- * took altogether
+ * A session on one of the traces. start, answered: of the key that is measured; answered 0: not yet. ended: how many
+ * answered keys were left to end; ends: how long these took altogether
  */
 struct bench {
     char path[256];
@@ -210,8 +76,11 @@ struct bench {
     double start;
     double answered;
     double ms[ROUNDS];
-    double ends[ROUNDS];
+    double ends[ENDED];
+    int ended;
 };
+
+static bool stops;
 
 static double now_ms(void)
 {
@@ -275,6 +144,12 @@ static void pump(void *user, struct tui_app *app)
         return;
     draw(b);
     b->answered = now_ms() - b->start;
+    stops = b->ended == ENDED;
+}
+
+static bool wants_stop(void)
+{
+    return stops;
 }
 
 static void open_and_draw(struct bench *b)
@@ -283,8 +158,13 @@ static void open_and_draw(struct bench *b)
 
     memset(&b->app, 0, sizeof(b->app));
     must(tui_app_open(&b->app, b->path, &err), &err);
+    /* those of the row before were kept in the trace */
+    while (rpl_breakpoints_count(b->app.base.breaks))
+        rpl_breakpoints_remove(b->app.base.breaks,
+                               rpl_breakpoints_at(b->app.base.breaks, 0)->number);
     b->app.pump = pump;
     b->app.pump_user = b;
+    b->app.wants_stop = wants_stop;
     tui_app_resize(&b->app, W, H);
     draw(b);
 }
@@ -364,9 +244,13 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* worst: of the 99th percentiles of the longest trace, and of the growths of medians; over: rows that pass a bound */
+/*
+ * worst: of the 99th percentiles of the longest trace (search: of rows that run to breakpoints), and of the growths of
+ * medians; over: rows that pass a bound
+ */
 struct worst {
     double p99;
+    double search;
     double growth;
     int over;
     int rows;
@@ -382,12 +266,29 @@ static double p99(const struct bench *b)
     return b->ms[ROUNDS * 99 / 100];
 }
 
-static void row_measure(struct bench *benches, const struct row *row, struct worst *worst)
+/* Milliseconds from the key to the next screen. */
+static double key_measure(struct bench *b, const char *keys)
+{
+    stops = false;
+    b->answered = 0;
+    b->start = now_ms();
+    key(b, keys);
+    stops = false;
+    if (b->answered == 0)
+        return now_ms() - b->start;
+    if (b->ended < ENDED)
+        b->ends[b->ended++] = now_ms() - b->start;
+    return b->answered;
+}
+
+static void row_measure(struct bench *benches, const struct bench_key *row, struct worst *worst)
 {
     const struct bench *last = &benches[traces - 1];
     double growth[2];
+    bool is_over;
 
     for (size_t i = 0; i < traces; i++) {
+        benches[i].ended = 0;
         open_and_draw(&benches[i]);
         type(&benches[i], row->once);
     }
@@ -400,38 +301,36 @@ static void row_measure(struct bench *benches, const struct row *row, struct wor
                 type(b, row->before);
             while (tui_app_background(&b->app))
                 continue;
-            b->answered = 0;
-            b->start = now_ms();
-            key(b, row->keys);
-            b->ends[round] = now_ms() - b->start;
-            b->ms[round] = b->answered > 0 ? b->answered : b->ends[round];
+            b->ms[round] = key_measure(b, row->keys);
         }
     }
     for (size_t i = 0; i < traces; i++) {
         qsort(benches[i].ms, ROUNDS, sizeof(double), by_value);
-        qsort(benches[i].ends, ROUNDS, sizeof(double), by_value);
         tui_app_release(&benches[i].app);
     }
     growth[0] = median(last) / median(&benches[0]);
     growth[1] = p99(last) / p99(&benches[0]);
+    is_over =
+        p99(last) > (bench_is_search(row) ? BOUND_SEARCH_MS : BOUND_MS) || growth[0] > BOUND_GROWTH;
     printf("  %-28s", row->name);
     for (size_t i = 0; i < traces; i++)
         printf("%8.2f /%6.2f", median(&benches[i]), p99(&benches[i]));
-    printf("%8.2f /%6.2f%s\n", growth[0], growth[1],
-           p99(last) > BOUND_MS || growth[0] > BOUND_GROWTH ? "  !" : "");
-    if (last->ends[ROUNDS * 99 / 100] > p99(last) * 1.5)
-        printf("  %-28s%s %.0f ms at the median, %.0f at the 99th percentile)\n", "",
-               "(with a line that says how far it is; done after", last->ends[ROUNDS / 2],
-               last->ends[ROUNDS * 99 / 100]);
+    printf("%8.2f /%6.2f%s\n", growth[0], growth[1], is_over ? "  !" : "");
+    if (last->ended)
+        printf("  %-28s(says how far it is, bound %.0f ms; done after %.0f ms)\n", "",
+               BOUND_SEARCH_MS, last->ends[last->ended - 1]);
     fflush(stdout);
     worst->rows++;
-    worst->over += p99(last) > BOUND_MS || growth[0] > BOUND_GROWTH;
-    worst->p99 = p99(last) > worst->p99 ? p99(last) : worst->p99;
+    worst->over += is_over;
+    if (bench_is_search(row))
+        worst->search = p99(last) > worst->search ? p99(last) : worst->search;
+    else
+        worst->p99 = p99(last) > worst->p99 ? p99(last) : worst->p99;
     worst->growth = growth[0] > worst->growth ? growth[0] : worst->growth;
 }
 
 /* Those whose names have one of the arguments in them; without arguments every sixteenth, with `all` all. */
-static bool is_wanted(const struct row *row, size_t number, int argc, char **argv)
+static bool is_wanted(const struct bench_key *row, size_t number, int argc, char **argv)
 {
     if (argc < 2)
         return number % 16 == 0;
@@ -459,7 +358,7 @@ static void heads_print(const struct bench *benches)
 }
 
 /* One trace: how often, and nothing of time. */
-static void row_count(struct bench *b, const struct row *row)
+static void row_count(struct bench *b, const struct bench_key *row)
 {
     open_and_draw(b);
     type(b, row->once);
@@ -483,14 +382,14 @@ static int count_alone(struct bench *b, int argc, char **argv)
     trace_make(b, steps);
     tui_surface_init(&b->surface, W, H, false);
     for (int a = 0; a < TUI_ACTION_COUNT; a++) {
-        struct row row = row_of((enum tui_action)a);
+        struct bench_key row = bench_row_of((enum tui_action)a);
 
-        if (!left_out((enum tui_action)a) && is_wanted(&row, (size_t)a, argc - 1, argv + 1))
+        if (!bench_left_out((enum tui_action)a) && is_wanted(&row, (size_t)a, argc - 1, argv + 1))
             row_count(b, &row);
     }
-    for (size_t i = 0; i < sizeof(MORE) / sizeof(MORE[0]); i++)
-        if (is_wanted(&MORE[i], i, argc - 1, argv + 1))
-            row_count(b, &MORE[i]);
+    for (size_t i = 0; bench_more(i); i++)
+        if (is_wanted(bench_more(i), i, argc - 1, argv + 1))
+            row_count(b, bench_more(i));
     tui_surface_release(&b->surface);
     vs_free(b);
     return 0;
@@ -525,7 +424,7 @@ static int open_alone(struct bench *b, const char *path)
 int main(int argc, char **argv)
 {
     struct bench *benches = vs_calloc(TRACES_MAX, sizeof(*benches));
-    struct worst worst = {0, 0, 0, 0};
+    struct worst worst = {0};
     const bool is_usual = argc < 2;
 
     if (argc == 3 && strcmp(argv[1], "open") == 0)
@@ -554,22 +453,25 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < traces; i++)
         tui_app_release(&benches[i].app);
     for (int a = 0; a < TUI_ACTION_COUNT; a++) {
-        struct row row = row_of((enum tui_action)a);
+        struct bench_key row = bench_row_of((enum tui_action)a);
 
-        if (!left_out((enum tui_action)a) && is_wanted(&row, (size_t)a, argc, argv))
+        if (!bench_left_out((enum tui_action)a) && is_wanted(&row, (size_t)a, argc, argv))
             row_measure(benches, &row, &worst);
     }
-    for (size_t i = 0; i < sizeof(MORE) / sizeof(MORE[0]); i++)
-        if (is_wanted(&MORE[i], i, argc, argv))
-            row_measure(benches, &MORE[i], &worst);
-    printf("\n  %d rows; highest 99th percentile %.2f ms, highest growth of a median %.2f; %d rows "
-           "over %.0f ms or %.1f times; first screen %.2f ms, bound %.0f\n\nleft out:\n",
-           worst.rows, worst.p99, worst.growth, worst.over, BOUND_MS, BOUND_GROWTH,
-           benches[traces - 1].first_ms, BOUND_FIRST_MS);
+    for (size_t i = 0; bench_more(i); i++)
+        if (is_wanted(bench_more(i), i, argc, argv))
+            row_measure(benches, bench_more(i), &worst);
+    printf("\n  %d rows; highest 99th percentile %.2f ms, of a key that runs to a breakpoint %.2f; "
+           "highest growth of a median %.2f; %d rows over %.0f ms (%.0f to a breakpoint) or %.1f "
+           "times; first screen %.2f ms, bound %.0f\n\nleft out:\n",
+           worst.rows, worst.p99, worst.search, worst.growth, worst.over, BOUND_MS, BOUND_SEARCH_MS,
+           BOUND_GROWTH, benches[traces - 1].first_ms, BOUND_FIRST_MS);
     if (is_usual)
         rows_put(benches, &worst);
-    for (size_t i = 0; i < sizeof(LEFT_OUT) / sizeof(LEFT_OUT[0]); i++)
-        printf("  %-28s%s\n", tui_action_info(LEFT_OUT[i].action)->name, LEFT_OUT[i].why);
+    for (int a = 0; a < TUI_ACTION_COUNT; a++)
+        if (bench_left_out((enum tui_action)a))
+            printf("  %-28s%s\n", tui_action_info((enum tui_action)a)->name,
+                   bench_left_out((enum tui_action)a));
     for (size_t i = 0; i < traces; i++)
         tui_surface_release(&benches[i].surface);
     vs_free(benches);

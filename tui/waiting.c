@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 /* Delay before progress is first drawn, so that quick work is not announced, and interval after that. */
-#define FIRST_MS 10
+#define FIRST_MS 2
 #define SHOW_MS 100
 
 void tui_waiting_init(struct tui_waiting *waiting, struct tui_app *app, const char *words)
