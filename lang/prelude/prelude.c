@@ -37,7 +37,6 @@ static const struct {
     {"nn_conv.py", "torch.nn"},
     {"nn_norm.py", "torch.nn"},
     {"nn_act.py", "torch.nn"},
-    {"nn_pool.py", "torch.nn"},
     {"nn_loss.py", "torch.nn"},
     {"copy.py", "copy"},
     {"collections.py", "collections"},

@@ -16,7 +16,7 @@ FILES = (
     ("functional.py", "torch.nn.functional"), ("functional_loss.py", "torch.nn.functional"),
     ("functional_attention.py", "torch.nn.functional"),
     ("nn_container.py", "torch.nn"), ("nn_layers.py", "torch.nn"), ("nn_conv.py", "torch.nn"),
-    ("nn_norm.py", "torch.nn"), ("nn_act.py", "torch.nn"), ("nn_pool.py", "torch.nn"),
+    ("nn_norm.py", "torch.nn"), ("nn_act.py", "torch.nn"),
     ("nn_loss.py", "torch.nn"), ("copy.py", "copy"),
     ("nn_transformer.py", "torch.nn"), ("nn_rnn.py", "torch.nn"), ("optim.py", "torch.optim"),
     ("lr_scheduler.py", "torch.optim.lr_scheduler"), ("nn_utils.py", "torch.nn.utils"), ("amp.py", "torch.amp"),
