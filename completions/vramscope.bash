@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units tp-plan reshard mp-policy offload-policy reduce-bucket-size overlap-comm grad-sync empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units tp-plan pp-split microbatches pp-schedule reshard mp-policy offload-policy reduce-bucket-size overlap-comm grad-sync empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -37,11 +37,14 @@ _vramscope_values()
     fuse) echo "off on" ;;
     quantize) echo "off int8" ;;
     prefetch) echo "off 1" ;;
-    shard) echo "off ddp zero1 fsdp tp deepspeed-zero1 deepspeed-zero2" ;;
+    shard) echo "off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2" ;;
     world) echo "" ;;
     rank) echo "0 1" ;;
     shard-units) echo "blocks" ;;
     tp-plan) echo "none" ;;
+    pp-split) echo "none" ;;
+    microbatches) echo "" ;;
+    pp-schedule) echo "1f1b gpipe" ;;
     reshard) echo "on off" ;;
     mp-policy) echo "off bf16 bf16-reduce fp16" ;;
     offload-policy) echo "off cpu" ;;

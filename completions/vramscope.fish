@@ -25,11 +25,14 @@ function __vramscope_pairs
     printf '%s\n' fuse=off fuse=on
     printf '%s\n' quantize=off quantize=int8
     printf '%s\n' prefetch=off prefetch=1
-    printf '%s\n' shard=off shard=ddp shard=zero1 shard=fsdp shard=tp shard=deepspeed-zero1 shard=deepspeed-zero2
+    printf '%s\n' shard=off shard=ddp shard=zero1 shard=fsdp shard=tp shard=pp shard=deepspeed-zero1 shard=deepspeed-zero2
     printf '%s\n' world=
     printf '%s\n' rank=0 rank=1
     printf '%s\n' shard-units=blocks
     printf '%s\n' tp-plan=none
+    printf '%s\n' pp-split=none
+    printf '%s\n' microbatches=
+    printf '%s\n' pp-schedule=1f1b pp-schedule=gpipe
     printf '%s\n' reshard=on reshard=off
     printf '%s\n' mp-policy=off mp-policy=bf16 mp-policy=bf16-reduce mp-policy=fp16
     printf '%s\n' offload-policy=off offload-policy=cpu
@@ -103,11 +106,14 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'tra
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp tp deepspeed-zero1 deepspeed-zero2' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; or stage 1 or 2 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp and DeepSpeed\'s ZeRO follow'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1 or 2 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp the stages'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp the stage'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l tp-plan -x -a 'none' -d 'linear layers that parallelize_module splits: PATH:colwise or PATH:rowwise with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l pp-split -x -a 'none' -d 'with shard=pp: paths of the modules that the stages after the first one begin with, with commas between: layers.4,layers.8; what a stage has not is None there, or is missing in its list'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l microbatches -x -a '' -d 'with shard=pp: equal parts of a batch that pass through the pipeline one after the other'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l pp-schedule -x -a '1f1b gpipe' -d 'with shard=pp: Schedule1F1B: a backward after each forward as soon as there can be one; or ScheduleGPipe: all forwards, then all backwards'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l mp-policy -x -a 'off bf16 bf16-reduce fp16' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too. With DeepSpeed\'s ZeRO bf16 and fp16 are its settings of these names, enabled'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l offload-policy -x -a 'off cpu' -d 'offload_policy of fully_shard: cpu: CPUOffloadPolicy(): shards, their gradients and the optimizer\'s state stay on the host'
@@ -207,11 +213,14 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'trai
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp tp deepspeed-zero1 deepspeed-zero2' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; or stage 1 or 2 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp and DeepSpeed\'s ZeRO follow'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1 or 2 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp the stages'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp the stage'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l tp-plan -x -a 'none' -d 'linear layers that parallelize_module splits: PATH:colwise or PATH:rowwise with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l pp-split -x -a 'none' -d 'with shard=pp: paths of the modules that the stages after the first one begin with, with commas between: layers.4,layers.8; what a stage has not is None there, or is missing in its list'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l microbatches -x -a '' -d 'with shard=pp: equal parts of a batch that pass through the pipeline one after the other'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l pp-schedule -x -a '1f1b gpipe' -d 'with shard=pp: Schedule1F1B: a backward after each forward as soon as there can be one; or ScheduleGPipe: all forwards, then all backwards'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l reshard -x -a 'on off' -d 'reshard_after_forward of fully_shard: free the gathered parameters of a block after its forward; the model\'s own stay in either case'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l mp-policy -x -a 'off bf16 bf16-reduce fp16' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too. With DeepSpeed\'s ZeRO bf16 and fp16 are its settings of these names, enabled'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l offload-policy -x -a 'off cpu' -d 'offload_policy of fully_shard: cpu: CPUOffloadPolicy(): shards, their gradients and the optimizer\'s state stay on the host'

@@ -111,9 +111,24 @@ static enum vs_status between(struct session *s, uint64_t low, const struct outc
     return st ? st : between(s, middle, &at_middle, high, at_high, err);
 }
 
-/* How many ranks there are; VS_E_UNSUPPORTED: only rank 0 is followed. */
+/* Runs all ranks after 0: those of a pipeline are its stages, which have no order. */
+static enum vs_status each(struct session *s, const struct outcome *first, struct vs_error *err)
+{
+    struct outcome before = *first, now = {.hash = 0};
+    enum vs_status st = VS_OK;
+
+    for (uint64_t rank = 1; rank < s->out->world && !st; rank++) {
+        st = rank_run(s, rank, &now, err);
+        if (!st)
+            range_add(s, rank, rank, &now, now.hash == before.hash);
+        before = now;
+    }
+    return st;
+}
+
+/* How many ranks there are, and whether they are stages. VS_E_UNSUPPORTED: only rank 0 is followed. */
 static enum vs_status world_get(const struct rpl_trace *base, const struct vs_toggles *set,
-                                uint64_t *out, struct vs_error *err)
+                                struct wif_ranks *out, struct vs_error *err)
 {
     struct vs_toggles all = {{NULL}};
     enum vs_status st = wif_toggles(base, &all, err);
@@ -130,12 +145,14 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
             "name one with --set rank=N",
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
     else if (!st && !vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp") &&
-             !vs_toggles_is(&all, VS_TOGGLE_SHARD, "tp"))
+             !vs_toggles_is(&all, VS_TOGGLE_SHARD, "tp") &&
+             !vs_toggles_is(&all, VS_TOGGLE_SHARD, "pp"))
         st = vs_fail(
             err, VS_E_UNSUPPORTED,
             "shard=%s is followed for rank 0 alone; ranks are compared with --set shard=fsdp",
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
-    *out = vs_toggles_count(&all, VS_TOGGLE_WORLD);
+    out->world = vs_toggles_count(&all, VS_TOGGLE_WORLD);
+    out->are_stages = vs_toggles_is(&all, VS_TOGGLE_SHARD, "pp");
     vs_toggles_release(&all);
     return st;
 }
@@ -151,16 +168,18 @@ enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
-    st = world_get(base, set, &out->world, err);
+    st = world_get(base, set, out, err);
     if (st)
         return st;
     s.memory = rpl_trace_new();
     st = rank_run(&s, 0, &first, err);
     if (!st)
         range_add(&s, 0, 0, &first, false);
-    if (!st && out->world > 1)
+    if (!st && out->are_stages)
+        st = each(&s, &first, err);
+    if (!st && !out->are_stages && out->world > 1)
         st = rank_run(&s, out->world - 1, &last, err);
-    if (!st && out->world > 1)
+    if (!st && !out->are_stages && out->world > 1)
         st = between(&s, 0, &first, out->world - 1, &last, err);
     for (size_t i = 1; i < out->count; i++)
         if (out->items[i].peak.allocated > out->items[out->highest].peak.allocated)

@@ -8,6 +8,7 @@
 #ifndef WIF_RANKS_H
 #define WIF_RANKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,7 @@ struct wif_rank_range {
 };
 
 /* items: `count` ranges; world: how many ranks there are; runs: how many runs it took; highest: the first range with
- * the highest peak */
+ * the highest peak; are_stages: of a pipeline, each with modules of its own */
 struct wif_ranks {
     struct wif_rank_range *items;
     size_t count;
@@ -34,16 +35,18 @@ struct wif_ranks {
     uint64_t world;
     size_t runs;
     size_t highest;
+    bool are_stages;
 };
 
 /*
  * Run the net of `base` with `set` over its toggles, for as many ranks as differ. The rows of a parameter that a rank
  * has never grow with the rank, so where two ranks are alike, those between them are: about log2(world) runs for each
- * range. With shard=tp all are alike. capacity as of wif_run_on. `next`, if not NULL, is called before each run.
+ * range. With shard=tp all are alike; with shard=pp, whose stages have no order, all are run. capacity as of
+ * wif_run_on. `next`, if not NULL, is called before each run.
  *
- * VS_E_UNSUPPORTED: the net is not sharded by shard=fsdp or tp; ddp is followed for rank 0 alone, and with the others
- * the ranks differ without an order. Others: as wif_run. `out` is zeroed or released before; the caller releases it,
- * also after a failure.
+ * VS_E_UNSUPPORTED: the net is not sharded by shard=fsdp, tp or pp; ddp is followed for rank 0 alone, and with the
+ * others the ranks differ without an order. Others: as wif_run. `out` is zeroed or released before; the caller releases
+ * it, also after a failure.
  */
 typedef void wif_ranks_next_fn(void *user, uint64_t rank);
 VS_MUST_USE enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,

@@ -107,9 +107,11 @@ static void ranks_text(const struct wif_ranks *ranks, struct vs_text *out)
                  range_text(high, a, sizeof(a)), high->first == high->last ? "has" : "have",
                  vs_bytes_text(high->peak.allocated - low->peak.allocated, bytes),
                  range_text(low, b, sizeof(b)), more.len ? vs_text_get(&more) : "none alone");
-    vs_text_add(out,
-                "a parameter has fewer rows for the last ranks, or none, where its rows do not "
-                "divide evenly\n");
+    vs_text_add(out, ranks->are_stages
+                         ? "each rank has modules of its own; with pp-schedule=1f1b an earlier one "
+                           "keeps more microbatches at once\n"
+                         : "a parameter has fewer rows for the last ranks, or none, where its "
+                           "rows do not divide evenly\n");
     vs_text_release(&more);
 }
 

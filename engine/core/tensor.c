@@ -273,6 +273,18 @@ struct eng_tensor *eng_alias_apart(struct eng_tensor *t)
     return alias;
 }
 
+struct eng_tensor *eng_gradient_edge(struct eng *e, struct eng_tensor *t)
+{
+    struct eng_tensor *edge = eng_tensor_on(eng_storage_new(e, 0, t->storage->on_host), NULL);
+
+    edge->dtype = t->dtype;
+    dims_set(edge, t->sizes, t->strides, t->ndim);
+    edge->grad_fn = eng_node_ref(t->grad_fn);
+    edge->output_nr = t->output_nr;
+    edge->requires_grad = t->requires_grad;
+    return edge;
+}
+
 void eng_watch(struct eng_tensor *t)
 {
     t->storage->is_watched = true;

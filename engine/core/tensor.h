@@ -160,6 +160,11 @@ struct eng_tensor *eng_alias(struct eng_tensor *t) VS_MUST_USE;
 /* The same with a version counter of its own, so that writing to one does not count as a change of the other. */
 struct eng_tensor *eng_alias_apart(struct eng_tensor *t) VS_MUST_USE;
 /*
+ * get_gradient_edge(t): a tensor object of t's sizes that stands for t's history alone: a backward may begin from it,
+ * with a given gradient, after t and its memory are gone. It has no memory, so nothing may read it.
+ */
+struct eng_tensor *eng_gradient_edge(struct eng *e, struct eng_tensor *t) VS_MUST_USE;
+/*
  * In-place checks: finding out which modules may work in place. The in-place op whose result is `t` has overwritten a
  * value. Returns another tensor object like t, with its history. From now on an op outside of backward formulas that
  * reads an older tensor object of the same storage fails with VS_E_INPLACE.

@@ -56,6 +56,7 @@ static const struct {
     {"fsdp.py", "_fsdp"},
     {"deepspeed.py", "_deepspeed"},
     {"tensor_parallel.py", "_tensor_parallel"},
+    {"pipeline.py", "_pipeline"},
     {"placement.py", "_placement"},
     {"evaluation.py", "_evaluation"},
     {"apex.py", "_apex"},

@@ -64,9 +64,9 @@ def note_without_effect(model, settings):
         torch._note_refused("grad-sync", settings["grad-sync"], "nothing is sharded; say how: shard=ddp")
     elif settings["grad-sync"] != "always" and settings["accumulate"] == 1:
         torch._note_refused("grad-sync", settings["grad-sync"], "with accumulate=1 every part is the last")
-    elif settings["grad-sync"] != "always" and settings["shard"] == "tp":
-        torch._note_refused("grad-sync", settings["grad-sync"], "with shard=tp processes exchange no gradients of "
-                            "parameters")
+    elif settings["grad-sync"] != "always" and settings["shard"] in ("tp", "pp"):
+        torch._note_refused("grad-sync", settings["grad-sync"], f"with shard={settings['shard']} processes exchange no "
+                            "gradients of parameters")
     elif settings["grad-sync"] != "always" and deepspeed.is_chosen(settings):
         torch._note_refused("grad-sync", settings["grad-sync"], "DeepSpeed's engine decides it: stage 1 reduces after "
                             "the last part, stage 2 after each")
@@ -76,9 +76,12 @@ def note_without_effect(model, settings):
 def _note_sharding_without_effect(settings):
     is_fsdp = settings["shard"] == "fsdp"
     is_deepspeed = deepspeed.is_chosen(settings)
-    if not is_fsdp and not is_deepspeed and settings["shard"] not in ("zero1", "tp") and settings["rank"] != "0":
+    if not is_fsdp and not is_deepspeed and settings["shard"] not in ("zero1", "tp", "pp") and settings["rank"] != "0":
         torch._note_refused("rank", settings["rank"],
-                            "only fsdp, zero1, tp and DeepSpeed's ZeRO have other ranks than 0")
+                            "only fsdp, zero1, tp, pp and DeepSpeed's ZeRO have other ranks than 0")
+    for name, value in (("pp-split", "none"), ("microbatches", 4), ("pp-schedule", "1f1b")):
+        if settings["shard"] != "pp" and settings[name] != value:
+            torch._note_refused(name, str(settings[name]), "there is no pipeline; say so: shard=pp")
     if settings["shard"] != "tp" and settings["tp-plan"] != "none":
         torch._note_refused("tp-plan", settings["tp-plan"], "no layer is split; say so: shard=tp")
     if not is_fsdp and settings["shard-units"] != "blocks":

@@ -12,6 +12,7 @@ import _deepspeed as deepspeed
 import _distributed as distributed
 import _formula as formula
 import _fsdp as fsdp
+import _pipeline as pipeline
 import _tensor_parallel as tensor_parallel
 import _toggles as toggles
 
@@ -121,7 +122,8 @@ def make_next(source, settings):
                        f"step trains on {count * accumulate} samples, not on {settings['batch']}")
 
     def load():
-        return to_device(host_batch(source, count, settings))
+        pair = host_batch(source, count, settings)
+        return to_device(pipeline.part_of(pair, settings) if settings["shard"] == "pp" else pair)
 
     if settings["prefetch"] == "off" or settings["data"] == "once":
         return load
@@ -160,6 +162,26 @@ def default_loss(net):
     return net.loss if hasattr(net, "loss") else F.cross_entropy
 
 
+def stage_shapes(net, settings):
+    # what a stage of a pipeline gets and gives for a microbatch, on a device of its own: that of pipeline.shape_text()
+    model = make_model(net, settings)
+    if settings["half"] == "on":
+        model.half()
+    toggles.freeze(model, settings["freeze"])
+    if settings["grad"] != "train":
+        model.eval()
+    model.to("cuda")
+    inputs = net.batch(settings["batch"] // settings["microbatches"])[0]
+    output = to_device(cast(inputs, torch.float16) if settings["half"] == "on" else inputs)
+    for stage in range(int(settings["rank"]) + 1):
+        given = pipeline.shape_text(output)
+        undo = pipeline.cut(model, settings, stage)
+        with torch.set_grad_enabled(settings["grad"] != "no_grad"), autocast(settings):
+            output = model(output)
+        pipeline.restore(undo)
+    return given + "|" + pipeline.shape_text(output)
+
+
 # ---- the loop ----
 
 
@@ -184,6 +206,9 @@ def set_up(net, settings):
         model.half()
     toggles.lower(model, settings)
     toggles.freeze(model, settings["freeze"])
+    if settings["shard"] == "pp":
+        pipeline.check(net, settings)
+        pipeline.keep(model, settings)
     torch._note_parameters(sum([p.numel() for p in model.parameters()]))
     if settings["shard"] == "fsdp":
         torch._name_modules(model)
@@ -238,10 +263,13 @@ def run(net, settings):
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     scaler._world = settings["world"] if settings["shard"] == "fsdp" else 0
     if settings["grad"] == "train":
-        parts = settings["accumulate"]
+        parts = settings["accumulate"] if settings["shard"] != "pp" else settings["microbatches"]
         count = settings["batch"] // parts
         warn_of_batch_norm(plain, parts, f"the {count} samples of a part, not from the {count * parts} of the step")
-    if own_step:
+    if settings["shard"] == "pp":
+        schedule = pipeline.Schedule(model, default_loss(net), settings, lambda: autocast(settings), end)
+        pipeline.train(schedule, optimizer, settings, make_next(net, settings), end, finish)
+    elif own_step:
         train_by_step(net, model, net.train_step, optimizer, scaler, settings)
     else:
         train(net, model, default_loss(net), optimizer, scaler, settings)

@@ -200,24 +200,24 @@ static void hear_started(struct lang_run_state *run)
         run->settings->started(run->settings->user, &run->result->toggles, run->result->is_default);
 }
 
-static void setting_put(struct lang_run_state *run, enum vs_toggle toggle)
+struct lang_value lang_run_toggles_dict(struct lang_vm *vm, const struct vs_toggles *toggles)
 {
-    const struct vs_toggle_info *info = vs_toggle_info(toggle);
-    const struct vs_toggles *toggles = &run->result->toggles;
+    struct lang_value dict = lang_value_dict(vm);
 
-    if (strcmp(info->legal, "N") == 0)
-        lang_value_set(run->vm, run->dict, info->name,
-                       lang_int((int64_t)vs_toggles_count(toggles, toggle)));
-    else
-        lang_value_set(run->vm, run->dict, info->name,
-                       lang_value_str(run->vm, vs_toggles_get(toggles, toggle)));
+    for (int i = 0; i < VS_TOGGLE_COUNT; i++) {
+        const struct vs_toggle_info *info = vs_toggle_info((enum vs_toggle)i);
+
+        lang_value_set(vm, dict, info->name,
+                       strcmp(info->legal, "N") == 0
+                           ? lang_int((int64_t)vs_toggles_count(toggles, (enum vs_toggle)i))
+                           : lang_value_str(vm, vs_toggles_get(toggles, (enum vs_toggle)i)));
+    }
+    return dict;
 }
 
 static void settings_fill(struct lang_run_state *run)
 {
-    run->dict = lang_value_dict(run->vm);
-    for (int i = 0; i < VS_TOGGLE_COUNT; i++)
-        setting_put(run, (enum vs_toggle)i);
+    run->dict = lang_run_toggles_dict(run->vm, &run->result->toggles);
     lang_value_set(run->vm, run->dict, "lr", lang_float(run->result->lr));
     lang_value_set(run->vm, run->dict, "formula", lang_bool(run->settings->formula));
     lang_value_set(run->vm, run->dict, "random", lang_int(0));

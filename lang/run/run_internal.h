@@ -87,6 +87,8 @@ VS_MUST_USE enum vs_status lang_run_call_loop(struct lang_vm *vm, const char *fu
                                               struct lang_net *net, struct lang_value settings,
                                               struct lang_value third, struct lang_value *out,
                                               struct vs_error *err);
+/* A dict with the values of all toggles, numbers as numbers. The caller owns it. */
+struct lang_value lang_run_toggles_dict(struct lang_vm *vm, const struct vs_toggles *toggles);
 /* The `stop` callback of the engine and the vm: calls settings->stop; `user` is the struct lang_settings. */
 bool lang_run_poll_stop(void *user);
 
@@ -157,5 +159,12 @@ VS_MUST_USE bool lang_run_inplace_check(struct lang_vm *vm, const struct lang_ca
                                         struct lang_value *out);
 VS_MUST_USE bool lang_run_inplace_blame(struct lang_vm *vm, const struct lang_call *call,
                                         struct lang_value *out);
+
+/*
+ * stage_shapes.c: torch._stage_shapes(), whose closure is the run: what stage_shapes() of lang/prelude/train.py says
+ * with the toggles of this run, on a device of its own without data.
+ */
+VS_MUST_USE bool lang_run_stage_shapes(struct lang_vm *vm, const struct lang_call *call,
+                                       struct lang_value *out);
 
 #endif

@@ -542,6 +542,7 @@ void lang_run_natives_register(struct lang_run_state *run)
         {"_event_skip", native_event_skip},
         {"_inplace_check", lang_run_inplace_check},
         {"_inplace_blame", lang_run_inplace_blame},
+        {"_stage_shapes", lang_run_stage_shapes},
         {"_placement", lang_run_placement},
         {"_note_placement", native_note_placement},
         {"_note_segments", native_note_segments},

@@ -192,6 +192,8 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_after_backward", lang_native_after_backward},
         {"_is_in_backward", lang_native_is_in_backward},
         {"_apart", lang_native_apart},
+        {"_edge", lang_native_edge},
+        {"_empty_strided", lang_native_empty_strided},
         {"_set_shares", lang_native_set_shares},
         {"_set_grad_dtype", lang_native_set_grad_dtype},
         {"_packed_pointers", lang_native_packed_pointers},

@@ -44,6 +44,49 @@ bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct 
     return true;
 }
 
+bool lang_native_edge(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_edge", 1) || call->args[0].kind != LANG_TENSOR ||
+        call->args[0].as.tensor->grad_fn == NULL)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_edge() takes a result");
+    *out = lang_tensor(eng_gradient_edge(vm->eng, call->args[0].as.tensor));
+    return true;
+}
+
+static bool numbers_take(struct lang_value list, int64_t *out, uint32_t *count)
+{
+    struct lang_value *items = NULL;
+
+    if (!lang_items(list, &items, count) || *count > VS_MAX_DIMS)
+        return false;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (items[i].kind != LANG_INT)
+            return false;
+        out[i] = items[i].as.i;
+    }
+    return true;
+}
+
+bool lang_native_empty_strided(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out)
+{
+    int64_t sizes[VS_MAX_DIMS], strides[VS_MAX_DIMS];
+    uint32_t count = 0, stride_count = 0;
+    struct eng_tensor *t;
+
+    if (!lang_args_exact(vm, call, "_empty_strided", 3))
+        return false;
+    if (!numbers_take(call->args[0], sizes, &count) ||
+        !numbers_take(call->args[1], strides, &stride_count) || count != stride_count ||
+        call->args[2].kind != LANG_DTYPE)
+        return lang_fail(vm, VS_E_TYPE, "_empty_strided() takes sizes, strides, a dtype");
+    t = eng_empty_strided(vm->eng, sizes, strides, (int)count,
+                          (enum vs_dtype)call->args[2].as.dtype, false);
+    if (t)
+        *out = lang_tensor(t);
+    return lang_check_engine(vm);
+}
+
 bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out)
 {

@@ -1,6 +1,7 @@
 /*
- * lang/torch/sharding.h - functions for lang/prelude/fsdp.py: memory that is freed while tensors refer to it, calls
- * before and after parts of a backward, sizes of the tables that PyTorch's kernels over lists of tensors take.
+ * lang/torch/sharding.h - functions for lang/prelude/fsdp.py and pipeline.py: memory that is freed while tensors refer
+ * to it, calls before and after parts of a backward, backwards from tensors that are gone, sizes of the tables that
+ * PyTorch's kernels over lists of tensors take.
  *
  * For:            lang/torch/prelude_functions.c.
  * Must not know:  units, processes.
@@ -18,6 +19,11 @@ bool lang_native_alloc_storage(struct lang_vm *vm, const struct lang_call *call,
                                struct lang_value *out);
 /* torch._apart(t): eng_alias_apart */
 bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
+/* torch._edge(t): eng_gradient_edge of a result */
+bool lang_native_edge(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
+/* torch._empty_strided(size, stride, dtype): on the device */
+bool lang_native_empty_strided(struct lang_vm *vm, const struct lang_call *call,
+                               struct lang_value *out);
 /* torch._set_shares(bias, n): addmm adds one of n equal parts of it, which exists while it runs. */
 bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out);

@@ -424,6 +424,16 @@ METHOD(m_detach_)
     return lang_check_engine(vm);
 }
 
+METHOD(m_is_view)
+{
+    struct eng_tensor *t;
+
+    if (!self_of(vm, call, &t) || !lang_args_exact(vm, call, "_is_view", 1))
+        return false;
+    *out = lang_bool(t->base != NULL);
+    return true;
+}
+
 METHOD(m_refused)
 {
     (void)out;
@@ -472,6 +482,7 @@ static const struct {
     {"backward", m_backward, NULL},
     {"requires_grad_", m_requires_grad_, NULL},
     {"detach_", m_detach_, NULL},
+    {"_is_view", m_is_view, NULL},
     {"numpy", m_refused, "work on the tensor itself, or print .item()"},
     {"retain_grad", m_refused, "return the intermediate from forward and look at it there"},
     {"register_hook", m_refused, "write a torch.autograd.Function whose backward does it"},

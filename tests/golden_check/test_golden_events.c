@@ -178,6 +178,13 @@ static void tensor_parallel_nets_are_equal_event_by_event_and_send_the_same(void
                             events_and_traffic_are_equal, NULL));
 }
 
+static void stages_of_pipelines_are_equal_event_by_event_and_send_the_same(void **state)
+{
+    (void)state;
+    assert_true(
+        golden_file("tests/golden/oracle/pipeline.jsonl.gz", events_and_traffic_are_equal, NULL));
+}
+
 static void a_process_sends_what_pytorch_gives_to_nccl(void **state)
 {
     (void)state;
@@ -238,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_process_sends_what_pytorch_gives_to_nccl),
         cmocka_unit_test(deepspeed_zero_is_equal_event_by_event_and_sends_the_same),
         cmocka_unit_test(tensor_parallel_nets_are_equal_event_by_event_and_send_the_same),
+        cmocka_unit_test(stages_of_pipelines_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),
         cmocka_unit_test(apex_by_hand_is_equal_to_amp_as_a_level),

@@ -78,11 +78,16 @@ def _settle_grad():
     torch.autograd.grad = grad
 
 
-def _memory(path, given, decided, keep_scratch):
+def _shapes(path, given):
+    net = netfile.NetFile(path)
+    return record.stage_shapes(net, tg.settle(given, net))
+
+
+def _memory(path, given, decided, keep_scratch, shapes):
     _settle_grad()
     net = netfile.NetFile(path)
     toggles = tg.settle(given, net)
-    report = record.run(net, toggles, decided, keep_scratch)
+    report = record.run(net, dict(toggles, shapes=shapes), decided, keep_scratch)
     report["toggles"] = toggles
     rows = [e.row() for e in report["event_list"]]
     with open(path) as f:
@@ -91,11 +96,11 @@ def _memory(path, given, decided, keep_scratch):
     return report
 
 
-def _counts(path, given, decided):
+def _counts(path, given, decided, shapes):
     counter = recompute.Counter()
     counter.install()
     net = netfile.NetFile(path)
-    return recompute.run(net, tg.settle(given, net), decided, counter)
+    return recompute.run(net, dict(tg.settle(given, net), shapes=shapes), decided, counter)
 
 
 def has_checkpoint(path, given):
@@ -108,11 +113,14 @@ def memory(path, given, keep_scratch=False):
     decided = decide(path, given)
     if decided is not None and "error" in decided:
         return decided
-    report = in_child(lambda: _memory(path, given, decided, keep_scratch))
+    shapes = in_child(lambda: _shapes(path, given)) if given.get("shard") == "pp" else None
+    if shapes is not None and "error" in shapes:
+        return shapes
+    report = in_child(lambda: _memory(path, given, decided, keep_scratch, shapes))
     if "error" in report:
         return report
     if has_checkpoint(path, given):
-        counts = in_child(lambda: _counts(path, given, decided))
+        counts = in_child(lambda: _counts(path, given, decided, shapes))
         if "error" in counts:
             return counts
     else:

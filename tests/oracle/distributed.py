@@ -65,6 +65,99 @@ def tensor_parallel(model, toggles):
         parallelize_module(model, init_device_mesh("cuda", (toggles["world"],)), plan)
 
 
+# ---- pipelines ----
+
+
+def first_stages(model, toggles):
+    """The stage that each module begins in and the one that it ends in, by path: pp-split names the first module of
+    each later stage, in the order of named_modules()."""
+    cuts = toggles["pp-split"].split(",") if toggles["pp-split"] != "none" else []
+    begins, ends, stage = {}, {}, 0
+    for path, m in model.named_modules():
+        stage += path in cuts
+        names = path.split(".")
+        begins[path] = stage
+        for i in range(len(names) + 1):
+            ends[".".join(names[:i])] = stage
+    if stage != len(cuts) or stage + 1 != toggles["world"]:
+        raise ValueError("pp-split=%s: not %d modules of the model" % (toggles["pp-split"], toggles["world"] - 1))
+    return begins, ends
+
+
+def cut(model, toggles, rank):
+    """Leaves of a model on the host what one stage has: modules of others are taken out of their lists, elsewhere they
+    become None, as in PyTorch's tutorial."""
+    begins, ends = first_stages(model, toggles)
+
+    def enter(m, path):
+        for name, child in list(m.named_children()):
+            inner = path + "." + name if path else name
+            if begins[inner] <= rank <= ends[inner]:
+                enter(child, inner)
+            elif isinstance(m, (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict)):
+                del m._modules[name]
+            else:
+                setattr(m, name, None)
+
+    enter(model, "")
+
+
+def keep(model, toggles, decided):
+    """The same for good; returns toggles and decisions about modules that are in the stage."""
+    paths = {path for path, m in model.named_modules()}
+    cut(model, toggles, toggles["rank"])
+    kept = {path for path, m in model.named_modules()}
+    of_stage = dict(toggles)
+    for name in ("checkpoint", "offload"):
+        words = toggles[name].split(",")
+        if paths.issuperset(words):
+            of_stage[name] = ",".join(w for w in words if w in kept) or "off"
+    return of_stage, decided and dict(decided, on=[path for path in decided["on"] if path in kept])
+
+
+class Pipeline:
+    """A stage and its schedule."""
+
+    def __init__(self, model, net, toggles, shapes, autocast):
+        from torch.distributed import pipelining
+        logging.disable(logging.WARNING)  # about an eager communicator
+        enter(toggles["world"], toggles["rank"])
+        empty = [torch.empty_strided(size, stride, dtype=getattr(torch, dtype), device="meta").requires_grad_(grad)
+                 for size, stride, dtype, grad in shapes]
+        stage = pipelining.PipelineStage(model, toggles["rank"], toggles["world"], torch.device("cuda"),
+                                         input_args=empty[0], output_args=empty[1])
+        if toggles["amp"] != "off":
+            stage.register_forward_context(lambda info: autocast())
+
+        def loss(output, target):
+            with autocast():
+                return net.loss(output, target)
+
+        kinds = {"1f1b": pipelining.Schedule1F1B, "gpipe": pipelining.ScheduleGPipe}
+        self.schedule = kinds[toggles["pp-schedule"]](stage, toggles["microbatches"], loss)
+        self.stage = stage
+        self.parameters = model.parameters
+
+    def observe(self, observer, trains):
+        """Each part of a step is a phase."""
+        parts = [(self.stage, "forward_one_chunk", "forward")]
+        if self.stage.is_last:
+            parts.append((self.schedule, "_maybe_compute_loss", "loss"))
+        if trains:
+            parts.append((self.stage, "backward_one_chunk", "backward"))
+        for owner, name, phase in parts:
+            setattr(owner, name, self.observed(getattr(owner, name), phase, observer))
+
+    @staticmethod
+    def observed(plain, phase, observer):
+        def call(*args, **words):
+            result = plain(*args, **words)
+            observer.phase(phase)
+            return result
+
+        return call
+
+
 DEEPSPEED = {"deepspeed-zero1": 1, "deepspeed-zero2": 2}  # values of the toggle, and the stage
 
 

@@ -166,7 +166,45 @@ TP_PLANS = (  # net, plan, toggles
     ("sample_nets/gpt2_small.py", "blocks.*.mlp.fc:colwise,blocks.*.mlp.proj:rowwise",
      ({"batch": "1", "optimizer": "adamw", "foreach": "off", "steps": "2"},)),
 )
+PP_SPLITS = (  # net, world, pp-split
+    ("tests/nets/pp/mlp.py", 2, "2"), ("tests/nets/pp/mlp.py", 4, "1,2,3"),
+    ("tests/nets/pp/gpt.py", 2, "layers.2"), ("tests/nets/pp/gpt.py", 4, "layers.1,layers.2,layers.3"),
+    ("tests/nets/pp/conv.py", 2, "5"), ("tests/nets/pp/conv.py", 4, "1,3,6"),
+)
+PP_TOGGLES = (  # each of them with each split, on the first, a middle and the last stage
+    {}, {"pp-schedule": "gpipe"}, {"microbatches": "8"}, {"amp": "bf16"}, {"checkpoint": "blocks"},
+)
+PP_MORE = (  # each of them with each split, on one stage, another one each time
+    {"microbatches": "8", "pp-schedule": "gpipe", "drop-outputs": "on"}, {"half": "on"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"checkpoint": "blocks", "amp": "bf16"},
+    {"checkpoint": "selective"}, {"checkpoint": "segments=2"}, {"optimizer": "sgd"}, {"optimizer": "adam"},
+    {"optimizer": "adamw", "foreach": "off"}, {"zero-grad": "zeros", "optimizer": "momentum"}, {"drop-outputs": "on"},
+    {"drop-outputs": "early"}, {"freeze": "half"}, {"grad": "no_grad"}, {"grad": "no_grad", "amp": "bf16"},
+    {"grad": "eval"}, {"grad": "eval", "pp-schedule": "gpipe"}, {"data": "once"}, {"prefetch": "1"},
+    {"offload": "activations"}, {"inplace": "on"}, {"batch": "16", "pp-schedule": "gpipe", "amp": "bf16"},
+    {"batch": "24", "microbatches": "12", "steps": "3"},
+)
+PP_PATHS = (  # toggles that name modules, of which a stage has some or none
+    ("tests/nets/pp/gpt.py", 4, "layers.1,layers.2,layers.3", {"checkpoint": "layers.0,layers.2", "rank": "2"}),
+    ("tests/nets/pp/gpt.py", 4, "layers.1,layers.2,layers.3", {"checkpoint": "layers.0,layers.2", "rank": "1"}),
+    ("tests/nets/pp/gpt.py", 2, "layers.2", {"offload": "layers.3,head", "freeze": "layers.0,layers.3.norm1",
+                                             "rank": "1"}),
+    ("tests/nets/pp/gpt.py", 2, "layers.2.feed_forward", {"rank": "1"}),
+    ("tests/nets/pp/mlp.py", 2, "3", {"freeze": "0,1,2", "rank": "1"}),
+    ("tests/nets/pp/mlp.py", 2, "3", {"freeze": "0,1,2", "rank": "0"}),
+    ("tests/nets/pp/mlp.py", 2, "2", {"batch": "6"}), ("tests/nets/pp/mlp.py", 2, "2", {"microbatches": "1"}),
+    ("tests/nets/pp/conv.py", 4, "1,4,7", {"rank": "2"}),  # a stage without parameters
+    ("tests/nets/tp/linear.py", 3, "1,4", {"inplace": "on", "rank": "1", "batch": "8"}),
+    ("tests/nets/tp/linear.py", 3, "2,5", {"inplace": "on", "rank": "1", "batch": "8"}),
+)
 FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
+PP_GRID = (
+    ("tests/nets/pp/gpt.py", "layers.1,layers.2,layers.3",
+     ({}, {"rank": "1", "pp-schedule": "gpipe"}, {"rank": "2", "amp": "bf16"}, {"rank": "3"},
+      {"rank": "3", "microbatches": "8", "checkpoint": "blocks"})),
+    ("tests/nets/pp/conv.py", "1,3,6", ({"rank": "1"}, {"rank": "3", "pp-schedule": "gpipe", "optimizer": "adam"})),
+    ("tests/nets/pp/mlp.py", "1,2,3", ({"rank": "2", "microbatches": "16", "batch": "64"}, {"grad": "no_grad"})),
+)
 FSDP_GRID = (
     ("tests/nets/gpt_tiny.py", ({}, {"world": "1024", "rank": "1023"}, {"reshard": "off"}, {"mp-policy": "bf16"},
                                 {"mp-policy": "bf16-reduce", "accumulate": "2"}, {"checkpoint": "blocks"},
@@ -209,3 +247,16 @@ DEEPSPEED_GRID = (
                                    {"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4",
                                     "reduce-bucket-size": "5000000"})),
 )
+
+
+def pipeline_cases():
+    """(net, toggles) of each run with shard=pp."""
+    for i, (net, world, split) in enumerate(PP_SPLITS):
+        common = {"shard": "pp", "world": str(world), "pp-split": split}
+        for rank in sorted({0, world // 2, world - 1}):
+            for given in PP_TOGGLES:
+                yield net, dict(common, rank=str(rank), **given)
+        for k, given in enumerate(PP_MORE):
+            yield net, dict(common, rank=str((i + k) % world), **given)
+    for net, world, split, given in PP_PATHS:
+        yield net, dict({"shard": "pp", "world": str(world), "pp-split": split, "rank": "0"}, **given)

@@ -69,9 +69,16 @@ class Prefetcher:
         return inputs, targets
 
 
+def of_stage(pair, toggles):
+    """The first stage of a pipeline gets inputs, the last one targets."""
+    if toggles["shard"] != "pp":
+        return pair
+    return (pair[0] if toggles["rank"] == 0 else None), (pair[1] if toggles["rank"] == toggles["world"] - 1 else None)
+
+
 def make_next(net, toggles, device):
     """What gives the next batch, on the device."""
-    load = lambda: to_device(host_batch(net, toggles), device)
+    load = lambda: to_device(of_stage(host_batch(net, toggles), toggles), device)
     if toggles["prefetch"] == "off" or toggles["data"] == "once":
         return load
     return Prefetcher(load, int(toggles["prefetch"])).next
@@ -106,7 +113,9 @@ def has_own_step(net, toggles):
 
 def train(net, model, optimizer, scaler, toggles, device, observer):
     """All steps of a case; `model` is on `device` and prepared."""
-    if has_own_step(net, toggles):
+    if toggles["shard"] == "pp":
+        train_by_pipeline(net, model, optimizer, toggles, device, observer)
+    elif has_own_step(net, toggles):
         train_by_step(net, model, optimizer, scaler, toggles, device, observer)
     else:
         train_by_loop(net, model, optimizer, scaler, toggles, device, observer)
@@ -189,4 +198,38 @@ def train_by_step(net, model, optimizer, scaler, toggles, device, observer):
         if toggles["drop-outputs"] != "off":
             del l
         own_step.close()
+    observer.finish()
+
+
+def train_by_pipeline(net, pipeline, optimizer, toggles, device, observer):
+    """The loop around a schedule of torch.distributed.pipelining, as in PyTorch's tutorial."""
+    grad, drop = toggles["grad"], toggles["drop-outputs"]
+    once = toggles["data"] == "once"
+    run = pipeline.schedule.step if grad == "train" else pipeline.schedule.eval
+    words = {"return_outputs": False} if drop == "early" else {}
+    next_batch = make_next(net, toggles, device)
+    if once:
+        inputs, targets = next_batch()
+    observer.phase("setup")
+    pipeline.observe(observer, grad == "train")
+    for step in range(toggles["steps"]):
+        observer.step(step)
+        if not once:
+            inputs, targets = next_batch()
+        observer.phase("data")
+        losses = []
+        with torch.set_grad_enabled(grad != "no_grad"):
+            if inputs is None:
+                output = run(target=targets, losses=losses, **words)
+            else:
+                output = run(inputs, target=targets, losses=losses, **words)
+        observer.phase("backward" if grad == "train" else "loss")
+        if drop != "off":
+            del output, losses
+        if grad != "train":
+            continue
+        optimizer.step()
+        observer.phase("optimizer")
+        optimizer.zero_grad(set_to_none=toggles["zero-grad"] == "none")
+        observer.phase("zero_grad")
     observer.finish()

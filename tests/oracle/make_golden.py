@@ -15,6 +15,8 @@ fsdp_grid     phase figures and peaks with fully_shard
 deepspeed     every event with DeepSpeed's ZeRO, and how often it calls each collective; needs a Python with DeepSpeed
 deepspeed_grid  phase figures and peaks with DeepSpeed's ZeRO
 tensor_parallel  every event with shard=tp, and how often it calls each collective
+pipeline      the same with shard=pp
+pipeline_grid  phase figures and peaks with shard=pp
 traffic       how often a process of several calls each of NCCL's collectives, and with how many bytes
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
@@ -402,6 +404,17 @@ def make_tensor_parallel(case, only):
     cases = [(net, dict({"world": "8"}, **dict(given, shard="tp", **{"tp-plan": plan})))
              for net, plan, several in golden_cases.TP_PLANS for given in several]
     write("tensor_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
+
+
+def make_pipeline(case, only):
+    cases = golden_cases.pipeline_cases()
+    write("pipeline.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
+
+
+def make_pipeline_grid(case, only):
+    lines = [sharded_grid_line(case, net, dict(given, shard="pp", world="4", **{"pp-split": split}))
+             for net, split, several in golden_cases.PP_GRID for given in several if only(net)]
+    write(os.path.join("grid", "pipeline.jsonl"), lines, only)
 
 
 def traffic_line(case, net, given):

@@ -1,5 +1,6 @@
 """tests/oracle/record.py - one case on CUDA (a GPU, or the stand-in): events, phases, peaks, saved tensors."""
 import contextlib
+import copy
 import weakref
 
 import torch
@@ -165,6 +166,9 @@ def make(net, toggles, decided):
     # Where values are real they must be sane: a GradScaler looks at them.
     with no_initialisation() if nogpu.active() else contextlib.nullcontext():
         model = net.model()
+    if toggles["shard"] == "pp":
+        tg.freeze(model, toggles["freeze"])
+        toggles, decided = distributed.keep(model, dict(toggles, freeze=""), decided)
     notes = tg.prepare(model, toggles, decided)
     plain = model
     if toggles["shard"] == "fsdp":
@@ -178,6 +182,8 @@ def make(net, toggles, decided):
         model.to("cuda")
     if toggles["shard"] == "tp":
         distributed.tensor_parallel(model, toggles)
+    if toggles["shard"] == "pp":
+        model = distributed.Pipeline(model, net, toggles, toggles["shapes"], lambda: loop.autocast(toggles, "cuda"))
     if toggles["shard"] in ("ddp", "zero1"):
         if toggles["shard"] == "zero1" and net.optimizer is not None:
             raise tg.Refused("the net makes its optimizer itself")
@@ -189,6 +195,30 @@ def make(net, toggles, decided):
     else:
         optimizer = None
     return model, optimizer, loop.make_scaler(toggles, "cuda"), notes
+
+
+def stage_shapes(net, toggles):
+    """What the stage of a pipeline gets and gives for a microbatch, from running the ones before it: sizes, strides,
+    dtype, whether it requires grad."""
+    with no_initialisation():
+        model = net.model()
+    tg.freeze(model, toggles["freeze"])
+    if toggles["half"] == "on":
+        model.half()
+    model.to("cuda")
+    if toggles["grad"] != "train":
+        model.eval()
+    rows = []
+    x = to_device(loop.host_batch(net, toggles), "cuda")[0].tensor_split(toggles["microbatches"])[0]
+    for rank in range(toggles["rank"] + 1):
+        part = copy.deepcopy(model)
+        distributed.cut(part, toggles, rank)
+        of_input = x
+        with torch.set_grad_enabled(toggles["grad"] != "no_grad"), loop.autocast(toggles, "cuda"):
+            x = part(of_input)
+    for t in (of_input, x):
+        rows.append([list(t.shape), list(t.stride()), str(t.dtype)[6:], t.requires_grad])
+    return rows
 
 
 def run(net, toggles, decided=None, keep_scratch=False):
@@ -208,7 +238,7 @@ def run(net, toggles, decided=None, keep_scratch=False):
     report["parameters"] = sum(p.numel() for p in model.parameters())
     report["applied"] = notes
     report["collectives"] = nogpu.collectives()
-    if toggles["shard"] not in ("fsdp", "tp"):  # whose parameters are other storages at every use
+    if toggles["shard"] not in ("fsdp", "tp", "pp"):  # their parameters are other storages at every use; parts
         report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
     return report
 

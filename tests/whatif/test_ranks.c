@@ -102,6 +102,23 @@ static void ranks_of_a_layer_split_are_alike(void **state)
           "shard=tp world=4 steps=1 tp-plan=0:colwise,2:rowwise,4:colwise,6:rowwise", 4, 1);
 }
 
+/* Stages 1 and 3 of equal blocks are not alike: a stage keeps one microbatch less than the one before it. */
+static void stages_of_a_pipeline_are_all_run(void **state)
+{
+    (void)state;
+    check("tests/nets/pp/mlp.py", "shard=pp world=4 steps=1 pp-split=1,2,3", 4, 4);
+    check("tests/nets/pp/gpt.py", "shard=pp world=4 steps=1 pp-split=layers.1,layers.2,layers.3", 4,
+          4);
+}
+
+/* Three equal blocks in the middle, of which no stage runs a backward. */
+static void stages_beside_each_other_may_be_alike(void **state)
+{
+    (void)state;
+    check("tests/nets/pp/mlp.py",
+          "shard=pp world=5 steps=1 pp-split=1,2,3,4 grad=no_grad pp-schedule=gpipe", 5, 3);
+}
+
 static void other_ways_to_shard_are_refused(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=ddp steps=1");
@@ -140,6 +157,8 @@ int main(void)
         cmocka_unit_test(ranges_are_those_of_running_every_rank),
         cmocka_unit_test(without_state_all_ranks_are_alike),
         cmocka_unit_test(ranks_of_a_layer_split_are_alike),
+        cmocka_unit_test(stages_of_a_pipeline_are_all_run),
+        cmocka_unit_test(stages_beside_each_other_may_be_alike),
         cmocka_unit_test(other_ways_to_shard_are_refused),
         cmocka_unit_test(ranks_without_an_order_are_refused),
     };

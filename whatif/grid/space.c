@@ -171,7 +171,11 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off");
     if (toggle == VS_TOGGLE_GRAD_SYNC)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&
-               !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp");
+               !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp") &&
+               !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "pp");
+    if (toggle == VS_TOGGLE_PP_SPLIT || toggle == VS_TOGGLE_MICROBATCHES ||
+        toggle == VS_TOGGLE_PP_SCHEDULE)
+        return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "pp");
     if (toggle == VS_TOGGLE_TP_PLAN)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp");
     if (toggle == VS_TOGGLE_RANK)

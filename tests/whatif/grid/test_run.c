@@ -228,6 +228,23 @@ static void tensor_parallelism_says_what_a_step_sends(void **state)
     rpl_trace_free(base);
 }
 
+/* Each case: toggles beside `shard`, and a part of the reason why they are refused. */
+static void refused(const char *net, const char *shard, const char *const (*cases)[2], size_t count)
+{
+    struct rpl_trace *base = net_trace(net, NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        char toggles[200];
+        struct sto_result result;
+
+        snprintf(toggles, sizeof(toggles), "%s %s", shard, cases[i][0]);
+        result = result_of(base, toggles, 0);
+        if (!result.is_refused || !strstr(result.reason, cases[i][1]))
+            fail_msg("%s: %s", toggles, result.reason);
+    }
+    rpl_trace_free(base);
+}
+
 static void what_tensor_parallelism_cannot_do_is_refused(void **state)
 {
     static const char *const CASES[][2] = {
@@ -245,19 +262,54 @@ static void what_tensor_parallelism_cannot_do_is_refused(void **state)
         {"world=4 checkpoint=auto tp-plan=" PLAN, "placements are not planned for shard=tp"},
         {"world=4 torch=2.11 tp-plan=" PLAN, "known of PyTorch 2.15 alone"},
     };
-    struct rpl_trace *base = net_trace("tests/nets/tp/linear.py", NULL);
 
     (void)state;
-    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-        char toggles[200];
-        struct sto_result result;
+    refused("tests/nets/tp/linear.py", "shard=tp", CASES, sizeof(CASES) / sizeof(CASES[0]));
+}
 
-        snprintf(toggles, sizeof(toggles), "shard=tp %s", CASES[i][0]);
-        result = result_of(base, toggles, 0);
-        if (!result.is_refused || !strstr(result.reason, CASES[i][1]))
-            fail_msg("%s: %s", toggles, result.reason);
-    }
+/*
+ * The second of three stages of four microbatches of 2 samples of 5 rows of 32: activations from the left and to the
+ * right, gradients the other way; and when they connect, which is not in the last step, a number each.
+ */
+static void a_stage_of_a_pipeline_says_what_a_step_sends(void **state)
+{
+    struct rpl_trace *base = net_trace("tests/nets/pp/mlp.py", NULL);
+    const struct sto_result result = result_of(base, "shard=pp world=3 rank=1 pp-split=1,2", 0);
+    const struct sto_collective *sent = collective_of(&result, "ncclSend");
+    const struct sto_collective *received = collective_of(&result, "ncclRecv");
+
+    (void)state;
+    assert_int_equal(sent->count, 8);
+    assert_int_equal(sent->bytes, 8 * 2 * 5 * 32 * 4);
+    assert_int_equal(sent->sent, sent->bytes);
+    assert_int_equal(received->count, 8);
+    assert_int_equal(received->bytes, 8 * 2 * 5 * 32 * 4);
+    assert_int_equal(received->sent, 0);
     rpl_trace_free(base);
+}
+
+static void what_a_pipeline_cannot_do_is_refused(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"world=2", "a pipeline of world=2 stages is cut at 1 modules"},
+        {"world=3 pp-split=2", "a pipeline of world=3 stages is cut at 2 modules"},
+        {"world=2 pp-split=9", "the model has no module at this path (0, 1, 1.norm, "},
+        {"world=2 rank=2 pp-split=2",
+         "the ranks of world=2, which are the stages of the pipeline, are 0 to 1"},
+        {"world=1", "a pipeline has at least two stages"},
+        {"world=4 microbatches=2 pp-split=1,2,3",
+         "must be greater than or equal to the number of stages"},
+        {"world=2 microbatches=3 pp-split=2",
+         "batch=8 does not divide into microbatches=3 equal parts"},
+        {"world=2 accumulate=2 pp-split=2", "set microbatches instead"},
+        {"world=2 amp=fp16 pp-split=2", "a GradScaler with shard=pp"},
+        {"world=2 checkpoint=auto pp-split=2", "placements are not planned for shard=pp"},
+        {"world=2 torch=2.11 pp-split=2", "known of PyTorch 2.15 alone"},
+        {"world=2 pp-split=1.up", "`NoneType` cannot be called"},
+    };
+
+    (void)state;
+    refused("tests/nets/pp/mlp.py", "shard=pp", CASES, sizeof(CASES) / sizeof(CASES[0]));
 }
 
 int main(void)
@@ -271,6 +323,8 @@ int main(void)
         cmocka_unit_test(what_fully_shard_cannot_do_is_refused),
         cmocka_unit_test(tensor_parallelism_says_what_a_step_sends),
         cmocka_unit_test(what_tensor_parallelism_cannot_do_is_refused),
+        cmocka_unit_test(a_stage_of_a_pipeline_says_what_a_step_sends),
+        cmocka_unit_test(what_a_pipeline_cannot_do_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

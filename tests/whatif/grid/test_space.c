@@ -123,6 +123,23 @@ static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **
                   "shard=tp rank=1 tp-plan=0:colwise\n");
 }
 
+static void only_pipelines_have_stages_and_microbatches(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=off,fsdp,pp");
+    vary(&space, "pp-schedule=1f1b,gpipe");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "pp-split=2", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "microbatches=8", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "grad-sync=last", &err), VS_OK);
+    check(&space, "shard=off\n"
+                  "shard=fsdp grad-sync=last\n"
+                  "shard=pp pp-split=2 microbatches=8 pp-schedule=1f1b\n"
+                  "shard=pp pp-split=2 microbatches=8 pp-schedule=gpipe\n");
+}
+
 static void only_deepspeed_has_buckets_of_a_size(void **state)
 {
     struct wif_grid_space space = {.count = 0};
@@ -211,6 +228,7 @@ int main(void)
         cmocka_unit_test(the_last_toggle_changes_first),
         cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
         cmocka_unit_test(only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients),
+        cmocka_unit_test(only_pipelines_have_stages_and_microbatches),
         cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),
         cmocka_unit_test(without_shard_all_values_of_world_are_run),
         cmocka_unit_test(wrong_values_are_refused_by_name),
