@@ -9,7 +9,8 @@ import torch.nn as nn
 
 import _distributed as distributed
 
-_DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool)
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8,
+           torch.bool)
 
 
 def check(net, settings):
@@ -137,7 +138,7 @@ class _Meta:
     def make(self, category):
         t = torch._empty_strided(self.shape, self.stride, self.dtype)
         torch._set_category(t, category)
-        return t.zero_() if torch._has_data() else t
+        return t.zero_()  # where there is data it must be some; on all devices, for the same events
 
 
 class _Receive:
@@ -254,7 +255,7 @@ class Stage:
         grads_input = self.gradients.pop(i)
         if grads_input[0] is not None:
             return [("ncclSend", grads_input[0])]
-        return [("ncclSend", self.input_meta.make("gradient").zero_())] if self.input_meta.requires_grad else []
+        return [("ncclSend", self.input_meta.make("gradient"))] if self.input_meta.requires_grad else []
 
     def _received_activations(self, i):
         buffer = self.received[i].take()
