@@ -504,6 +504,24 @@ static void parameters_that_are_parts_of_a_buffer_or_in_no_module_have_names(voi
     program_release(&p);
 }
 
+/* They are known from their second backward on. */
+static void leaves_that_a_program_trains_without_a_module_have_names(void **state)
+{
+    static const char *const NAMES[] = {"w", "layers[0]", "layers[1]"};
+    struct program p = corpus_record("observed/leaves", 0, CORPUS_GPU);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+        char of[64];
+
+        snprintf(of, sizeof(of), "grad of %s", NAMES[i]);
+        if (named(NAMES[i], "parameter") != 1 || named(of, "gradient") != 3)
+            fail_msg("%s is no parameter, or has not three gradients", NAMES[i]);
+    }
+    assert_int_equal(named("x", "parameter"), 0);
+    program_release(&p);
+}
+
 static void the_same_program_has_the_same_events_twice(void **state)
 {
     struct program p = corpus_record("plain_loop", 0, CORPUS_GPU);
@@ -551,6 +569,7 @@ int main(void)
         cmocka_unit_test(at_the_peak_every_block_has_shape_dtype_and_line),
         cmocka_unit_test(parameters_gradients_and_states_of_the_optimizer_have_names),
         cmocka_unit_test(parameters_that_are_parts_of_a_buffer_or_in_no_module_have_names),
+        cmocka_unit_test(leaves_that_a_program_trains_without_a_module_have_names),
     };
 
     return cmocka_run_group_tests(tests, corpus_setup, corpus_cleanup);

@@ -17,6 +17,9 @@ import sys
 import threading
 import weakref
 
+FINDS_MAX = 16  # searches for leaves in the program's variables
+
+
 def as_part_of(original, function):
     """A function that stands in for one of PyTorch's: call stacks show it as PyTorch's."""
     code = original.__code__
@@ -60,6 +63,9 @@ class Names:
     def __init__(self, torch, find):
         self.torch = torch
         self.find = find  # the names of tensors in the program's variables (vramscope_places.py)
+        self.known = set()  # ids of the parameters of modules, as they were noted
+        self.finds = 0
+        self.lone_names = {}  # by id of a leaf: its address, and its name in the program's variables or None
         self.places = {}  # by id of the optimizer: (ids of its parameters that no module has, what they are called)
         self.paths = {}  # by id of the module: (weak reference, path)
         self.roots = []  # weak references
@@ -138,6 +144,7 @@ class Names:
         prefix = prefix + "." if prefix else ""
         groups = {}
         for name, parameter in root.named_parameters():
+            self.known.add(id(parameter))
             at = self.storage(parameter)
             if at:
                 local = getattr(parameter, "_local_tensor", parameter)
@@ -153,6 +160,28 @@ class Names:
         if self.last.get(id(root)) == addresses:
             return []
         self.last[id(root)] = addresses
+        return out
+
+    def lone(self, leaves, is_new):
+        """Of the leaves of a graph the parameters that no module has, and their gradients, where a variable of the
+        program has them. A leaf that was changed in place, or has a gradient before the backward, is trained."""
+        wanted = {}
+        for leaf in leaves:
+            if id(leaf) in self.lone_names or (
+                    is_new and id(leaf) not in self.known and (leaf._version > 0 or leaf.grad is not None)):
+                wanted[id(leaf)] = leaf
+        unknown = {key for key in wanted if self.lone_names.get(key, (None,))[0] != self.storage(wanted[key])}
+        if unknown and is_new and self.finds < FINDS_MAX:  # a leaf that moves is unknown each time
+            self.finds += 1
+            found = self.find(sys._getframe(), unknown)
+            self.lone_names.update((key, (self.storage(wanted[key]), found.get(key))) for key in unknown)
+        out = []
+        for key, leaf in wanted.items():
+            at, name = self.lone_names.get(key, (None, None))
+            if name is not None and at == self.storage(leaf):
+                self.add(out, leaf, "parameter", name)
+                if leaf.grad is not None:
+                    self.add(out, leaf.grad, "gradient", "grad of " + name)
         return out
 
     def of_gradients(self):
@@ -172,6 +201,7 @@ class Names:
                   for i, parameter in enumerate(parameters["params"])}
         is_apart = known and not any(key in known for key in places)
         unknown = {key: place for key, place in places.items() if key not in known}
+        self.known.update(unknown)
         if not unknown:
             return {}
         before = self.places.get(id(optimizer))
@@ -447,7 +477,8 @@ class Events:
             try:
                 return run(*args, **kwargs)
             finally:
-                events.attempt("gradients", lambda: events.note(events.names.of_gradients))
+                events.attempt("gradients", lambda: events.note(events.names.of_gradients,
+                                                                lambda: events.nodes.gradients(args[0])))
 
         self.patch(autograd, "_engine_run_backward", as_part_of(run, _engine_run_backward))
 

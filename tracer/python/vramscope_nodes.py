@@ -29,6 +29,7 @@ class Nodes:
         self.storage = events.names.storage
         self.fields = {}  # by type of a node: the attributes with what it saved
         self.checkpoints = 0
+        self.has_lone = False  # whether the last backward has parameters that no module has
         self.holders = weakref.WeakKeyDictionary()  # what a checkpoint puts in place of a tensor, and its number
         self.holder_numbers = itertools.count(1)  # not ids: another object may get the id of one that is gone
         self.watched = []  # classes of which something was replaced
@@ -41,7 +42,23 @@ class Nodes:
 
     def graph_note(self, outputs, _, retains):
         if self.events.is_observed():
-            self.events.mark(self.events.alone(lambda: self.walk(outputs, bool(retains), True)))
+            for found in self.events.alone(lambda: self.backward_found(outputs, bool(retains))):
+                self.events.mark(found)
+
+    def backward_found(self, outputs, retains):
+        nodes = self.graph(outputs)
+        self.events.faults.graph_runs(nodes.values())
+        self.has_lone = False
+        named = self.events.names.lone(self.leaves(nodes), is_new=True)
+        self.has_lone = bool(named)
+        return self.rows(nodes, retains), named
+
+    def gradients(self, outputs):
+        """Those of the parameters that no module has, when a backward has ended."""
+        return self.events.names.lone(self.leaves(self.graph(outputs)), is_new=False) if self.has_lone else []
+
+    def leaves(self, nodes):
+        return (node.variable for node in nodes.values() if type(node).__name__ == "AccumulateGrad")
 
     def all_note(self):
         """Where memory runs out, and at the end: graphs that no backward has run through, and the shapes of tensors
@@ -56,10 +73,10 @@ class Nodes:
         shapes = []
         for tensor in tensors:
             self.events.names.add(shapes, tensor, None, None)
-        return shapes, self.walk(tensors, True)
+        return shapes, self.rows(self.graph(tensors), True)
 
-    def walk(self, outputs, retains, is_backward=False):
-        """The row of the graph below these tensors; None where nothing can be known."""
+    def graph(self, outputs):
+        """The nodes below these tensors, by id: PyTorch gives a node the same object while there is one."""
         todo = []
         for output in [outputs] if isinstance(outputs, self.torch.Tensor) else outputs:
             try:
@@ -68,20 +85,20 @@ class Nodes:
                 continue
             if node is not None:
                 todo.append(node)
-        seen = {}  # by id, the nodes themselves: PyTorch gives a node the same object while there is one
-        rows = []
+        seen = {}
         while todo:
             node = todo.pop()
-            if id(node) in seen:
-                continue
-            seen[id(node)] = node
-            todo.extend(other for other, _ in node.next_functions if other is not None)
-            row = self.row(node) if self.is_possible else None
-            if row is not None:
-                rows.append(row)
-        if is_backward:
-            self.events.faults.graph_runs(seen.values())
-        return ("graph", retains, rows) if self.is_possible else None
+            if id(node) not in seen:
+                seen[id(node)] = node
+                todo.extend(other for other, _ in node.next_functions if other is not None)
+        return seen
+
+    def rows(self, nodes, retains):
+        """The row of a graph; None where nothing can be known."""
+        if not self.is_possible:
+            return None
+        rows = (self.row(node) for node in nodes.values())
+        return "graph", retains, [row for row in rows if row is not None]
 
     def saved_below(self, tensors, limit=2000):
         """The tensors of the GPU that the graphs of these tensors keep, one for each memory, but for that of leaves

@@ -38,6 +38,7 @@ static struct corpus_case rows[] = {
     {.command = "observed/freed"},
     {.command = "observed/roots"},
     {.command = "observed/places"},
+    {.command = "observed/leaves"},
     {.command = "observed/stopped conv"},
     {.command = "compiled", .modules = "triton"},
     {.command = "observed/dropped"},
