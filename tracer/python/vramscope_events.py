@@ -262,6 +262,7 @@ class Events:
         self.collecting = None  # the range of Python's collector, while it runs
         self.as_part_of = as_part_of
         self.nodes = module("vramscope_nodes").Nodes(self)
+        self.tensors = lambda: faults.tensors_of(torch)
         self.faults = faults.Faults(self, sources, os.path.dirname(__file__))
         self.read = self.reading.Reading(self.P, module("vramscope_flops"))
         self.is_to_the_end = True

@@ -99,6 +99,13 @@ def storage_of(torch, tensor):
         return None
 
 
+def tensors_of(torch):
+    """All tensors that the collector of cycles knows: a program has a million objects of a few thousand classes."""
+    objects = gc.get_objects()
+    kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, torch.Tensor)}
+    return [o for o in objects if type(o) in kinds]
+
+
 def is_growing(series):
     return len(series) >= 3 and series[-3] < series[-2] < series[-1]
 
@@ -405,8 +412,7 @@ class Faults:
 
     def unreached(self, found, site, count):
         """Tensors that only garbage holds: objects that refer to each other, and no variable or module to them."""
-        tensors = [o for o in gc.get_objects() if issubclass(type(o), self.torch.Tensor) and id(o) not in found.seen]
-        tensors = [t for t in tensors if storage_of(self.torch, t)]
+        tensors = [t for t in tensors_of(self.torch) if id(t) not in found.seen and storage_of(self.torch, t)]
         before, self.unreached_count[site] = self.unreached_count.get(site), len(tensors)
         if before is None or len(tensors) <= before:
             return

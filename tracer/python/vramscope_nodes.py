@@ -7,7 +7,6 @@ list, which has the op that made the node, and the node itself (vramscope_matchi
 
 Nothing here may allocate on the GPU, keep a tensor alive, or change what is saved.
 """
-import gc
 import itertools
 import weakref
 
@@ -69,7 +68,7 @@ class Nodes:
                 self.events.mark(one)
 
     def all_found(self):
-        tensors = [o for o in gc.get_objects() if issubclass(type(o), self.torch.Tensor)]
+        tensors = self.events.tensors()
         shapes = []
         for tensor in tensors:
             self.events.names.add(shapes, tensor, None, None)
