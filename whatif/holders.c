@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "base/temporary/folder.h"
 #include "base/text.h"
 #include "replay/index/cursor.h"
 #include "replay/trace/found.h"
@@ -277,26 +278,24 @@ enum vs_status wif_holders_find(struct rpl_index *index, uint64_t seq, rpl_progr
     struct vs_text file = {NULL, 0, 0};
     struct vs_text where = {NULL, 0, 0};
     struct stop stop;
-    char *folder = NULL;
+    struct vs_folder folder = {.path = ""};
     enum vs_status st = wif_holders_check(trace, err);
 
     if (!st)
         st = rpl_cursor_seek(cursor, seq, err);
     if (!st)
         st = stop_find(trace, seq, &stop, err);
+    if (!st)
+        st = vs_folder_open(&folder, VS_FOLDER_WHATIF, err);
     if (!st) {
-        folder = wif_rerun_folder(err);
-        st = folder ? VS_OK : VS_E_IO;
-    }
-    if (!st) {
-        vs_text_addf(&file, "%s/" WIF_RERUN_FOUND, folder);
+        vs_text_addf(&file, "%s/" WIF_RERUN_FOUND, folder.path);
         stop_text(trace, &stop, vs_text_get(&file), &where);
-        st = wif_rerun_until(trace, vs_text_get(&where), folder, vs_text_get(&file), progress, user,
-                             err);
+        st = wif_rerun_until(trace, vs_text_get(&where), folder.path, vs_text_get(&file), progress,
+                             user, err);
     }
     if (!st)
         st = found_store(index, cursor, &stop, vs_text_get(&file), err);
-    wif_rerun_folder_remove(folder);
+    vs_folder_release(&folder);
     vs_text_release(&file);
     vs_text_release(&where);
     rpl_cursor_free(cursor);
@@ -309,20 +308,18 @@ enum vs_status wif_holders_prompt(struct rpl_index *index, uint64_t seq, rpl_pro
     struct rpl_trace *trace = rpl_index_trace(index);
     struct vs_text where = {NULL, 0, 0};
     struct stop stop;
-    char *folder = NULL;
+    struct vs_folder folder = {.path = ""};
     enum vs_status st = wif_holders_check(trace, err);
 
     if (!st)
         st = stop_find(trace, seq, &stop, err);
-    if (!st) {
-        folder = wif_rerun_folder(err);
-        st = folder ? VS_OK : VS_E_IO;
-    }
+    if (!st)
+        st = vs_folder_open(&folder, VS_FOLDER_WHATIF, err);
     if (!st) {
         stop_text(trace, &stop, "-", &where);
-        st = wif_rerun_here(trace, vs_text_get(&where), folder, progress, user, err);
+        st = wif_rerun_here(trace, vs_text_get(&where), folder.path, progress, user, err);
     }
-    wif_rerun_folder_remove(folder);
+    vs_folder_release(&folder);
     vs_text_release(&where);
     return st;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/temporary/folder.h"
 #include "base/text.h"
 #include "replay/trace/trace.h"
 #include "whatif/rerun.h"
@@ -156,15 +157,22 @@ static bool has_stopped(pid_t pid)
 void wif_process_stop(struct wif_process *process)
 {
     const pid_t target = process->is_here ? process->pid : -process->pid;
+    bool is_forced;
 
     if (wif_process_has_ended(process))
         return;
     kill(target, SIGTERM);
     for (int i = 0; i < END_POLLS && !has_stopped(process->pid); i++)
         wif_process_pause();
+    is_forced = !has_stopped(process->pid);
     kill(target, SIGKILL); /* what it started may not have ended with it */
     while (!wif_process_has_ended(process))
         wif_process_pause();
+    if (is_forced) { /* `record` could not remove its folder, into which those processes write */
+        for (int i = 0; i < END_POLLS && kill(target, 0) == 0; i++)
+            wif_process_pause();
+        vs_folders_clean();
+    }
 }
 
 /* A line without "[rank1]: ", which PyTorch puts in front of what a rank prints when it fails. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/temporary/folder.h"
 #include "base/text.h"
 #include "replay/trace/scripts.h"
 #include "whatif/process.h"
@@ -208,40 +209,6 @@ enum vs_status wif_rerun_here(const struct rpl_trace *base, const char *stop, co
 
 /* ---- into memory ---- */
 
-char *wif_rerun_folder(struct vs_error *err)
-{
-    const char *temporary = getenv("TMPDIR");
-    struct vs_text path = {NULL, 0, 0};
-    char *folder;
-
-    vs_text_addf(&path, "%s/vramscope-whatif-XXXXXX",
-                 temporary && *temporary == '/' ? temporary : "/tmp");
-    folder = vs_text_take(&path);
-    if (mkdtemp(folder))
-        return folder;
-    (void)vs_fail(err, VS_E_IO, "%s: the folder cannot be made: %s", folder, strerror(errno));
-    vs_free(folder);
-    return NULL;
-}
-
-void wif_rerun_folder_remove(char *folder)
-{
-    static const char *const NAMES[] = {
-        WIF_RERUN_TRACE,    WIF_RERUN_TRACE ".log", WIF_RERUN_TRACE "-journal",
-        "whatif.driver.db", WIF_RERUN_FOUND,        WIF_RERUN_FOUND ".part"};
-
-    for (size_t i = 0; folder && i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-        struct vs_text path = {NULL, 0, 0};
-
-        vs_text_addf(&path, "%s/%s", folder, NAMES[i]);
-        unlink(vs_text_get(&path));
-        vs_text_release(&path);
-    }
-    if (folder)
-        rmdir(folder);
-    vs_free(folder);
-}
-
 static uint32_t string_in(struct rpl_trace *out, const struct rpl_trace *from, uint32_t id)
 {
     return id ? rpl_trace_add_string(out, rpl_trace_string(from, id)) : 0;
@@ -339,7 +306,7 @@ static enum vs_status copy(struct rpl_trace *from, struct rpl_trace *out, struct
 
 struct wif_rerun_job {
     struct wif_process process;
-    char *folder;
+    struct vs_folder folder;
 };
 
 enum vs_status wif_rerun_begin(const struct rpl_trace *base, const struct vs_toggles *set,
@@ -351,12 +318,10 @@ enum vs_status wif_rerun_begin(const struct rpl_trace *base, const struct vs_tog
     struct vs_text path = {NULL, 0, 0};
     enum vs_status st = program_get(base, set, &recipe, &toggles, err);
 
+    if (!st)
+        st = vs_folder_open(&job->folder, VS_FOLDER_WHATIF, err);
     if (!st) {
-        job->folder = wif_rerun_folder(err);
-        st = job->folder ? VS_OK : VS_E_IO;
-    }
-    if (!st) {
-        vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, job->folder);
+        vs_text_addf(&path, "%s/" WIF_RERUN_TRACE, job->folder.path);
         st = wif_process_start(&job->process, &recipe, &toggles, vs_text_get(&path), NULL, err);
     }
     if (st) {
@@ -400,7 +365,7 @@ void wif_rerun_job_free(struct wif_rerun_job *job)
     if (!job)
         return;
     wif_process_release(&job->process);
-    wif_rerun_folder_remove(job->folder);
+    vs_folder_release(&job->folder);
     vs_free(job);
 }
 

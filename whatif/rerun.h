@@ -87,13 +87,8 @@ VS_MUST_USE enum vs_status wif_rerun_here(const struct rpl_trace *base, const ch
                                           const char *folder, rpl_progress_fn *progress, void *user,
                                           struct vs_error *err);
 
-/*
- * A temporary folder for the trace of a run, `folder`/WIF_RERUN_TRACE; heap memory. NULL with VS_E_IO in `err`: none
- * could be made. wif_rerun_folder_remove removes it with what wif_rerun leaves there, and frees its name.
- */
+/* In a temporary folder (base/temporary/folder.h): the trace of a run; what wif_rerun_until waits for. */
 #define WIF_RERUN_TRACE "whatif.db"
-#define WIF_RERUN_FOUND "found" /* what wif_rerun_until waits for */
-char *wif_rerun_folder(struct vs_error *err);
-void wif_rerun_folder_remove(char *folder);
+#define WIF_RERUN_FOUND "found"
 
 #endif

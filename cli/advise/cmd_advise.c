@@ -144,7 +144,7 @@ static enum vs_status print_advice(struct rpl_trace *trace, const char *name,
                                    const struct options *options, struct vs_text *out,
                                    struct vs_error *err)
 {
-    struct advising s = {.program = {.folder = NULL}};
+    struct advising s = {.program = {.command = {NULL, 0, 0}}};
     struct wif_advise_options request = {.capacity = options->capacity,
                                          .may_rerun = is_agreed(&s, trace, options),
                                          .progress = on_progress,

@@ -19,9 +19,9 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/temporary/folder.h"
 #include "cli/cmds.h"
 #include "cli/record/launch.h"
-#include "cli/record/record_folder.h"
 #include "cli/record/record_process.h"
 #include "cli/record/record_recipe.h"
 #include "cli/record/record_standin.h"
@@ -55,7 +55,7 @@ struct job {
     const char *observe;
     struct vs_json *json;
     char library[PATH_MAX];
-    struct cli_folder folder;
+    struct vs_folder folder;
     char *python_path;
     char *status;
     struct cli_rank rank;
@@ -137,7 +137,7 @@ static enum vs_status job_fill(const struct cli_args *args, struct job *job, str
 
 static void job_release(struct job *job)
 {
-    cli_folder_release(&job->folder);
+    vs_folder_release(&job->folder);
     wif_recipe_release(&job->recipe);
     vs_free(job->argv);
     vs_free(job->injected);
@@ -156,16 +156,16 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
     enum vs_status st = cli_standin_settings(job->args, &settings, &job->rank, err);
 
     if (!st)
-        st = cli_folder_open(&job->folder, err);
+        st = vs_folder_open(&job->folder, VS_FOLDER_RECORD, err);
     for (size_t i = 0; !st && trc_python_file(i, &file); i++)
-        st = cli_folder_write(&job->folder, file.name, file.text, file.len, err);
+        st = vs_folder_write(&job->folder, file.name, file.text, file.len, err);
     cli_toggles_settings(job->args, &settings);
     if (stop && !strchr(stop, '\n'))
         vs_text_addf(&settings, "stop %s\n", stop);
     vs_text_addf(&settings, "entries %zu\nstacks %s\nobserve %s\n", job->entries ? job->entries : 1,
                  job->stacks, job->observe);
     if (!st)
-        st = cli_folder_write(&job->folder, "settings", vs_text_get(&settings), settings.len, err);
+        st = vs_folder_write(&job->folder, "settings", vs_text_get(&settings), settings.len, err);
     vs_text_release(&settings);
     return st;
 }

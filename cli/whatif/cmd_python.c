@@ -45,7 +45,7 @@ static enum vs_status say_event(struct rpl_index *index, uint64_t seq, struct vs
 static int run(const struct cli_args *args)
 {
     struct vs_error err = VS_ERROR_INIT;
-    struct cli_program_whatif program = {.folder = NULL};
+    struct cli_program_whatif program = {.command = {NULL, 0, 0}};
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
     uint64_t seq = 0;

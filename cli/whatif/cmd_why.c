@@ -173,7 +173,7 @@ static int run(const struct cli_args *args)
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
     struct rpl_cursor *cursor = NULL;
-    struct cli_program_whatif program = {.folder = NULL};
+    struct cli_program_whatif program = {.command = {NULL, 0, 0}};
     size_t top = TOP_DEFAULT;
     uint64_t seq = 0;
     enum vs_status st = cli_args_count(args, "top", TOP_DEFAULT, TOP_MAX, &top, &err);

@@ -61,12 +61,10 @@ static enum vs_status record(struct cli_program_whatif *run, const struct rpl_tr
     struct vs_text file = {NULL, 0, 0};
     enum vs_status st = VS_OK;
 
-    if (!path) {
-        run->folder = wif_rerun_folder(err);
-        st = run->folder ? VS_OK : VS_E_IO;
-    }
+    if (!path)
+        st = vs_folder_open(&run->folder, VS_FOLDER_WHATIF, err);
     if (!st) {
-        vs_text_addf(&file, "%s%s%s", path ? path : run->folder, path ? "" : "/",
+        vs_text_addf(&file, "%s%s%s", path ? path : run->folder.path, path ? "" : "/",
                      path ? "" : WIF_RERUN_TRACE);
         cli_running_say(&run->running, "the program is running again");
         st = wif_rerun(base, set, vs_text_get(&file), cli_running_progress, &run->running, err);
@@ -145,7 +143,7 @@ void cli_program_whatif_json(const struct cli_program_whatif *run, struct vs_jso
 
 void cli_program_whatif_release(struct cli_program_whatif *run)
 {
-    wif_rerun_folder_remove(run->folder);
+    vs_folder_release(&run->folder);
     vs_text_release(&run->command);
     vs_text_release(&run->changes);
     cli_running_end(&run->running);

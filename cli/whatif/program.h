@@ -13,6 +13,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/temporary/folder.h"
 #include "base/text.h"
 #include "base/toggle.h"
 #include "cli/args.h"
@@ -23,14 +24,14 @@
  * A what-if of a program. Zero-initialise.
  *
  * command, changes  the command that runs again, and what changed in its scripts since (whatif/recipe.h)
- * folder            temporary, with the trace of the run; NULL: it is kept elsewhere
+ * folder            temporary, with the trace of the run, where that is not kept
  * running           begun as soon as the user has agreed
  */
 struct cli_program_whatif {
     struct cli_running running;
     struct vs_text command;
     struct vs_text changes;
-    char *folder;
+    struct vs_folder folder;
 };
 
 /*

@@ -23,11 +23,13 @@
 #include "tui/program.h"
 
 #define SNAPSHOT "tests/golden/snapshots/attention_3g.pickle.gz"
-/* A file beside the script makes it wait for long, and write that it does, or fail. */
+/* A file beside the script makes it wait for long, and write that it does, or not end at SIGTERM, or fail. */
 #define SCRIPT                                                                                     \
-    "import os, time, torch\n"                                                                     \
+    "import os, signal, time, torch\n"                                                             \
     "torch.cuda.init()\n"                                                                          \
     "here = os.path.dirname(os.path.abspath(__file__))\n"                                          \
+    "if os.path.exists(here + '/deaf'):\n"                                                         \
+    "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"                                          \
     "if os.path.exists(here + '/wait'):\n"                                                         \
     "    open(here + '/waiting', 'w').close()\n"                                                   \
     "    time.sleep(3600)\n"                                                                       \
@@ -70,6 +72,7 @@ static void begin(struct tui_app *app, const char *file)
     remove(program_path("wait"));
     remove(program_path("waiting"));
     remove(program_path("fail"));
+    remove(program_path("deaf"));
     p = program_run("record", "-f", "-o", trace, "--", "python3", script, NULL);
     if (p.status != 0)
         fail_msg("status %d: %s", p.status, p.err);
@@ -200,6 +203,24 @@ static void ctrl_c_stops_it_and_nothing_changes(void **state)
     tui_app_release(&app);
 }
 
+/* It is killed, with its recorder, whose folder is removed all the same. */
+static void a_program_that_does_not_end_leaves_nothing(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    begin(&app, "wait");
+    program_file("deaf", "");
+    app.may_rerun = true;
+    session_type(&app, ZEROS);
+    await_script();
+    assert_int_equal(program_count("vramscope-record-*"), 1);
+    session_type(&app, "<C-c>");
+    session_expect(&app, "the program was stopped");
+    no_folder_is_left();
+    tui_app_release(&app);
+}
+
 static void a_session_that_ends_ends_the_program(void **state)
 {
     struct tui_app app;
@@ -315,6 +336,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_session_goes_on_while_the_program_runs_and_keeps_its_result),
         cmocka_unit_test(a_run_that_ends_elsewhere_does_not_move_the_view),
         cmocka_unit_test(ctrl_c_stops_it_and_nothing_changes),
+        cmocka_unit_test(a_program_that_does_not_end_leaves_nothing),
         cmocka_unit_test(a_session_that_ends_ends_the_program),
         cmocka_unit_test(a_program_that_fails_says_why_and_leaves_the_toggles),
         cmocka_unit_test(toggles_show_what_the_script_says),

@@ -1,10 +1,10 @@
 /*
- * cli/record/record_folder.c - see record_folder.h.
+ * base/temporary/folder.c - see folder.h.
  *
  * Must not know:  what is in the files.
- * Invariant:      nothing outside the recorder's own folders is ever deleted, and no symbolic link is followed.
+ * Invariant:      nothing outside these folders is ever deleted, and no symbolic link is followed.
  */
-#include "cli/record/record_folder.h"
+#include "base/temporary/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX "vramscope-record-"
+static const char *const PREFIXES[] = {
+    [VS_FOLDER_RECORD] = "vramscope-record-",
+    [VS_FOLDER_WHATIF] = "vramscope-whatif-",
+};
+#define USES (sizeof(PREFIXES) / sizeof(PREFIXES[0]))
 #define LOCK_NAME "lock"
 #define DEPTH_MAX 8
 
@@ -50,7 +54,15 @@ static void remove_all(int at, const char *name, int depth)
     unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* A folder of this user whose recorder has ended. One without a lock file is just being created. */
+static bool is_named_so(const char *name)
+{
+    for (size_t i = 0; i < USES; i++)
+        if (strncmp(name, PREFIXES[i], strlen(PREFIXES[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A folder of this user whose process has ended. One without a lock file is just being created. */
 static bool is_left_behind(int at, const char *name)
 {
     char lock[sizeof(((struct dirent *)NULL)->d_name) + sizeof("/" LOCK_NAME)];
@@ -58,9 +70,8 @@ static bool is_left_behind(int at, const char *name)
     bool is_free;
     int fd;
 
-    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
-        fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode) ||
-        st.st_uid != geteuid())
+    if (!is_named_so(name) || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return false;
     snprintf(lock, sizeof(lock), "%s/" LOCK_NAME, name);
     fd = openat(at, lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -71,9 +82,9 @@ static bool is_left_behind(int at, const char *name)
     return is_free;
 }
 
-static void left_behind_remove(const char *parent)
+void vs_folders_clean(void)
 {
-    DIR *dir = opendir(parent);
+    DIR *dir = opendir(folder_for_temporary());
     struct dirent *entry;
 
     while (dir && (entry = readdir(dir)) != NULL)
@@ -84,12 +95,12 @@ static void left_behind_remove(const char *parent)
 }
 
 /*
- * The lock is held before it has its name: another recorder that saw it free would take the folder away.
+ * The lock is held before it has its name: another process that saw it free would take the folder away.
  */
-static bool lock_make(struct cli_folder *folder)
+static bool lock_make(struct vs_folder *folder)
 {
-    char early[CLI_FOLDER_PATH_MAX + 16];
-    char path[CLI_FOLDER_PATH_MAX + 16];
+    char early[VS_FOLDER_PATH_MAX + 16];
+    char path[VS_FOLDER_PATH_MAX + 16];
 
     snprintf(early, sizeof(early), "%s/early", folder->path);
     snprintf(path, sizeof(path), "%s/" LOCK_NAME, folder->path);
@@ -98,14 +109,14 @@ static bool lock_make(struct cli_folder *folder)
            rename(early, path) == 0;
 }
 
-enum vs_status cli_folder_open(struct cli_folder *out, struct vs_error *err)
+enum vs_status vs_folder_open(struct vs_folder *out, enum vs_folder_use use, struct vs_error *err)
 {
     const char *parent = folder_for_temporary();
 
     memset(out, 0, sizeof(*out));
     out->lock = -1;
-    left_behind_remove(parent);
-    if (snprintf(out->path, sizeof(out->path), "%s/" PREFIX "XXXXXX", parent) >=
+    vs_folders_clean();
+    if (snprintf(out->path, sizeof(out->path), "%s/%sXXXXXX", parent, PREFIXES[use]) >=
             (int)sizeof(out->path) ||
         !mkdtemp(out->path)) {
         out->path[0] = '\0';
@@ -117,10 +128,10 @@ enum vs_status cli_folder_open(struct cli_folder *out, struct vs_error *err)
     return VS_OK;
 }
 
-enum vs_status cli_folder_write(const struct cli_folder *folder, const char *name, const char *text,
-                                size_t len, struct vs_error *err)
+enum vs_status vs_folder_write(const struct vs_folder *folder, const char *name, const char *text,
+                               size_t len, struct vs_error *err)
 {
-    char path[CLI_FOLDER_PATH_MAX + 256];
+    char path[VS_FOLDER_PATH_MAX + 256];
     FILE *file;
     bool is_written;
 
@@ -133,7 +144,7 @@ enum vs_status cli_folder_write(const struct cli_folder *folder, const char *nam
                       : vs_fail(err, VS_E_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-void cli_folder_release(struct cli_folder *folder)
+void vs_folder_release(struct vs_folder *folder)
 {
     if (folder->path[0])
         remove_all(AT_FDCWD, folder->path, 0);
