@@ -175,7 +175,7 @@ $(B)/libcli.a $(B)/libhelp.a:
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-TEST_LIBS := $(B)/libhelp.a $(B)/libcli.a $(B)/libvramscope.a
+TEST_LIBS := $(B)/tests/filter.o $(B)/libhelp.a $(B)/libcli.a $(B)/libvramscope.a
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIBS)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(TEST_LIBS) -lcmocka $(LDLIBS)
