@@ -44,7 +44,7 @@ _vramscope_values()
     tp-plan) echo "none" ;;
     pp-split) echo "none" ;;
     microbatches) echo "" ;;
-    pp-schedule) echo "1f1b gpipe" ;;
+    pp-schedule) echo "1f1b gpipe interleaved1f1b loopedbfs" ;;
     reshard) echo "on off" ;;
     mp-policy) echo "off bf16 bf16-reduce fp16" ;;
     offload-policy) echo "off cpu" ;;

@@ -1,6 +1,6 @@
 # lang/prelude/functional_loss.py - torch.nn.functional: losses.
 #
-# For:       net files and nn_loss.py.
+# For:       net files and nn_layers.py.
 # Invariant: as functional.py, whose module this file extends.
 import torch
 

@@ -145,12 +145,22 @@ def make_model(net, settings):
     return model
 
 
-def move(model):
-    torch._name_modules(model)
-    for name, p in model.named_parameters():
-        torch._set_name(p, name)
-    for name, b in model.named_buffers():
-        torch._set_name(b, name)
+def make_prepared(net, settings):
+    model = make_model(net, settings)
+    if settings["half"] == "on":
+        model.half()
+    toggles.lower(model, settings)
+    toggles.freeze(model, settings["freeze"])
+    return model
+
+
+def move(model, settings):
+    for part, of_part in pipeline.parts_of(model, settings):
+        torch._name_modules(part)
+        for name, p in part.named_parameters():
+            torch._set_name(p, name)
+        for name, b in part.named_buffers():
+            torch._set_name(b, name)
     model.to("cuda")
     for p in model.parameters():
         torch._set_category(p, "parameter")
@@ -163,23 +173,15 @@ def default_loss(net):
 
 
 def stage_shapes(net, settings):
-    # what a stage of a pipeline gets and gives for a microbatch, on a device of its own: that of pipeline.shape_text()
-    model = make_model(net, settings)
-    if settings["half"] == "on":
-        model.half()
-    toggles.freeze(model, settings["freeze"])
+    # what stages of a pipeline get and give for a microbatch, on a device of its own: that of pipeline.shapes_of()
+    model = make_prepared(net, settings)
     if settings["grad"] != "train":
         model.eval()
     model.to("cuda")
-    inputs = net.batch(settings["batch"] // settings["microbatches"])[0]
-    output = to_device(cast(inputs, torch.float16) if settings["half"] == "on" else inputs)
-    for stage in range(int(settings["rank"]) + 1):
-        given = pipeline.shape_text(output)
-        undo = pipeline.cut(model, settings, stage)
-        with torch.set_grad_enabled(settings["grad"] != "no_grad"), autocast(settings):
-            output = model(output)
-        pipeline.restore(undo)
-    return given + "|" + pipeline.shape_text(output)
+    inputs = net.batch(settings["batch"] // settings["accumulate"] // settings["microbatches"])[0]
+    inputs = to_device(cast(inputs, torch.float16) if settings["half"] == "on" else inputs)
+    with torch.set_grad_enabled(settings["grad"] != "no_grad"), autocast(settings):
+        return pipeline.shapes_of(model, settings, inputs)
 
 
 # ---- the loop ----
@@ -201,14 +203,10 @@ def finish(model, settings):
 def set_up(net, settings):
     torch._step(-1)
     torch._phase("setup")
-    model = make_model(net, settings)
-    if settings["half"] == "on":
-        model.half()
-    toggles.lower(model, settings)
-    toggles.freeze(model, settings["freeze"])
+    model = make_prepared(net, settings)
     if settings["shard"] == "pp":
         pipeline.check(net, settings)
-        pipeline.keep(model, settings)
+        model = pipeline.keep(model, settings, lambda: make_prepared(net, settings))
     torch._note_parameters(sum([p.numel() for p in model.parameters()]))
     if settings["shard"] == "fsdp":
         torch._name_modules(model)
@@ -218,13 +216,24 @@ def set_up(net, settings):
         deepspeed.cast_parameters(model, settings)
     if settings["shard"] == "tp":
         tensor_parallel.check(net, settings)
-    move(model)
+    move(model, settings)
     if settings["shard"] == "tp":
         tensor_parallel.parallelize(model, settings)
     # a net with an optimizer() gets it later, when the model is in its final state
     if not hasattr(net, "optimizer") and settings["grad"] == "train":
         return model, toggles.make_optimizer(model, settings)
     return model, None
+
+
+def prepare(model, settings):
+    paths = []
+    for part, of_part in pipeline.parts_of(model, settings):
+        of_part["inplace_paths"] = toggles.decide_inplace(part, of_part["inplace"])
+        paths = paths + of_part["inplace_paths"]
+    settings["inplace_paths"] = paths
+    torch._note_inplace(paths)
+    for part, of_part in pipeline.parts_of(model, settings):
+        toggles.prepare(part, of_part)
 
 
 def run(net, settings):
@@ -236,9 +245,7 @@ def run(net, settings):
         refuse_accumulate(settings)
     model, optimizer = set_up(net, settings)
     settings["model"] = model if settings["dump"] else None
-    settings["inplace_paths"] = toggles.decide_inplace(model, settings["inplace"])
-    torch._note_inplace(settings["inplace_paths"])
-    toggles.prepare(model, settings)
+    prepare(model, settings)
     plain = model
     if settings["shard"] == "fsdp":
         fsdp.check(net, settings)
@@ -263,12 +270,12 @@ def run(net, settings):
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
     scaler._world = settings["world"] if settings["shard"] == "fsdp" else 0
     if settings["grad"] == "train":
-        parts = settings["accumulate"] if settings["shard"] != "pp" else settings["microbatches"]
+        parts = settings["accumulate"] * (settings["microbatches"] if settings["shard"] == "pp" else 1)
         count = settings["batch"] // parts
         warn_of_batch_norm(plain, parts, f"the {count} samples of a part, not from the {count * parts} of the step")
     if settings["shard"] == "pp":
-        schedule = pipeline.Schedule(model, default_loss(net), settings, lambda: autocast(settings), end)
-        pipeline.train(schedule, optimizer, settings, make_next(net, settings), end, finish)
+        schedule = pipeline.Schedule(settings, default_loss(net), lambda: autocast(settings), end)
+        pipeline.train(schedule, model, optimizer, settings, make_next(net, settings), end, finish)
     elif own_step:
         train_by_step(net, model, net.train_step, optimizer, scaler, settings)
     else:

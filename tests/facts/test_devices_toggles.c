@@ -67,13 +67,18 @@ static void each_toggle_gives_the_same_events_on_both(void **state)
 /* What a stage receives has values where there is data. */
 static void each_stage_of_a_pipeline_gives_the_same_events_on_both(void **state)
 {
-    static const char *const STAGES[] = {"rank=0", "rank=1", "rank=2 pp-schedule=gpipe"};
+    static const char *const STAGES[] = {
+        "world=3 pp-split=1,3 rank=0",
+        "world=3 pp-split=1,3 rank=1",
+        "world=3 pp-split=1,3 rank=2 pp-schedule=gpipe",
+        "world=2 pp-split=1,2,3 rank=1 pp-schedule=interleaved1f1b",
+    };
     struct facts_net net = facts_net_read("tests/nets/pp/mlp.py");
     char toggles[FACTS_PAIRS_MAX];
 
     (void)state;
     for (size_t i = 0; i < sizeof(STAGES) / sizeof(STAGES[0]); i++) {
-        snprintf(toggles, sizeof(toggles), SIZE " shard=pp world=3 pp-split=1,3 %s", STAGES[i]);
+        snprintf(toggles, sizeof(toggles), SIZE " shard=pp %s", STAGES[i]);
         assert_true(compare_devices(&net, toggles));
     }
     facts_net_release(&net);

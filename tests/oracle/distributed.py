@@ -68,10 +68,22 @@ def tensor_parallel(model, toggles):
 # ---- pipelines ----
 
 
+LOOPED = {"interleaved1f1b": "ScheduleInterleaved1F1B", "loopedbfs": "ScheduleLoopedBFS"}
+
+
+def cuts_of(toggles):
+    return toggles["pp-split"].split(",") if toggles["pp-split"] != "none" else []
+
+
+def stages_of(toggles):
+    """Those of this process."""
+    return range(toggles["rank"], len(cuts_of(toggles)) + 1, toggles["world"])
+
+
 def first_stages(model, toggles):
     """The stage that each module begins in and the one that it ends in, by path: pp-split names the first module of
     each later stage, in the order of named_modules()."""
-    cuts = toggles["pp-split"].split(",") if toggles["pp-split"] != "none" else []
+    cuts = cuts_of(toggles)
     begins, ends, stage = {}, {}, 0
     for path, m in model.named_modules():
         stage += path in cuts
@@ -79,8 +91,9 @@ def first_stages(model, toggles):
         begins[path] = stage
         for i in range(len(names) + 1):
             ends[".".join(names[:i])] = stage
-    if stage != len(cuts) or stage + 1 != toggles["world"]:
-        raise ValueError("pp-split=%s: not %d modules of the model" % (toggles["pp-split"], toggles["world"] - 1))
+    count = toggles["world"]
+    if stage != len(cuts) or (stage + 1) % count or (toggles["pp-schedule"] not in LOOPED and stage + 1 != count):
+        raise ValueError("pp-split=%s: not %d modules of the model" % (toggles["pp-split"], count - 1))
     return begins, ends
 
 
@@ -102,10 +115,10 @@ def cut(model, toggles, rank):
     enter(model, "")
 
 
-def keep(model, toggles, decided):
+def keep(model, toggles, decided, stage):
     """The same for good; returns toggles and decisions about modules that are in the stage."""
     paths = {path for path, m in model.named_modules()}
-    cut(model, toggles, toggles["rank"])
+    cut(model, toggles, stage)
     kept = {path for path, m in model.named_modules()}
     of_stage = dict(toggles)
     for name in ("checkpoint", "offload"):
@@ -116,37 +129,50 @@ def keep(model, toggles, decided):
 
 
 class Pipeline:
-    """A stage and its schedule."""
+    """The stages of a process and their schedule."""
 
-    def __init__(self, model, net, toggles, shapes, autocast):
+    def __init__(self, parts, net, toggles, shapes, autocast):
         from torch.distributed import pipelining
         logging.disable(logging.WARNING)  # about an eager communicator
         enter(toggles["world"], toggles["rank"])
-        empty = [torch.empty_strided(size, stride, dtype=getattr(torch, dtype), device="meta").requires_grad_(grad)
-                 for size, stride, dtype, grad in shapes]
-        stage = pipelining.PipelineStage(model, toggles["rank"], toggles["world"], torch.device("cuda"),
-                                         input_args=empty[0], output_args=empty[1])
-        if toggles["amp"] != "off":
-            stage.register_forward_context(lambda info: autocast())
+        self.stages = []
+        for part, index, (inputs, outputs) in zip(parts, stages_of(toggles), shapes):
+            stage = pipelining.PipelineStage(part, index, len(cuts_of(toggles)) + 1, torch.device("cuda"),
+                                             input_args=self.empty(inputs), output_args=self.empty(outputs))
+            if toggles["amp"] != "off":
+                stage.register_forward_context(lambda info: autocast())
+            self.stages.append(stage)
+        divisor = toggles["microbatches"] * toggles["accumulate"]
 
         def loss(output, target):
             with autocast():
-                return net.loss(output, target)
+                if toggles["accumulate"] == 1:
+                    return net.loss(output, target)
+                return net.loss(output, target) / divisor
 
-        kinds = {"1f1b": pipelining.Schedule1F1B, "gpipe": pipelining.ScheduleGPipe}
-        self.schedule = kinds[toggles["pp-schedule"]](stage, toggles["microbatches"], loss)
-        self.stage = stage
-        self.parameters = model.parameters
+        kinds = {"1f1b": "Schedule1F1B", "gpipe": "ScheduleGPipe", **LOOPED}
+        kind = getattr(pipelining, kinds[toggles["pp-schedule"]])
+        self.schedule = kind(self.stages if toggles["pp-schedule"] in LOOPED else self.stages[0],
+                             toggles["microbatches"], loss, scale_grads=toggles["accumulate"] == 1)
+        self.parameters = torch.nn.ModuleList(parts).parameters
+
+    @staticmethod
+    def empty(shapes):
+        return tuple(torch.empty_strided(size, stride, dtype=getattr(torch, dtype), device="meta").requires_grad_(grad)
+                     for size, stride, dtype, grad in shapes)
 
     def observe(self, observer, trains):
         """Each part of a step is a phase."""
-        parts = [(self.stage, "forward_one_chunk", "forward")]
-        if self.stage.is_last:
-            parts.append((self.schedule, "_maybe_compute_loss", "loss"))
-        if trains:
-            parts.append((self.stage, "backward_one_chunk", "backward"))
+        parts = []
+        for stage in self.stages:
+            parts.append((stage, "forward_one_chunk", "forward"))
+            if trains:
+                parts.append((stage, "backward_one_chunk", "backward"))
         for owner, name, phase in parts:
             setattr(owner, name, self.observed(getattr(owner, name), phase, observer))
+        loss = self.schedule._maybe_compute_loss
+        observed = self.observed(loss, "loss", observer)
+        self.schedule._maybe_compute_loss = lambda stage, *args: (observed if stage.is_last else loss)(stage, *args)
 
     @staticmethod
     def observed(plain, phase, observer):

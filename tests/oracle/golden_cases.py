@@ -197,6 +197,33 @@ PP_PATHS = (  # toggles that name modules, of which a stage has some or none
     ("tests/nets/tp/linear.py", 3, "1,4", {"inplace": "on", "rank": "1", "batch": "8"}),
     ("tests/nets/tp/linear.py", 3, "2,5", {"inplace": "on", "rank": "1", "batch": "8"}),
 )
+PP_TENSORS = (  # several tensors between stages
+    ("tests/nets/pp/pair.py", 2, "blocks.2"), ("tests/nets/pp/pair.py", 4, "blocks.1,blocks.2,blocks.3"),
+    ("tests/nets/pp/twice.py", 3, "blocks.1,blocks.3"),
+)
+PP_TENSORS_MORE = (  # on one stage, another one each time
+    {"grad": "no_grad"}, {"half": "on"}, {"drop-outputs": "on", "pp-schedule": "gpipe"}, {"optimizer": "sgd"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"}, {"offload": "activations"}, {"freeze": "embed"},
+)
+PP_ACCUMULATE = (  # with each split of PP_SPLITS and PP_TENSORS, on one stage, another one each time
+    {}, {"pp-schedule": "gpipe"}, {"amp": "bf16"}, {"drop-outputs": "on"}, {"checkpoint": "blocks"},
+    {"zero-grad": "zeros", "optimizer": "momentum"}, {"accumulate": "3", "batch": "24"}, {"half": "on"},
+    {"grad": "no_grad"}, {"drop-outputs": "early", "pp-schedule": "gpipe"}, {"prefetch": "1"}, {"data": "once"},
+)
+PP_LOOPED = (  # with several stages in each process: net, world, pp-split
+    ("tests/nets/pp/mlp.py", 2, "1,2,3"), ("tests/nets/pp/gpt.py", 2, "layers.1,layers.2,layers.3"),
+    ("tests/nets/pp/conv.py", 3, "1,3,6,8,10"), ("tests/nets/pp/conv.py", 2, "1,3,6,8,10"),
+    ("tests/nets/pp/conv.py", 4, "1,3,4,6,8,9,10"), ("tests/nets/pp/pair.py", 2, "blocks.1,blocks.2,blocks.3"),
+    ("tests/nets/pp/mlp.py", 2, "2"), ("tests/nets/pp/conv.py", 2, "1,2,3,4,6,8,9"),
+)
+PP_LOOPED_MORE = (  # in one process, another one each time
+    {"microbatches": "8", "drop-outputs": "on"}, {"half": "on"}, {"checkpoint": "blocks"},
+    {"checkpoint": "blocks", "amp": "bf16"}, {"optimizer": "sgd"}, {"zero-grad": "zeros", "optimizer": "momentum"},
+    {"drop-outputs": "early"}, {"freeze": "half"}, {"grad": "no_grad"}, {"grad": "eval"}, {"prefetch": "1"},
+    {"offload": "activations"}, {"inplace": "on"}, {"accumulate": "2", "batch": "16"}, {"microbatches": "2"},
+    {"batch": "24", "microbatches": "6", "steps": "3"}, {"microbatches": "1"}, {"microbatches": "7", "batch": "14"},
+    {"checkpoint": "selective"},
+)
 FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
 PP_GRID = (
     ("tests/nets/pp/gpt.py", "layers.1,layers.2,layers.3",
@@ -260,3 +287,23 @@ def pipeline_cases():
             yield net, dict(common, rank=str((i + k) % world), **given)
     for net, world, split, given in PP_PATHS:
         yield net, dict({"shard": "pp", "world": str(world), "pp-split": split, "rank": "0"}, **given)
+    for i, (net, world, split) in enumerate(PP_TENSORS):
+        common = {"shard": "pp", "world": str(world), "pp-split": split}
+        for rank in sorted({0, world // 2, world - 1}):
+            for given in PP_TOGGLES:
+                yield net, dict(common, rank=str(rank), **given)
+        for k, given in enumerate(PP_TENSORS_MORE):
+            yield net, dict(common, rank=str((i + k) % world), **given)
+    for i, (net, world, split) in enumerate(PP_SPLITS + PP_TENSORS):
+        for k, given in enumerate(PP_ACCUMULATE):
+            yield net, dict({"shard": "pp", "world": str(world), "pp-split": split, "rank": str((i + k) % world),
+                             "accumulate": "2", "batch": "16"}, **given)
+    for i, (net, world, split) in enumerate(PP_LOOPED):
+        common = {"shard": "pp", "world": str(world), "pp-split": split}
+        for kind in ("interleaved1f1b", "loopedbfs"):
+            for rank in sorted({0, world // 2, world - 1}):
+                yield net, dict(common, rank=str(rank), **{"pp-schedule": kind})
+        yield net, dict(common, rank=str(i % world), amp="bf16", **{"pp-schedule": "interleaved1f1b"})
+        for k, given in enumerate(PP_LOOPED_MORE):
+            kind = "loopedbfs" if (i + k) % 3 == 0 else "interleaved1f1b"
+            yield net, dict({"pp-schedule": kind}, **dict(common, rank=str((i + k) % world), **given))

@@ -214,18 +214,19 @@ def train_by_pipeline(net, pipeline, optimizer, toggles, device, observer):
     pipeline.observe(observer, grad == "train")
     for step in range(toggles["steps"]):
         observer.step(step)
-        if not once:
-            inputs, targets = next_batch()
-        observer.phase("data")
-        losses = []
-        with torch.set_grad_enabled(grad != "no_grad"):
-            if inputs is None:
-                output = run(target=targets, losses=losses, **words)
-            else:
-                output = run(inputs, target=targets, losses=losses, **words)
-        observer.phase("backward" if grad == "train" else "loss")
-        if drop != "off":
-            del output, losses
+        for part in range(toggles["accumulate"]):
+            if not once:
+                inputs, targets = next_batch()
+            observer.phase("data")
+            losses = []
+            with torch.set_grad_enabled(grad != "no_grad"):
+                if inputs is None:
+                    output = run(target=targets, losses=losses, **words)
+                else:
+                    output = run(inputs, target=targets, losses=losses, **words)
+            observer.phase("backward" if grad == "train" else "loss")
+            if drop != "off":
+                del output, losses
         if grad != "train":
             continue
         optimizer.step()

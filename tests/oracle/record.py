@@ -4,6 +4,7 @@ import copy
 import weakref
 
 import torch
+from torch.distributed.pipelining.microbatch import split_args_kwargs_into_chunks
 from torch.utils import checkpoint as ckpt
 
 import distributed
@@ -160,15 +161,31 @@ class AtLoss(Marks):
             self.found, self.is_exact = self.counter.report(), before_backward
 
 
+def make_pipeline(net, toggles, decided):
+    """The same of the stages of one process; each is made of a model of its own."""
+    parts, notes = [], {}
+    for stage in distributed.stages_of(toggles):
+        with no_initialisation():
+            model = net.model()
+        tg.freeze(model, toggles["freeze"])
+        of_stage, decided_of = distributed.keep(model, dict(toggles, freeze=""), decided, stage)
+        notes.update(tg.prepare(model, of_stage, decided_of))
+        parts.append(model)
+    for part in parts:
+        part.to("cuda")
+    model = distributed.Pipeline(parts, net, toggles, toggles["shapes"], lambda: loop.autocast(toggles, "cuda"))
+    optimizer = tg.make_optimizer(model, toggles) if toggles["grad"] == "train" else None
+    return model, optimizer, loop.make_scaler(toggles, "cuda"), notes
+
+
 def make(net, toggles, decided):
     """Model, optimizer and scaler of a case, the model on the device."""
     torch.manual_seed(0)
+    if toggles["shard"] == "pp":
+        return make_pipeline(net, toggles, decided)
     # Where values are real they must be sane: a GradScaler looks at them.
     with no_initialisation() if nogpu.active() else contextlib.nullcontext():
         model = net.model()
-    if toggles["shard"] == "pp":
-        tg.freeze(model, toggles["freeze"])
-        toggles, decided = distributed.keep(model, dict(toggles, freeze=""), decided)
     notes = tg.prepare(model, toggles, decided)
     plain = model
     if toggles["shard"] == "fsdp":
@@ -182,8 +199,6 @@ def make(net, toggles, decided):
         model.to("cuda")
     if toggles["shard"] == "tp":
         distributed.tensor_parallel(model, toggles)
-    if toggles["shard"] == "pp":
-        model = distributed.Pipeline(model, net, toggles, toggles["shapes"], lambda: loop.autocast(toggles, "cuda"))
     if toggles["shard"] in ("ddp", "zero1"):
         if toggles["shard"] == "zero1" and net.optimizer is not None:
             raise tg.Refused("the net makes its optimizer itself")
@@ -198,8 +213,8 @@ def make(net, toggles, decided):
 
 
 def stage_shapes(net, toggles):
-    """What the stage of a pipeline gets and gives for a microbatch, from running the ones before it: sizes, strides,
-    dtype, whether it requires grad."""
+    """What each stage of a process of a pipeline gets and gives for a microbatch, from running the ones before it:
+    [inputs, outputs], of each tensor its size, strides, dtype, whether it requires grad."""
     with no_initialisation():
         model = net.model()
     tg.freeze(model, toggles["freeze"])
@@ -208,16 +223,19 @@ def stage_shapes(net, toggles):
     model.to("cuda")
     if toggles["grad"] != "train":
         model.eval()
-    rows = []
-    x = to_device(loop.host_batch(net, toggles), "cuda")[0].tensor_split(toggles["microbatches"])[0]
-    for rank in range(toggles["rank"] + 1):
+    rows, mine = [], list(distributed.stages_of(toggles))
+    inputs = to_device(loop.host_batch(net, toggles), "cuda")[0]
+    args = split_args_kwargs_into_chunks((inputs,), {}, toggles["microbatches"])[0][0]
+    for stage in range(max(mine) + 1):
         part = copy.deepcopy(model)
-        distributed.cut(part, toggles, rank)
-        of_input = x
+        distributed.cut(part, toggles, stage)
         with torch.set_grad_enabled(toggles["grad"] != "no_grad"), loop.autocast(toggles, "cuda"):
-            x = part(of_input)
-    for t in (of_input, x):
-        rows.append([list(t.shape), list(t.stride()), str(t.dtype)[6:], t.requires_grad])
+            output = part(*args)
+        output = output if isinstance(output, tuple) else (output,)
+        if stage in mine:
+            rows.append([[[list(t.shape), list(t.stride()), str(t.dtype)[6:], t.requires_grad]
+                          for t in tensors_of(side)] for side in (args, output)])
+        args = output
     return rows
 
 
