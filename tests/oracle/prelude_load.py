@@ -6,23 +6,15 @@ prelude needs of the machine below it (docs/internals/prelude.md) is made of PyT
 """
 import builtins
 import os
+import re
 import types
 
 import torch
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-FILES = (
-    ("torch_functions.py", "torch"), ("linalg.py", "torch.linalg"), ("init.py", "torch.nn.init"),
-    ("functional.py", "torch.nn.functional"), ("functional_loss.py", "torch.nn.functional"),
-    ("functional_attention.py", "torch.nn.functional"),
-    ("nn_container.py", "torch.nn"), ("nn_layers.py", "torch.nn"), ("nn_conv.py", "torch.nn"),
-    ("nn_norm.py", "torch.nn"), ("nn_act.py", "torch.nn"),
-    ("nn_loss.py", "torch.nn"), ("copy.py", "copy"),
-    ("nn_transformer.py", "torch.nn"), ("nn_rnn.py", "torch.nn"), ("optim.py", "torch.optim"),
-    ("lr_scheduler.py", "torch.optim.lr_scheduler"), ("nn_utils.py", "torch.nn.utils"), ("amp.py", "torch.amp"),
-    ("checkpoint.py", "torch.utils.checkpoint"), ("distributed.py", "_distributed"),
-    ("apex.py", "_apex"), ("toggles.py", "_toggles"), ("train.py", "_train"),
-)
+# what Python's and PyTorch's own modules stand for
+LEFT_OUT = ("collections", "functools", "torch.utils.data", "torch.backends", "torch.cuda")
+LEFT_OUT_FILES = ("selective.py",)
 NATIVE_NN = ("Module", "Parameter", "Buffer")
 NATIVE_F = ("linear", "gelu", "softplus", "logsigmoid", "prelu", "glu", "layer_norm",
             "rms_norm", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "conv_transpose1d",
@@ -99,6 +91,13 @@ def _deal(lists, i, bucket):
             return i
 
 
+def files():
+    """(file, module) of lang/prelude, in the order in which they run."""
+    with open(os.path.join(ROOT, "lang", "prelude", "prelude.c")) as f:
+        rows = re.findall(r'\{"(\w+\.py)", "([\w.]+)"\}', f.read())
+    return [(file, module) for file, module in rows if module not in LEFT_OUT and file not in LEFT_OUT_FILES]
+
+
 def load(given=None):
     """The stand-in for `torch`; `given` are natives of the loop (docs/internals/prelude.md) to be found in it."""
     top = Proxy("torch", torch)
@@ -108,9 +107,11 @@ def load(given=None):
             ("torch.nn.functional", torch.nn.functional, NATIVE_F),
             ("torch.nn.utils", None, ()), ("torch.optim", None, ()), ("torch.optim.lr_scheduler", None, ()),
             ("copy", None, ()), ("torch.amp", torch.amp, ("autocast",)),
-            ("torch.utils", torch.utils, None), ("torch.utils.checkpoint", None, ()),
-            ("_distributed", None, ()), ("_apex", None, ()), ("_toggles", None, ()), ("_train", None, ())):
+            ("torch.utils", torch.utils, None), ("torch.utils.checkpoint", None, ())):
         spaces[name] = Proxy(name, behind, only)
+    for file, module in files():
+        if module not in spaces:
+            spaces[module] = Proxy(module, None, ())
     for name, space in spaces.items():
         if "." in name:
             setattr(spaces[name.rpartition(".")[0]], name.rpartition(".")[2], space)
@@ -118,6 +119,9 @@ def load(given=None):
     top._op = _op()
     top._deal = _deal
     top._warn = lambda text: None
+    top._warn_of = lambda what, text: None
+    top._check_eps = lambda name, eps, params: None
+    top._rng_moved = lambda before: False
     top._set_category = lambda t, category: None
     top._has_data = lambda: True
     top._new = lambda cls: cls.__new__(cls)
@@ -141,11 +145,11 @@ def load(given=None):
         setattr(top, name, function)
 
     def find(name, globals=None, locals=None, fromlist=(), level=0):
-        if name.partition(".")[0] not in ("torch", "copy", "_distributed", "_apex", "_toggles", "_train"):
+        if name.partition(".")[0] not in spaces:
             return builtins.__import__(name, globals, locals, fromlist, level)
         return spaces[name] if fromlist else spaces[name.partition(".")[0]]
 
-    for file, module in FILES:
+    for file, module in files():
         path = os.path.join(ROOT, "lang", "prelude", file)
         space = spaces[module].__dict__
         space["__builtins__"] = dict(vars(builtins), __import__=find)
