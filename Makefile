@@ -222,7 +222,7 @@ $(B)/vramscope_sqlite.so: $(B)/sqlite/store/extension/extension.o $(B)/sqlite/li
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,defs -o $@ $^ $(ZSTD_STATIC) -lm -ldl
 -include $(EXTENSION_SRC:%.c=$(B)/sqlite/%.d) $(B)/sqlite/store/extension/extension.d
 $(B)/tests/e2e/test_sql_extension: $(B)/vramscope_sqlite.so
-$(B)/tests/e2e/test_record_ranks: $(MPI_SO)
+$(B)/tests/e2e/test_record_ranks $(B)/tests/e2e/test_sweep_ranks: $(MPI_SO)
 # The stand-in for CUDA's libraries goes into programs of others, too. Its functions have CUDA's parameters, whatever
 # they use of them.
 STANDIN_SRC := $(sort $(wildcard standin/*.c standin/runtime/*.c standin/runtime/ranks/*.c)) $(BASE_SRC)

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "cli/cmds.h"
 #include "cli/grid/grid.h"
+#include "cli/grid/grid_ranks.h"
 #include "cli/netfile.h"
 #include "cli/progress.h"
 #include "cli/version.h"
@@ -28,6 +29,8 @@
 /* Results are committed when so many are pending, or when one has been pending for so long. */
 #define COMMIT_EVERY 64
 #define COMMIT_AFTER_NS UINT64_C(1000000000)
+/* How long to wait before asking other processes again. */
+#define PAUSE_NS 5000000
 
 static const struct cli_option OPTIONS[] = {
     {"vary", 'v', "TOGGLE=VALUES", true,
@@ -71,7 +74,7 @@ static void signals_set(void)
 /*
  * known: whether results[i] is there, of configs.items[i]; items: what is not, item_count of them; pending: results
  * that were not committed, the first of them added at pending_ns; late: what failed while they were committed; found:
- * results of this call; ended: of these, runs whose process ended before they did
+ * results of this call, of all processes of mpirun in rank 0; ended: of these, runs whose process ended before they did
  */
 struct session {
     const struct cli_args *args;
@@ -89,6 +92,7 @@ struct session {
     size_t pending;
     uint64_t pending_ns;
     struct vs_error late;
+    struct cli_grid_ranks ranks;
     size_t found;
     size_t ended;
     struct cli_progress progress;
@@ -307,6 +311,8 @@ static enum vs_status on_done(void *user, size_t config, const struct sto_result
 {
     struct session *s = user;
 
+    if (s->ranks.rank > 0)
+        return cli_grid_ranks_post(&s->ranks, config, result, err);
     s->results[config] = *result;
     s->known[config] = true;
     s->found++;
@@ -316,17 +322,56 @@ static enum vs_status on_done(void *user, size_t config, const struct sto_result
     return s->kept && !result->is_ended ? keep(s, config, result, err) : VS_OK;
 }
 
+static bool goes_on(void)
+{
+    return !interrupted;
+}
+
+/* What other processes have found so far. */
+static enum vs_status others_take(struct session *s, struct vs_error *err)
+{
+    struct sto_result result;
+    size_t config = 0;
+    bool taken = true;
+    enum vs_status st = VS_OK;
+
+    while (!st && taken) {
+        st = cli_grid_ranks_take(&s->ranks, &config, &result, &taken, err);
+        if (!st && taken)
+            st = on_done(s, config, &result, err);
+    }
+    return st;
+}
+
 static bool on_poll(void *user)
 {
     struct session *s = user;
 
-    return !interrupted && commit_if_due(s, &s->late) == VS_OK;
+    if (interrupted || (s->ranks.rank == 0 && others_take(s, &s->late)))
+        return false;
+    return commit_if_due(s, &s->late) == VS_OK;
+}
+
+/* Rank 0 waits for the results of the others, they for it. */
+static enum vs_status others_wait(struct session *s, struct vs_error *err)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+    while (s->ranks.rank == 0 && s->found < s->item_count) {
+        if (!on_poll(s))
+            return vs_fail(err, VS_E_STOPPED, "stopped");
+        nanosleep(&pause, NULL);
+    }
+    return cli_grid_ranks_end(&s->ranks, err);
 }
 
 static enum vs_status sweep(struct session *s, struct vs_error *err)
 {
     const struct wif_grid_pool pool = {
         .workers = s->jobs, .run = on_run, .done = on_done, .goes_on = on_poll, .user = s};
+    /* mpirun ends all processes when one has ended: rank 0, which is stopped too, keeps its results meanwhile */
+    const struct timespec first_ends = {.tv_sec = 1};
+    size_t own;
     enum vs_status st;
 
     s->late = (struct vs_error)VS_ERROR_INIT;
@@ -335,11 +380,14 @@ static enum vs_status sweep(struct session *s, struct vs_error *err)
             s->items[s->item_count++] = i;
     if (!s->item_count)
         return VS_OK;
+    own = cli_grid_share(s->items, s->item_count, s->ranks.rank, s->ranks.count);
     st = wif_grid_runner_new(&s->net, &s->runner, err);
     cli_progress_init(&s->progress, stderr);
     signals_set();
-    if (!st)
-        st = wif_grid_pool_run(&pool, s->items, s->item_count, err);
+    if (!st && own)
+        st = wif_grid_pool_run(&pool, s->items, own, err);
+    if (!st && s->ranks.count > 1)
+        st = others_wait(s, err);
     cli_progress_end(&s->progress);
     /* also what was found before a failure is kept */
     if (s->kept && !s->late.status)
@@ -347,6 +395,11 @@ static enum vs_status sweep(struct session *s, struct vs_error *err)
     if (s->late.status && (!st || st == VS_E_STOPPED)) {
         *err = s->late;
         st = err->status;
+    }
+    if (s->ranks.rank > 0) {
+        if (st == VS_E_STOPPED)
+            nanosleep(&first_ends, NULL);
+        return st;
     }
     if (st == VS_E_STOPPED && s->kept)
         return vs_fail(err, VS_E_STOPPED,
@@ -424,11 +477,22 @@ static int run(const struct cli_args *args)
     if (sto_results_is_file(args->positionals[0]))
         return results_print(args);
     st = session_open(args, &s, &err);
-    if (!st && cli_args_has(args, "out"))
+    if (!st)
+        st = cli_grid_ranks_open(&s.ranks, goes_on, &err);
+    if (!st && cli_args_has(args, "out") && s.ranks.rank == 0)
         st = known_fill(&s, &err);
     if (!st)
+        st = cli_grid_ranks_agree(&s.ranks, s.known, s.configs.count, &err);
+    if (!st)
         st = sweep(&s, &err);
-    status = st ? cli_fail(&err) : session_print(&s);
+    if (st)
+        cli_grid_ranks_name(&s.ranks, &err);
+    if (st)
+        status = cli_fail(&err);
+    else
+        status = s.ranks.rank == 0 ? session_print(&s) : 0;
+    fflush(NULL); /* the next call may end the process */
+    cli_grid_ranks_leave(&s.ranks, st != VS_OK);
     if (!st && s.kept && s.ended)
         fprintf(stderr,
                 "vramscope: sweep: %zu run%s ended before there was a result, and %s has none of "
@@ -447,11 +511,15 @@ const struct cli_cmd cli_cmd_sweep = {
             "Pareto front of peak memory against\n"
             "arithmetic and traffic. With -o results are kept: after ^C the same command goes on, "
             "and further values add to them. A file\n"
-            "of results instead of a net is printed. Exit status 1: no combination can be run.\n\n"
+            "of results instead of a net is printed. Under Open MPI's mpirun its processes, on "
+            "several machines perhaps,\n"
+            "share the work; the first one keeps and prints the results. Exit status 1: no "
+            "combination can be run.\n\n"
             "  vramscope sweep net.py --vary batch=8..256 --vary checkpoint=off,blocks "
             "--capacity 24G\n"
             "  vramscope sweep net.py --vary shard=ddp,fsdp --world 8,64,1024 -o results.db\n"
-            "  vramscope sweep results.db --all\n",
+            "  vramscope sweep results.db --all\n"
+            "  mpirun -n 16 vramscope sweep net.py --vary batch=8..256 -o results.db\n",
     .options = OPTIONS,
     .positionals_min = 1,
     .positionals_max = 1,

@@ -1,5 +1,5 @@
 /*
- * ranks/mpi/mpi_plugin.c - ranks/ranks.h over MPI: a library that `record` loads where mpirun has started it.
+ * ranks/mpi/mpi_plugin.c - ranks/ranks.h over MPI: a library that is loaded where mpirun has started the program.
  *
  * For:            ranks/ranks.c, by its name vs_ranks_plugin.
  * Must not know:  nets, tensors.
@@ -16,6 +16,7 @@
 #define SHOWN __attribute__((visibility("default")))
 #define TESTS_BEFORE_SLEEP 2000
 #define SLEEP_NS 50000
+#define POSTED 1 /* the tag of what is posted */
 
 /* The plug-in is opened once, and its functions get no context, as those of CUDA's plug-in. */
 static struct {
@@ -107,6 +108,34 @@ static enum vs_status broadcast(void *data, size_t bytes, int root, struct vs_er
                        &request, err);
 }
 
+static enum vs_status post(const void *data, size_t bytes, struct vs_error *err)
+{
+    MPI_Request request;
+    enum vs_status st = fits(bytes, err);
+
+    return st ? st
+              : finish(MPI_Isend(data, (int)bytes, MPI_BYTE, 0, POSTED, MPI_COMM_WORLD, &request),
+                       &request, err);
+}
+
+static enum vs_status take(void *data, size_t bytes, bool *taken, struct vs_error *err)
+{
+    MPI_Request request;
+    MPI_Status from;
+    int is_there = 0;
+    int code = MPI_Iprobe(MPI_ANY_SOURCE, POSTED, MPI_COMM_WORLD, &is_there, &from);
+
+    *taken = false;
+    if (code != MPI_SUCCESS)
+        return failed(code, err);
+    if (!is_there)
+        return VS_OK;
+    *taken = true;
+    return finish(
+        MPI_Irecv(data, (int)bytes, MPI_BYTE, from.MPI_SOURCE, POSTED, MPI_COMM_WORLD, &request),
+        &request, err);
+}
+
 static void leave(bool has_failed)
 {
     if (!has_failed)
@@ -134,6 +163,8 @@ static enum vs_status open(bool (*goes_on)(void), struct vs_ranks *out, struct v
                              .reduce_scatter = reduce_scatter,
                              .all_reduce = all_reduce,
                              .broadcast = broadcast,
+                             .post = post,
+                             .take = take,
                              .leave = leave};
     return VS_OK;
 }
