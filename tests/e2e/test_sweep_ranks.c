@@ -1,6 +1,6 @@
 /*
- * tests/e2e/test_sweep_ranks.c - `mpirun vramscope sweep`: two processes share a sweep, one of them keeps and prints its
- * results. Skipped where there is no Open MPI.
+ * tests/e2e/test_sweep_ranks.c - `mpirun vramscope sweep`: two processes share a sweep, one of them keeps and prints
+ * its results. Skipped where there is no Open MPI.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -122,6 +122,8 @@ def load(given=None):
     top._warn_of = lambda what, text: None
     top._check_eps = lambda name, eps, params: None
     top._rng_moved = lambda before: False
+    top._rank_count = lambda: 0
+    top._had_grad = lambda p: True
     top._set_category = lambda t, category: None
     top._has_data = lambda: True
     top._new = lambda cls: cls.__new__(cls)
@@ -134,7 +136,7 @@ def load(given=None):
     top._rng_set = lambda s: (torch.set_rng_state(s[0]), torch.cuda.set_rng_state(s[1]))
     top._recompute_begin = top._recompute_end = lambda function: None
     top._checkpoint_is_valid = torch.autograd._is_checkpoint_valid
-    top._checkpoint_run = lambda f, a, k, preserve, early: torch.utils.checkpoint.checkpoint(
+    top._checkpoint_run = lambda f, a, k, preserve, early, selective: torch.utils.checkpoint.checkpoint(
         f, *a, use_reentrant=False, preserve_rng_state=preserve, early_stop=early, **k)
     top._part_begin = lambda name: False
     top._part_end = lambda has_begun: None

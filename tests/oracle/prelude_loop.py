@@ -7,6 +7,8 @@ file with the very memory events that tests/oracle/loop.py has, which is plain P
 With --grid every toggle alone and some pairs, but for those with TOGGLE (inplace runs on the CPU, which takes long for
 large nets). Exit status 1 where an event or a place between two phases differs.
 """
+import os
+import re
 import sys
 
 import nogpu
@@ -44,6 +46,15 @@ def theirs(path, given, decided):
     return listed(torch, ev, marks, settings)
 
 
+def all_toggles(settings):
+    """What the interpreter gives the loop: every toggle, those that are not set with their defaults."""
+    with open(os.path.join(nogpu.ROOT, "base", "toggle.def")) as f:
+        rows = re.findall(r'^VS_TOGGLE\(VS_TOGGLE_\w+, "([^"]+)", "([^"]*)", "([^"]*)"', f.read(), re.M)
+    for name, legal, default in rows:
+        settings.setdefault(name, int(default) if legal == "N" else default)
+    settings["rank"] = str(settings["rank"])
+
+
 def ours(path, given, decided):
     import torch
     import events as ev
@@ -53,7 +64,8 @@ def ours(path, given, decided):
     import toggles as tg
     net = netfile.NetFile(path)
     settings = tg.settle(given, net)
-    settings.update({"formula": False, "dump": False, "detach-loss": "on", "empty-cache": "never"})
+    all_toggles(settings)
+    settings.update({"formula": False, "dump": False})
     if not settings["freeze"]:
         settings["freeze"] = "none"
     if settings["inplace"] == "on":
