@@ -228,7 +228,10 @@ FSDP_TARGET = "a100-80"  # whose library workspaces are in the figures
 PP_GRID = (
     ("tests/nets/pp/gpt.py", "layers.1,layers.2,layers.3",
      ({}, {"rank": "1", "pp-schedule": "gpipe"}, {"rank": "2", "amp": "bf16"}, {"rank": "3"},
-      {"rank": "3", "microbatches": "8", "checkpoint": "blocks"})),
+      {"rank": "3", "microbatches": "8", "checkpoint": "blocks"}, {"rank": "1", "accumulate": "2", "batch": "16"},
+      {"world": "2", "rank": "1", "pp-schedule": "interleaved1f1b"}, {"world": "2", "pp-schedule": "loopedbfs"},
+      {"world": "2", "pp-schedule": "interleaved1f1b", "microbatches": "8", "amp": "bf16"})),
+    ("tests/nets/pp/pair.py", "blocks.1,blocks.2,blocks.3", ({"rank": "1"},)),
     ("tests/nets/pp/conv.py", "1,3,6", ({"rank": "1"}, {"rank": "3", "pp-schedule": "gpipe", "optimizer": "adam"})),
     ("tests/nets/pp/mlp.py", "1,2,3", ({"rank": "2", "microbatches": "16", "batch": "64"}, {"grad": "no_grad"})),
 )

@@ -412,7 +412,7 @@ def make_pipeline(case, only):
 
 
 def make_pipeline_grid(case, only):
-    lines = [sharded_grid_line(case, net, dict(given, shard="pp", world="4", **{"pp-split": split}))
+    lines = [sharded_grid_line(case, net, dict({"world": "4"}, **dict(given, shard="pp", **{"pp-split": split})))
              for net, split, several in golden_cases.PP_GRID for given in several if only(net)]
     write(os.path.join("grid", "pipeline.jsonl"), lines, only)
 
