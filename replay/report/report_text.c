@@ -106,7 +106,7 @@ static void add_observed(const struct rpl_trace *trace, struct vs_text *out)
     if (saves)
         vs_text_addf(out, "what autograd saved is not known: %s\n", saves);
     if (ended)
-        vs_text_addf(out, "not observed to the end: %s\n", ended);
+        vs_text_addf(out, "not observed throughout: %s\n", ended);
 }
 
 /* Which of several devices this is about. */

@@ -262,6 +262,7 @@ class Events:
         self.collecting = None  # the range of Python's collector, while it runs
         self.as_part_of = as_part_of
         self.nodes = module("vramscope_nodes").Nodes(self)
+        self.transforms = module("vramscope_transforms").Transforms(self)
         self.tensors = lambda: faults.tensors_of(torch)
         self.faults = faults.Faults(self, sources, os.path.dirname(__file__))
         self.read = self.reading.Reading(self.P, module("vramscope_flops"))
@@ -282,6 +283,7 @@ class Events:
         self.attempt("hooks", self.nodes.hooks_watch)
         self.attempt("checkpoints", self.nodes.checkpoints_watch)
         self.nodes.autocast_watch()
+        self.attempt("torch.func", self.transforms.watch)
         self.optimizers_watch()
         self.profilers_watch()
         self.exchange_watch()
@@ -327,6 +329,7 @@ class Events:
             return
         self.attempt("graphs", self.nodes.all_note)
         self.unwatch()
+        self.transforms.stop()
         self.is_on = False
         if self.on_collector in gc.callbacks:
             gc.callbacks.remove(self.on_collector)
@@ -341,10 +344,11 @@ class Events:
         reading.end()
         reading.name(self.noted)
         matching = self.matching.Matching(self.reading, reading, self.noted, self.nodes.is_possible,
-                                          self.is_to_the_end, self.ooms)
+                                          self.is_to_the_end, self.ooms, self.transforms.gaps(reading, self.noted))
         matching.apply(snapshot)
         snapshot["saves_unknown"] = self.nodes.impossible
-        snapshot["observed"] = (matching.matched, matching.total, reading.own, reading.collected, self.ended)
+        snapshot["observed"] = (matching.matched, matching.total, reading.own, reading.collected,
+                                self.ended or self.transforms.why)
 
     def patch(self, owner, name, value):
         old = getattr(owner, name)
@@ -412,6 +416,9 @@ class Events:
     def is_observed(self):
         """Whether the profiler lists what this thread does: the one that began it, and those of its backward."""
         return self.is_on and self.torch._C._autograd._profiler_enabled()
+
+    def is_own_thread(self):
+        return self.is_on and threading.get_ident() == self.thread
 
     def call_begins(self):
         """The program calls a module that is in no other one."""
@@ -560,7 +567,9 @@ class Events:
         if not self.is_on or not self.hooks:
             return
         self.is_compiled = True
-        owners = [self.torch.nn.Module, self.torch.autograd, self.torch] + self.nodes.watched
+        self.transforms.stop()
+        owners = [self.torch.nn.Module, self.torch.autograd, self.torch]
+        owners += self.nodes.watched + self.transforms.watched
         if self.toggles is not None:
             watched = self.toggles.call_plain
             self.unwatch(owners + [self.toggles])

@@ -216,6 +216,9 @@ class Between:
     def on_oom(self, time, context, device, number):
         """Matching.ooms_seen has it."""
 
+    def on_transform(self, time, context, begins, made):
+        """Matching.unlisted has it."""
+
     def on_graph(self, time, context, is_kept, nodes):
         """A backward begins: what each node of its graph has saved."""
         self.began = time
@@ -320,9 +323,10 @@ class Between:
 class Matching:
     """Adds to the events of a snapshot what was read about them."""
 
-    def __init__(self, module, reading, noted, has_saves, is_to_the_end, ooms):
+    def __init__(self, module, reading, noted, has_saves, is_to_the_end, ooms, gaps):
         self.module = module  # vramscope_reading
         self.ooms = ooms  # by device: how often memory ran out
+        self.gaps = gaps  # vramscope_transforms.Gaps; None: everything was listed
         self.has_saves = has_saves
         self.reading = reading
         self.noted = noted
@@ -405,9 +409,13 @@ class Matching:
             elif event["action"] == "free_requested" and event["addr"] in by_address:
                 by_address[event["addr"]][-1][1] = index
         out = []
+        unlisted = self.unlisted(device, trace)
         for address, events in by_address.items():
             self.total += len(events)
             made = self.reading.by_address.get((device, address), ())
+            if unlisted:
+                events = [one for one in events if one[0] not in unlisted]
+                made = [one for one in made if not self.gaps.has_time(one.time)]
             count = min(len(events), len(made))
             if self.is_to_the_end:
                 events, made = events[len(events) - count:], made[len(made) - count:]
@@ -418,6 +426,13 @@ class Matching:
                     out.append((a, free))
         self.matched += len(out)
         return out
+
+    def unlisted(self, device, trace):
+        """The numbers of the allocations in the history that the profiler did not list."""
+        if self.gaps is None:
+            return set()
+        made = [index for index, event in enumerate(trace) if event["action"] == "alloc"]
+        return {index for index, is_listed in zip(made, self.gaps.listed(device, len(made))) if not is_listed}
 
     def frames_keep(self, trace, made):
         order = made.context.order

@@ -39,6 +39,7 @@ static struct corpus_case rows[] = {
     {.command = "observed/roots"},
     {.command = "observed/places"},
     {.command = "observed/leaves"},
+    {.command = "observed/transforms", .is_partly = true},
     {.command = "observed/stopped conv"},
     {.command = "compiled", .modules = "triton"},
     {.command = "observed/dropped"},
