@@ -9,13 +9,19 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* What runs at each event, after inconclusive events were resolved. */
+/*
+ * What runs at each event, after inconclusive events were resolved. set_up: events before this one, where something
+ * else began for the first time, are the set-up, as far as user code makes parameters in them.
+ */
 struct settling {
     const struct vs_memlist *list;
     const struct imp_roles *roles;
     struct imp_phases *out;
-    uint8_t *runs;    /* enum imp_run of each event */
-    uint8_t *next;    /* for each event, the next conclusive run after it */
+    uint8_t *runs;   /* enum imp_run of each event */
+    uint8_t *next;   /* for each event, the next conclusive run after it */
+    uint8_t *beyond; /* the same, but for zero_grad, which may be between loss and backward */
+    bool has_called; /* forward or loss ran conclusively since backward or the optimizer */
+    size_t set_up;
     bool is_nameless; /* only user code and code that constructs or loads is running */
 };
 
@@ -168,11 +174,15 @@ static bool decides(uint8_t run)
 static void next_fill(struct settling *s)
 {
     uint8_t next = IMP_RUN_NONE;
+    uint8_t beyond = IMP_RUN_NONE;
 
     for (size_t i = s->list->event_count; i-- > 0;) {
         s->next[i] = next;
+        s->beyond[i] = beyond;
         if (decides(s->runs[i]))
             next = s->runs[i];
+        if (decides(s->runs[i]) && s->runs[i] != IMP_RUN_ZERO_GRAD)
+            beyond = s->runs[i];
     }
 }
 
@@ -190,8 +200,28 @@ static bool makes_input(const struct vs_memlist *list, const struct vs_mem_event
     return false;
 }
 
-/* Determine what runs in user code outside of all known functions. */
-static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_run before)
+static bool makes_graph(const struct settling *s, size_t i)
+{
+    const struct vs_mem_facts *facts = vs_memlist_facts(s->list, &s->list->events[i]);
+
+    return facts && facts->makes_graph;
+}
+
+/* User code that makes a graph, or code of a known phase, begins the work; parameters are made before. */
+static void set_up_find(struct settling *s)
+{
+    const struct vs_memlist *list = s->list;
+
+    for (size_t i = 0; i < list->event_count; i++) {
+        if ((decides(s->runs[i]) && s->runs[i] != IMP_RUN_LOAD) || makes_graph(s, i))
+            break;
+        if (list->events[i].category == VS_CAT_PARAMETER + 1)
+            s->set_up = i + 1;
+    }
+}
+
+/* Determine what runs in user code outside of all known functions, by what runs before and after. */
+static enum imp_run neighbours_settle(const struct settling *s, size_t i, enum imp_run before)
 {
     const enum imp_run next = (enum imp_run)s->next[i];
 
@@ -209,7 +239,7 @@ static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_
     case IMP_RUN_LOSS:
         if (!s->out->has_forward)
             return before; /* a program without modules */
-        if (next == IMP_RUN_BACKWARD || next == IMP_RUN_LOSS)
+        if (s->beyond[i] == IMP_RUN_BACKWARD || next == IMP_RUN_LOSS)
             return IMP_RUN_LOSS;
         return next == IMP_RUN_FORWARD && s->out->has_backward ? IMP_RUN_FORWARD : IMP_RUN_DATA;
     case IMP_RUN_BACKWARD:
@@ -227,6 +257,23 @@ static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_
         !makes_input(s->list, &s->list->events[i]))
         return IMP_RUN_FORWARD;
     return IMP_RUN_DATA;
+}
+
+static enum imp_run outside_settle(const struct settling *s, size_t i, enum imp_run before)
+{
+    if (i < s->set_up)
+        return IMP_RUN_LOAD;
+    if (!makes_graph(s, i))
+        return neighbours_settle(s, i, before);
+    return !s->has_called || s->beyond[i] == IMP_RUN_FORWARD ? IMP_RUN_FORWARD : IMP_RUN_LOSS;
+}
+
+static void called_note(struct settling *s, enum imp_run run)
+{
+    if (run == IMP_RUN_FORWARD || run == IMP_RUN_LOSS)
+        s->has_called = true;
+    else if (run == IMP_RUN_BACKWARD || run == IMP_RUN_OPTIMIZER)
+        s->has_called = false;
 }
 
 static enum vs_phase phase_of(enum imp_run run)
@@ -257,13 +304,17 @@ static void settle(struct settling *s)
     enum imp_run before = IMP_RUN_NONE;
 
     next_fill(s);
+    set_up_find(s);
     for (size_t i = 0; i < s->list->event_count && s->is_nameless; i++)
         s->is_nameless = !decides(s->runs[i]) || s->runs[i] == IMP_RUN_LOAD;
     for (size_t i = 0; i < s->list->event_count; i++) {
         enum imp_run run = (enum imp_run)s->runs[i];
 
-        if (s->out->step_ends[i])
-            before = IMP_RUN_OPTIMIZER; /* an optimizer that allocates nothing has no event */
+        if (s->out->step_ends[i]) { /* an optimizer that allocates nothing has no event */
+            before = IMP_RUN_OPTIMIZER;
+            s->has_called = false;
+        }
+        called_note(s, run);
         if (run == IMP_RUN_OUTSIDE)
             run = outside_settle(s, i, before);
         else if (run == IMP_RUN_NONE)
@@ -283,6 +334,7 @@ void imp_phases_fill(struct imp_phases *out, const struct vs_memlist *list,
     out->step_ends = vs_calloc(list->event_count + 1, sizeof(*out->step_ends));
     s.runs = vs_calloc(list->event_count + 1, sizeof(*s.runs));
     s.next = vs_calloc(list->event_count + 1, sizeof(*s.next));
+    s.beyond = vs_calloc(list->event_count + 1, sizeof(*s.beyond));
     s.is_nameless = true;
     out->has_free_stacks = frees_have_stacks(list);
     runs_fill(&s);
@@ -290,6 +342,7 @@ void imp_phases_fill(struct imp_phases *out, const struct vs_memlist *list,
     settle(&s);
     vs_free(s.runs);
     vs_free(s.next);
+    vs_free(s.beyond);
 }
 
 void imp_phases_release(struct imp_phases *phases)

@@ -98,6 +98,7 @@ static uint32_t facts_read(struct rec_facts *facts, struct rec_value value)
     out.has_module = rec_value_text(facts->pickle, module, &len) != NULL;
     out.name = string_of(facts, field(facts, value, NAME));
     out.phase = phase_of(facts, field(facts, value, PHASE));
+    out.makes_graph = rec_value_is_text(facts->pickle, field(facts, value, PHASE), "graph");
     out.has_tensor = tensor_read(facts, value, &out.tensor);
     if (!out.has_tensor)
         memset(&out.tensor, 0, sizeof(out.tensor));

@@ -6,8 +6,9 @@
  * Invariant:      what is not understood is left out: an event then has no facts, or fewer.
  *
  * The value of the key `facts` is a tuple: op, module, phase, category, name, dtype, sizes, strides. Each of the first
- * six is a text or None. Sizes and strides are tuples of integers; they are read if the dtype is one that is known. The
- * snapshot's own key `observed` has a tuple with the fields of struct vs_mem_observed.
+ * six is a text or None; the phase may be "graph" (makes_graph of struct vs_mem_facts). Sizes and strides are tuples of
+ * integers; they are read if the dtype is one that is known. The snapshot's own key `observed` has a tuple with the
+ * fields of struct vs_mem_observed.
  */
 #ifndef REC_SNAPSHOT_FACTS_H
 #define REC_SNAPSHOT_FACTS_H

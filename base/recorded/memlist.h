@@ -89,6 +89,7 @@ struct vs_mem_event {
  *                   named_modules() has it, if has_module; "" is the model itself. name: of the parameter, buffer,
  *                   gradient or state of an optimizer that is stored there; 0: none
  * phase     enum vs_phase + 1; 0: not known
+ * makes_graph  the op is not in a module, and a backward has run through the node that it made
  * tensor    shape, strides and dtype of the tensor, if has_tensor; its other fields are 0
  */
 struct vs_mem_facts {
@@ -96,6 +97,7 @@ struct vs_mem_facts {
     uint32_t module;
     uint32_t name;
     uint8_t phase;
+    bool makes_graph;
     bool has_module;
     bool has_tensor;
     struct vs_tensor_desc tensor;

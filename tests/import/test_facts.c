@@ -107,11 +107,67 @@ static void an_observed_phase_goes_before_what_the_stack_says(void **state)
     recording_release(&r);
 }
 
+/* No module: x and the scale by which w is made are alike, until the first op that is in a graph. */
+static void
+what_makes_a_graph_is_forward_and_what_makes_parameters_before_it_is_set_up(void **state)
+{
+    static const uint8_t PHASES[] = {VS_PHASE_SETUP, VS_PHASE_SETUP, VS_PHASE_DATA,
+                                     VS_PHASE_FORWARD, VS_PHASE_LOSS};
+    struct recording r = {.list = {.events = NULL}};
+    struct imp_import import;
+
+    (void)state;
+    recording_alloc(&r, 1, 512, DATA);
+    observe(&r, "randn", NULL, 0, "", 0);
+    recording_alloc(&r, 2, 512, DATA);
+    observe(&r, "div", NULL, 0, "w", 8);
+    r.list.events[1].category = VS_CAT_PARAMETER + 1;
+    recording_alloc(&r, 3, 512, DATA);
+    observe(&r, "randn", NULL, 0, "", 0);
+    recording_alloc(&r, 4, 512, DATA);
+    observe(&r, "matmul", NULL, 0, "", 0);
+    r.list.facts[r.list.events[3].facts - 1].makes_graph = true;
+    recording_alloc(&r, 5, 512, LOSS);
+    recording_import(&r, &import);
+    imp_derive(&import, &r.list);
+    for (uint64_t block = 1; block <= 5; block++)
+        assert_int_equal(location_of(&import, block)->phase, PHASES[block - 1]);
+    imp_release(&import);
+    recording_release(&r);
+}
+
+/* Before the module is called it is forward; zero_grad is between loss and backward. */
+static void what_makes_a_graph_after_forward_is_loss(void **state)
+{
+    static const uint8_t PHASES[] = {VS_PHASE_DATA,    VS_PHASE_FORWARD, VS_PHASE_FORWARD,
+                                     VS_PHASE_FORWARD, VS_PHASE_LOSS,    VS_PHASE_ZERO_GRAD,
+                                     VS_PHASE_BACKWARD};
+    static const char *const STACKS[] = {DATA, DATA, NET, NET, "train.py main 6", ZERO, NODE};
+    struct recording r = {.list = {.events = NULL}};
+    struct imp_import import;
+
+    (void)state;
+    for (uint64_t i = 0; i < 7; i++) {
+        recording_alloc(&r, i + 1, 512, STACKS[i]);
+        observe(&r, "mul", NULL, 0, "", 0);
+        r.list.facts[r.list.events[i].facts - 1].makes_graph = i == 1 || i == 4;
+    }
+    recording_import(&r, &import);
+    imp_derive(&import, &r.list);
+    for (uint64_t block = 1; block <= 7; block++)
+        assert_int_equal(location_of(&import, block)->phase, PHASES[block - 1]);
+    imp_release(&import);
+    recording_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_gets_shape_name_module_op_and_phase),
         cmocka_unit_test(an_observed_phase_goes_before_what_the_stack_says),
+        cmocka_unit_test(
+            what_makes_a_graph_is_forward_and_what_makes_parameters_before_it_is_set_up),
+        cmocka_unit_test(what_makes_a_graph_after_forward_is_loss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,16 @@ static void zero_grad_first_belongs_to_the_step_that_it_begins(void **state)
     check(&r, "dzfbodzfbo", "0000011111", IMP_STEPS_OPTIMIZER);
 }
 
+static void what_follows_forward_is_loss_if_zero_grad_comes_before_backward(void **state)
+{
+    struct recording r = {.list = {.events = NULL}};
+
+    (void)state;
+    for (int step = 0; step < 2; step++)
+        MADE(&r, DATA, NET, "train.py main 6", ZERO, NODE, STEP);
+    check(&r, "dflzbodflzbo", "000000111111", IMP_STEPS_OPTIMIZER);
+}
+
 static void an_event_without_a_stack_belongs_to_what_ran_before(void **state)
 {
     struct recording r = {.list = {.events = NULL}};
@@ -275,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_run_has_its_phases_and_steps),
         cmocka_unit_test(zero_grad_first_belongs_to_the_step_that_it_begins),
+        cmocka_unit_test(what_follows_forward_is_loss_if_zero_grad_comes_before_backward),
         cmocka_unit_test(an_event_without_a_stack_belongs_to_what_ran_before),
         cmocka_unit_test(frees_that_repeat_the_allocations_stack_do_not_count),
         cmocka_unit_test(a_free_in_user_code_begins_no_phase),

@@ -241,6 +241,7 @@ class Events:
         self.torch = torch
         self.reading = module("vramscope_reading")
         self.matching = module("vramscope_matching")
+        self.phases = module("vramscope_phases")
         self.say = say
         self.P = torch._C._profiler
         sources = module("vramscope_sources")
@@ -343,6 +344,7 @@ class Events:
         reading = self.read
         reading.end()
         reading.name(self.noted)
+        self.attempt("phases", lambda: self.phases.find(reading, self.reading))
         matching = self.matching.Matching(self.reading, reading, self.noted, self.nodes.is_possible,
                                           self.is_to_the_end, self.ooms, self.transforms.gaps(reading, self.noted))
         matching.apply(snapshot)

@@ -27,6 +27,7 @@ FORWARD, BACKWARD, RECOMPUTE = range(3)  # roles of an op
 HALVES = ("float16", "bfloat16")
 GRADIENT_OF = "grad of "
 PLACE = "param_groups["
+GRAPH = "graph"  # in place of a phase: what runs is known from its stack, otherwise it is the program's own forward
 REENTRANT = "CheckpointFunctionBackward"  # its node keeps the arguments of a checkpoint
 
 
@@ -392,7 +393,7 @@ class Matching:
 
     def say(self, trace, index, context, about):
         event = trace[index]
-        facts = (context.op, context.module, context.phase) + about
+        facts = (context.op, context.module, context.phase or (GRAPH if context.makes_graph else None)) + about
         event["facts"] = self.shared.setdefault(facts, facts)
         if not event.get("frames") and context.forward is not None:
             at = self.frames_of(context.forward)

@@ -61,9 +61,9 @@ class Context:
     """Where an op runs. seq: number that autograd gives an op and its node (`inside`); -1: none. order: of the
     outermost ops, as they come. forward: of a node, the context of the op that made it. time: of its begin.
     dispatched: ops that an op of a second run consists of. flops: its arithmetic; unknown: an op in it of
-    which that is not known. overwritten: bytes that an op in place writes."""
+    which that is not known. overwritten: bytes that an op in place writes. makes_graph: a backward has run its node."""
     __slots__ = ("module", "op", "node", "phase", "seq", "is_recompute", "order", "forward", "time", "dispatched",
-                 "flops", "unknown", "overwritten")
+                 "flops", "unknown", "overwritten", "makes_graph")
 
     def __init__(self, module=None, op=None, node=None, phase=None, seq=-1, is_recompute=False, order=-1, forward=None,
                  time=0):
@@ -72,6 +72,7 @@ class Context:
         self.time, self.dispatched = time, 0
         self.flops = self.overwritten = 0
         self.unknown = None
+        self.makes_graph = False
 
 
 class Allocation:

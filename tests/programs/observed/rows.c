@@ -39,6 +39,8 @@ static struct corpus_case rows[] = {
     {.command = "observed/roots"},
     {.command = "observed/places"},
     {.command = "observed/leaves"},
+    {.command = "observed/by_hand"},
+    {.command = "observed/by_hand module"},
     {.command = "observed/transforms", .is_partly = true},
     {.command = "observed/stopped conv"},
     {.command = "compiled", .modules = "triton"},

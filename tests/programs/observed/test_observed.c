@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +46,53 @@ static void gradients_of_functions_keep_nothing(void **state)
     program_release(&p);
 }
 
+/* The ops of each of the last two steps, which have no momentum to make. */
+static void phases_of_a_loop_by_hand_follow_from_its_graph_and_its_parameters(void **state)
+{
+    static const struct {
+        const char *program, *phase, *ops;
+    } CASES[] = {
+        {"observed/by_hand", "data", "randn randint"},
+        {"observed/by_hand", "forward", "matmul relu matmul"},
+        {"observed/by_hand", "loss", "cross_entropy_loss"},
+        {"observed/by_hand", "optimizer", "mul_ add_ mul sub_ mul_ add_ mul sub_"},
+        {"observed/by_hand", "zero_grad", "zero_ zero_"},
+        {"observed/by_hand module", "data", "randn"},
+        {"observed/by_hand module", "forward", "mul linear"},
+        {"observed/by_hand module", "loss", "square mean"},
+        {"observed/by_hand module", "optimizer", "mul add_ mul add_"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct program p;
+        char sql[512];
+
+        if (i == 0 || strcmp(CASES[i].program, CASES[i - 1].program) != 0) {
+            p = corpus_record(CASES[i].program, 0, CORPUS_GPU);
+            program_release(&p);
+            /* step 0 begins after the set-up */
+            assert_int_equal(sql_int(program_path("trace.db"), "select max(step) from event"), 2);
+            assert_true(sql_int(program_path("trace.db"), "select count(*) from event where phase "
+                                                          "= 'setup' and step < 0") > 0);
+        }
+        snprintf(sql, sizeof(sql),
+                 "select count(*) from (select group_concat(op, ' ') as ops from (select step, op "
+                 "from event where kind = 'op_begin' and phase = '%s' and step > 0 order by seq) "
+                 "group by step) where ops = '%s'",
+                 CASES[i].phase, CASES[i].ops);
+        if (sql_int(program_path("trace.db"), sql) != 2)
+            fail_msg("%s: ops in %s are not %s", CASES[i].program, CASES[i].phase, CASES[i].ops);
+    }
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ROWS_MAX + 3] = {cmocka_unit_test(no_program_is_left_out),
-                                             cmocka_unit_test(expandable_segments),
-                                             cmocka_unit_test(gradients_of_functions_keep_nothing)};
-    const size_t count = 3 + rows_tests(false, tests + 3);
+    struct CMUnitTest tests[ROWS_MAX + 4] = {
+        cmocka_unit_test(no_program_is_left_out), cmocka_unit_test(expandable_segments),
+        cmocka_unit_test(gradients_of_functions_keep_nothing),
+        cmocka_unit_test(phases_of_a_loop_by_hand_follow_from_its_graph_and_its_parameters)};
+    const size_t count = 4 + rows_tests(false, tests + 4);
 
     return _cmocka_run_group_tests("programs/observed", tests, count, corpus_setup, corpus_cleanup);
 }
