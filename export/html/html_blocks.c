@@ -213,6 +213,26 @@ static void name_add(struct html *html, const struct rpl_lifetime *life, struct 
         vs_text_add(out, rpl_trace_string(html->trace, life->name));
 }
 
+/* Its name, or else what made it: as the TUI calls it. */
+static void title_put(struct html *html, const struct chosen *chosen, struct vs_text *text)
+{
+    struct rpl_block block;
+
+    vs_text_clear(text);
+    name_add(html, &chosen->life, text);
+    vs_json_put_string(html->json, "name", text->len ? vs_text_get(text) : NULL);
+    if (text->len)
+        return;
+    memset(&block, 0, sizeof(block));
+    block.id = chosen->life.id;
+    block.tensor = chosen->life.tensor;
+    block.alloc_location = chosen->life.location;
+    block.category =
+        chosen->change_count ? (uint8_t)chosen->changes[0].category : (uint8_t)VS_CAT_OTHER;
+    rpl_block_origin(html->trace, &block, text);
+    vs_json_put_string(html->json, "origin", vs_text_get(text));
+}
+
 static void block_put(struct html *html, const struct chosen *chosen, struct vs_text *text)
 {
     const struct rpl_lifetime *life = &chosen->life;
@@ -225,9 +245,7 @@ static void block_put(struct html *html, const struct chosen *chosen, struct vs_
     vs_json_put_uint(json, "last_use", life->last_use_seq);
     vs_json_put_uint(json, "bytes", life->bytes);
     vs_json_put_uint(json, "requested", life->requested);
-    vs_text_clear(text);
-    name_add(html, life, text);
-    vs_json_put_string(json, "name", text->len ? vs_text_get(text) : NULL);
+    title_put(html, chosen, text);
     vs_text_clear(text);
     rpl_shape_text(html->trace, life->tensor, text);
     vs_json_put_string(json, "shape", vs_text_get(text));

@@ -24,7 +24,7 @@ const BLOCKS = DATA.blocks;
 // A block without a name is called by what made it.
 for (const block of BLOCKS) {
   block.isNamed = !!block.name;
-  block.name = block.name || [block.op || "workspace", block.module && "of " + block.module].filter(Boolean).join(" ");
+  block.name = block.name || block.origin;
 }
 const BLOCK_BY_ID = new Map(BLOCKS.map(block => [block.id, block]));
 const HIDDEN = new Set();

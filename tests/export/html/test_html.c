@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "export/html/html_internal.h"
+#include "replay/inspect/block_name.h"
 #include "replay/report/report.h"
 #include "tests/replay/net_trace.h"
 
@@ -257,6 +258,43 @@ static void assert_stands_alone(const char *html)
                                  "script-src 'unsafe-inline'\""));
 }
 
+/* "conv1 _convolution", not "_convolution of conv1". */
+static void a_block_without_a_name_is_called_by_what_made_it_as_in_the_tui(void **state)
+{
+    struct rpl_trace *trace = net_trace(LENET, NULL);
+    struct rpl_index *index = indexed(trace);
+    struct exp_options options = {.name = "run.db"};
+    char *html = written(index, &options);
+    const char *data = data_of(html);
+    struct rpl_lifetime life;
+    struct vs_error err = VS_ERROR_INIT;
+    size_t checked = 0;
+
+    (void)state;
+    for (const char *at = strstr(data, "\"name\": null, \"origin\": \""); at;
+         at = strstr(at + 1, "\"name\": null, \"origin\": \"")) {
+        struct rpl_block block = {.category = VS_CAT_ACTIVATION};
+        struct vs_text wanted = {NULL, 0, 0};
+        const char *id = at;
+
+        while (strncmp(id, "{\"id\": ", 7) != 0)
+            id--;
+        assert_int_equal(rpl_lifetime_get(index, number_of(id, "\"id\": "), &life, &err), VS_OK);
+        block.tensor = life.tensor;
+        block.alloc_location = life.location;
+        if (!*rpl_trace_string(trace, rpl_trace_location(trace, life.location)->op) || !life.tensor)
+            continue; /* its category says more */
+        rpl_block_origin(trace, &block, &wanted);
+        assert_int_equal(strncmp(after(at, "\"origin\": \""), vs_text_get(&wanted), wanted.len), 0);
+        vs_text_release(&wanted);
+        checked++;
+    }
+    assert_true(checked > 0);
+    free(html);
+    rpl_index_free(index);
+    rpl_trace_free(trace);
+}
+
 static void the_page_refers_to_nothing_outside_and_is_the_same_each_time(void **state)
 {
     struct rpl_trace *trace = net_trace(LENET, NULL);
@@ -460,6 +498,7 @@ int main(void)
         cmocka_unit_test(the_peak_is_that_of_the_report),
         cmocka_unit_test(columns_and_blocks_add_up_to_what_is_allocated),
         cmocka_unit_test(whatifs_have_their_peak_change_and_columns),
+        cmocka_unit_test(a_block_without_a_name_is_called_by_what_made_it_as_in_the_tui),
         cmocka_unit_test(the_page_refers_to_nothing_outside_and_is_the_same_each_time),
         cmocka_unit_test(names_of_any_bytes_stay_in_their_element),
         cmocka_unit_test(an_empty_trace_has_a_page),
