@@ -212,8 +212,9 @@ class Names:
             before = self.places[id(optimizer)] = list(unknown), found
         return before[1]
 
-    def of_optimizer(self, optimizer):
-        """The gradients of its parameters, its states, and the parameters that no known module has."""
+    def of_optimizer(self, optimizer, has_stepped):
+        """The gradients of its parameters, the parameters that no known module has, and, once it has stepped, its
+        states."""
         out = []
         names = {id(parameter): name for name, parameter in self.named()}
         places = self.places_of(optimizer, names)
@@ -225,7 +226,7 @@ class Names:
                     self.add(out, parameter, places[id(parameter)][1], name)
                 if parameter.grad is not None:
                     self.add(out, parameter.grad, "gradient", "grad of " + name)
-        for parameter, state in optimizer.state.items():
+        for parameter, state in optimizer.state.items() if has_stepped else ():
             if isinstance(state, dict) and id(parameter) in names:
                 for key, value in state.items():
                     if isinstance(value, self.torch.Tensor):
@@ -495,11 +496,12 @@ class Events:
     def optimizers_watch(self):
         from torch.optim import optimizer
 
-        def note(which, args, kwargs):
-            self.attempt("optimizers", lambda: self.note(lambda: self.names.of_optimizer(which)))
+        def note(has_stepped):
+            return lambda which, args, kwargs: self.attempt(
+                "optimizers", lambda: self.note(lambda: self.names.of_optimizer(which, has_stepped)))
 
-        self.hooks = [optimizer.register_optimizer_step_pre_hook(note),
-                      optimizer.register_optimizer_step_post_hook(note)]
+        self.hooks = [optimizer.register_optimizer_step_pre_hook(note(False)),
+                      optimizer.register_optimizer_step_post_hook(note(True))]
 
     def profilers_watch(self):
         """Only one profiler can be on: this one makes way for the program's own."""
