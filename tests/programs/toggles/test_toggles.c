@@ -221,9 +221,71 @@ static void a_toggle_without_a_place_in_the_script_says_why(void **state)
     program_release(&p);
 }
 
+/* The bytes that the ops of a trace read and write. */
+static int64_t bytes_moved(const char *report)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0;; i++) {
+        char path[64];
+        char *op;
+
+        snprintf(path, sizeof(path), "$.traffic[%zu].op", i);
+        op = json_text(report, path);
+        if (!op)
+            return sum;
+        free(op);
+        snprintf(path, sizeof(path), "$.traffic[%zu].bytes", i);
+        sum += json_int(report, path);
+    }
+}
+
+/* Each change alone that advise lists has the figures of the script with the toggle written in. */
+static void advice_has_the_figures_of_the_script_with_the_toggle(void **state)
+{
+    struct program advise, p;
+    size_t alone = 0;
+    char *label;
+
+    (void)state;
+    if (!getenv("VRAMSCOPE_ALL_TOGGLES"))
+        tests_skip("it runs a script some thirty times: VRAMSCOPE_ALL_TOGGLES is not set");
+    p = corpus_record("toggles/mlp", 0, CORPUS_GPU);
+    program_release(&p);
+    setenv("WAIT_S", "1800", 0);
+    advise = program_run("advise", program_path("trace.db"), "--rerun", "--json", NULL);
+    if (advise.status != 0)
+        fail_msg("status %d: %s", advise.status, advise.err);
+    for (size_t i = 0;; i++, free(label)) {
+        char path[64], command[128];
+        char *report;
+
+        snprintf(path, sizeof(path), "$.advice[%zu].label", i);
+        label = json_text(advise.out, path);
+        if (!label)
+            break;
+        /* several together, or half of the parameters: hand.py freezes a module */
+        if (strchr(label, ' ') || strcmp(label, "freeze=half") == 0)
+            continue;
+        alone++;
+        snprintf(command, sizeof(command), "toggles/mlp %s", label);
+        p = corpus_record(command, 0, CORPUS_GPU);
+        program_release(&p);
+        report = corpus_report(program_path("trace.db"));
+        snprintf(path, sizeof(path), "$.advice[%zu].peak", i);
+        assert_int_equal(json_int(advise.out, path), json_int(report, "$.peak.allocated"));
+        snprintf(path, sizeof(path), "$.advice[%zu].moved", i);
+        assert_int_equal(json_int(advise.out, path), bytes_moved(report));
+        free(report);
+    }
+    if (alone < 3)
+        fail_msg("advice: %s", advise.out);
+    program_release(&advise);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[SCRIPT_COUNT + 2];
+    struct CMUnitTest tests[SCRIPT_COUNT + 3];
     char names[SCRIPT_COUNT][96];
 
     for (size_t i = 0; i < SCRIPT_COUNT; i++) {
@@ -237,5 +299,7 @@ int main(void)
         (struct CMUnitTest)cmocka_unit_test(a_toggle_without_a_place_in_the_script_says_why);
     tests[SCRIPT_COUNT + 1] =
         (struct CMUnitTest)cmocka_unit_test(a_compiled_what_if_is_the_compiled_script);
+    tests[SCRIPT_COUNT + 2] =
+        (struct CMUnitTest)cmocka_unit_test(advice_has_the_figures_of_the_script_with_the_toggle);
     return cmocka_run_group_tests(tests, corpus_setup, corpus_cleanup);
 }
