@@ -21,7 +21,7 @@
 /* What a cell is for. tui/term/theme.h says how that looks. */
 enum tui_role {
 /* clang-format off */
-#define TUI_ROLE(id, name, dark, dark_behind, light, light_behind, eight, eight_behind, mono) id,
+#define TUI_ROLE(id, name, df, db, lf, lb, df8, db8, lf8, lb8, mono) id,
 #include "tui/term/role.def"
 #undef TUI_ROLE
     /* clang-format on */

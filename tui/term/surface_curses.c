@@ -89,6 +89,7 @@ static void cell_put(const struct tui_cell *cell, struct tui_attributes attrs, i
 void tui_curses_show(const struct tui_surface *surface, enum tui_theme theme, int cursor_x,
                      int cursor_y)
 {
+    const unsigned grounds = TUI_SELECTED | TUI_SELECTED_QUIET;
     int colours = has_colors() ? COLORS : 0;
 
     for (int y = 0; y < surface->h; y++) {
@@ -96,11 +97,14 @@ void tui_curses_show(const struct tui_surface *surface, enum tui_theme theme, in
 
         for (int x = 0; x < surface->w; x++) {
             const struct tui_cell *cell = tui_surface_cell(surface, x, y);
+            struct tui_style style = cell->style;
 
+            /* a full block hides the ground of a chosen row: its own colour says what it is */
+            if (cell->ch == FULL_BLOCK)
+                style.marks &= (uint8_t)~grounds;
             /* the right half of a wide character comes with its left half */
             if (cell->width)
-                cell_put(cell, tui_theme_attributes(theme, colours, cell->style), colours, x, y,
-                         &before);
+                cell_put(cell, tui_theme_attributes(theme, colours, style), colours, x, y, &before);
         }
     }
     /* a cursor that is not shown stays where the last character was sent */

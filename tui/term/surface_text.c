@@ -10,7 +10,7 @@
 
 static const char *const ROLE_NAMES[] = {
 /* clang-format off */
-#define TUI_ROLE(id, name, dark, dark_behind, light, light_behind, eight, eight_behind, mono) [id] = name,
+#define TUI_ROLE(id, name, df, db, lf, lb, df8, db8, lf8, lb8, mono) [id] = name,
 #include "tui/term/role.def"
 #undef TUI_ROLE
     /* clang-format on */

@@ -11,16 +11,20 @@
 
 #include "base/event.h"
 
-/* Indices of the 256 colours, or of the 8; marks of the mono theme. */
+/* A terminal with fewer has the 8. */
+#define MANY_COLOURS 256
+
+/* Indices of the 256 colours, or of the 8, in front and behind; marks of the mono theme. */
 static const struct {
     short dark[2];
     short light[2];
-    short eight[2];
+    short dark_8[2];
+    short light_8[2];
     unsigned char mono;
 } ROLES[] = {
 /* clang-format off */
-#define TUI_ROLE(id, name, dark, dark_behind, light, light_behind, eight, eight_behind, mono) \
-    [id] = {{dark, dark_behind}, {light, light_behind}, {eight, eight_behind}, mono},
+#define TUI_ROLE(id, name, df, db, lf, lb, df8, db8, lf8, lb8, mono) \
+    [id] = {{df, db}, {lf, lb}, {df8, db8}, {lf8, lb8}, mono},
 #include "tui/term/role.def"
 #undef TUI_ROLE
     /* clang-format on */
@@ -63,9 +67,16 @@ enum tui_theme tui_theme_pick(const char *no_color, const char *colorfgbg)
 
 static const short *pair_of(enum tui_theme theme, int colours, unsigned role)
 {
-    if (colours < 256)
-        return ROLES[role].eight;
+    if (colours < MANY_COLOURS)
+        return theme == TUI_THEME_LIGHT ? ROLES[role].light_8 : ROLES[role].dark_8;
     return theme == TUI_THEME_LIGHT ? ROLES[role].light : ROLES[role].dark;
+}
+
+/* Whether a role's own colour may be hard to read on the ground of the chosen row. */
+static bool takes_row_colour(int colours, unsigned role)
+{
+    return colours < MANY_COLOURS || role == TUI_ON_BAR ||
+           (role >= TUI_CAT_PARAMETER && role <= TUI_CAT_OTHER);
 }
 
 static struct tui_attributes attributes_mono(struct tui_style style)
@@ -92,13 +103,19 @@ struct tui_attributes tui_theme_attributes(enum tui_theme theme, int colours,
     attrs = (struct tui_attributes){pair[0], pair[1], style.marks & ~ground};
     if (style.role == TUI_STRONG || style.role == TUI_BAR_STRONG)
         attrs.marks |= TUI_BOLD;
+    if (colours < MANY_COLOURS)
+        attrs.marks |= ROLES[style.role].mono & TUI_BOLD;
     if (style.behind)
         attrs.behind = pair_of(theme, colours, style.behind)[0];
-    if (style.marks & TUI_SELECTED)
-        attrs.behind = pair_of(theme, colours, TUI_ROW)[1];
-    else if (ground)
-        attrs.behind = pair_of(theme, colours, TUI_ROW_QUIET)[1];
-    if (colours < 256 && attrs.front == attrs.behind && attrs.front != -1)
+    if (ground) {
+        const short *row =
+            pair_of(theme, colours, style.marks & TUI_SELECTED ? TUI_ROW : TUI_ROW_QUIET);
+
+        attrs.behind = row[1];
+        if (takes_row_colour(colours, style.role))
+            attrs.front = row[0];
+    }
+    if (colours < MANY_COLOURS && attrs.front == attrs.behind && attrs.front != -1)
         attrs.front = attrs.front == 7 ? 0 : 7;
     return attrs;
 }

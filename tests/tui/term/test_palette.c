@@ -1,9 +1,11 @@
 /*
  * tests/tui/term/test_palette.c - the colours of the categories can be distinguished, with normal sight and each kind
- * of colour blindness, and stand out from the ground, in every theme.
+ * of colour blindness, and everything that is written can be read on every ground, in every theme and with any number
+ * of colours.
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -95,44 +97,132 @@ static void neighbours_in_a_stack_differ_more(void **state)
                          front_of(TUI_THEME_DARK, 8, VS_CAT_ACTIVATION));
 }
 
-static double luminance(int index)
+/* ---- contrast ---- */
+
+/*
+ * How a terminal shows a role's colours. bright: bold text in one of the 8 colours is shown in the brighter one. The
+ * tables of the 8 have the colours 0 to 15; what is -1 is black on white, or white on black.
+ */
+static const struct terminal {
+    const char *name;
+    int colours;
+    bool bright;
+    const char *eight[16];
+} TERMINALS[] = {
+    {"direct colours", 1 << 24, false, {0}},
+    {"256 colours", 256, false, {0}},
+    {"8 colours of xterm",
+     8,
+     false,
+     {"#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5",
+      "#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"}},
+    {"8 colours of the Linux console",
+     8,
+     true,
+     {"#000000", "#aa0000", "#00aa00", "#aa5500", "#0000aa", "#aa00aa", "#00aaaa", "#aaaaaa",
+      "#555555", "#ff5555", "#55ff55", "#ffff55", "#5555ff", "#ff55ff", "#55ffff", "#ffffff"}},
+};
+#define TERMINAL_COUNT (sizeof(TERMINALS) / sizeof(TERMINALS[0]))
+
+/* index -1: `own`, "#rrggbb". */
+static double luminance(const struct terminal *t, int index, bool is_bright, const char *own)
 {
-    struct colour c = colour_of(index);
+    struct colour c = index < 0         ? sight_colour_parse(own)
+                      : t->colours == 8 ? sight_colour_parse(t->eight[index + 8 * is_bright])
+                                        : colour_of(index);
 
     return sight_luminance(&c);
 }
 
-static void every_category_stands_out_from_the_ground(void **state)
+/* Fails where text of this style has too little contrast. */
+static void expect_readable(const struct terminal *t, enum tui_theme theme, struct tui_style style)
 {
-    (void)state;
-    for (int i = 0; i < VS_CATEGORY_COUNT; i++) {
-        double dark = (luminance(front_of(TUI_THEME_DARK, 256, i)) + 0.05) / 0.05;
-        double light = 1.05 / (luminance(front_of(TUI_THEME_LIGHT, 256, i)) + 0.05);
+    static const char *const ROLE_NAMES[] = {
+/* clang-format off */
+#define TUI_ROLE(id, name, df, db, lf, lb, df8, db8, lf8, lb8, mono) [id] = name,
+#include "tui/term/role.def"
+#undef TUI_ROLE
+        /* clang-format on */
+    };
+    const bool is_dark = theme == TUI_THEME_DARK;
+    const struct tui_attributes text = tui_theme_attributes(theme, t->colours, style);
+    const bool is_bright = t->bright && text.marks & TUI_BOLD;
+    const double a = luminance(t, text.front, is_bright,
+                               is_dark ? t->eight[7] ? t->eight[7] : "#ffffff" : "#000000") +
+                     0.05;
+    const double b = luminance(t, text.behind, false, is_dark ? "#000000" : "#ffffff") + 0.05;
+    const double contrast = a > b ? a / b : b / a;
 
-        if (dark < READ_MIN || light < READ_MIN)
-            fail_msg("%s: contrast %.1f with black, %.1f with white",
-                     vs_category_name((enum vs_category)i), dark, light);
-    }
+    if (contrast < READ_MIN)
+        fail_msg("%s, %s: %s%s: %d on %d, contrast %.2f", t->name, tui_theme_name(theme),
+                 ROLE_NAMES[style.role],
+                 style.marks & TUI_SELECTED         ? " on the chosen row"
+                 : style.marks & TUI_SELECTED_QUIET ? " on the chosen row of another pane"
+                 : style.behind                     ? " on a bar"
+                                                    : "",
+                 text.front, text.behind, contrast);
 }
 
-/* Quiet text can be read on the ground of the chosen row, in every theme; on the ground of all others it is better. */
-static void quiet_text_can_be_read_on_the_chosen_row(void **state)
+/* Everything but lines that divide panes: on its own ground; what rows have, also on the ground of a chosen one. */
+static void text_can_be_read_on_every_ground(void **state)
 {
-    static const enum tui_role QUIET[] = {TUI_DIM, TUI_LINE_NUMBER, TUI_COMMENT};
+    (void)state;
+    for (size_t i = 0; i < TERMINAL_COUNT; i++)
+        for (int theme = TUI_THEME_DARK; theme <= TUI_THEME_LIGHT; theme++)
+            for (int role = 0; role < TUI_ROLE_COUNT; role++) {
+                const struct tui_style style = tui_style((enum tui_role)role);
+                const bool is_in_rows = !(role >= TUI_BAR && role <= TUI_BAR_KEY) &&
+                                        !(role >= TUI_PHASE_SETUP && role <= TUI_PHASE_ZERO_GRAD) &&
+                                        role != TUI_ROW && role != TUI_ROW_QUIET &&
+                                        role != TUI_SIDE_BOTH;
+
+                if (role == TUI_LINE)
+                    continue;
+                if (role != TUI_ON_BAR)
+                    expect_readable(&TERMINALS[i], (enum tui_theme)theme, style);
+                if (is_in_rows) {
+                    expect_readable(&TERMINALS[i], (enum tui_theme)theme,
+                                    tui_style_marked((enum tui_role)role, TUI_SELECTED));
+                    expect_readable(&TERMINALS[i], (enum tui_theme)theme,
+                                    tui_style_marked((enum tui_role)role, TUI_SELECTED_QUIET));
+                }
+            }
+}
+
+static void names_on_bars_can_be_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TERMINAL_COUNT; i++)
+        for (int theme = TUI_THEME_DARK; theme <= TUI_THEME_LIGHT; theme++)
+            for (int k = 0; k < VS_CATEGORY_COUNT; k++) {
+                struct tui_style style = {TUI_ON_BAR, (uint8_t)tui_category_role(k), 0};
+
+                expect_readable(&TERMINALS[i], (enum tui_theme)theme, style);
+                style.marks = TUI_SELECTED;
+                expect_readable(&TERMINALS[i], (enum tui_theme)theme, style);
+            }
+}
+
+/* A chosen row differs from the others on every terminal, also where its pane has not the focus. */
+static void a_chosen_row_differs_from_others(void **state)
+{
+    static const unsigned MARKS[] = {TUI_SELECTED, TUI_SELECTED_QUIET};
 
     (void)state;
-    for (int theme = TUI_THEME_DARK; theme <= TUI_THEME_LIGHT; theme++)
-        for (size_t i = 0; i < sizeof(QUIET) / sizeof(QUIET[0]); i++) {
-            const struct tui_attributes text = tui_theme_attributes(
-                (enum tui_theme)theme, 256, tui_style_marked(QUIET[i], TUI_SELECTED));
-            const double a = luminance(text.front) + 0.05;
-            const double b = luminance(text.behind) + 0.05;
-            const double contrast = a > b ? a / b : b / a;
+    for (size_t i = 0; i < TERMINAL_COUNT; i++)
+        for (int theme = TUI_THEME_DARK; theme < TUI_THEME_COUNT; theme++)
+            for (size_t k = 0; k < 2; k++) {
+                struct tui_attributes other = tui_theme_attributes(
+                    (enum tui_theme)theme, TERMINALS[i].colours, tui_style(TUI_PLAIN));
+                struct tui_attributes row =
+                    tui_theme_attributes((enum tui_theme)theme, TERMINALS[i].colours,
+                                         tui_style_marked(TUI_PLAIN, MARKS[k]));
 
-            if (contrast < READ_MIN)
-                fail_msg("%s: colour %d on %d: contrast %.1f",
-                         tui_theme_name((enum tui_theme)theme), text.front, text.behind, contrast);
-        }
+                if (row.front == other.front && row.behind == other.behind &&
+                    row.marks == other.marks)
+                    fail_msg("%s, %s: mark %u changes nothing", TERMINALS[i].name,
+                             tui_theme_name((enum tui_theme)theme), MARKS[k]);
+            }
 }
 
 static void no_phase_has_the_colour_of_a_category(void **state)
@@ -157,8 +247,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_two_categories_can_be_distinguished),
         cmocka_unit_test(neighbours_in_a_stack_differ_more),
-        cmocka_unit_test(every_category_stands_out_from_the_ground),
-        cmocka_unit_test(quiet_text_can_be_read_on_the_chosen_row),
+        cmocka_unit_test(text_can_be_read_on_every_ground),
+        cmocka_unit_test(names_on_bars_can_be_read),
+        cmocka_unit_test(a_chosen_row_differs_from_others),
         cmocka_unit_test(no_phase_has_the_colour_of_a_category),
     };
 

@@ -123,8 +123,12 @@ static void any_change(struct tui_surface *surface)
 static void expect_cell(const struct tui_surface *surface, int x, int y, const char *type)
 {
     const struct tui_cell *cell = tui_surface_cell(surface, x, y);
+    struct tui_style style = {cell->style.role, cell->style.behind,
+                              cell->ch == 0x2588
+                                  ? cell->style.marks & (TUI_BOLD | TUI_REVERSE | TUI_UNDERLINE)
+                                  : cell->style.marks};
     struct tui_attributes attributes =
-        tui_theme_attributes(TUI_THEME_DARK, has_colors() ? COLORS : 0, cell->style);
+        tui_theme_attributes(TUI_THEME_DARK, has_colors() ? COLORS : 0, style);
     struct seen seen = seen_at(x, y);
     struct seen want = {cell->ch, attributes.front, attributes.behind, attributes.marks};
     bool is_blank;
@@ -239,14 +243,17 @@ static void any_number_of_colours_is_supported(void **unused)
     static const struct {
         const char *type;
         const char *capabilities;
-        struct seen match;
+        struct seen key;
         struct seen dim;
     } CASES[] = {
-        {"vs-256", "colors#256", {'m', 16, 220, 0}, {'d', 246, -1, 0}},
-        {"vs-direct", "colors#0x1000000, RGB", {'m', 0, 0xFFD700, 0}, {'d', 0x949494, -1, 0}},
-        {"vs-16", "colors#16, pairs#0x100", {'m', 0, 3, 0}, {'d', -1, -1, 0}},
-        {"vs-8", "colors#8, pairs#64", {'m', 0, 3, 0}, {'d', -1, -1, 0}},
-        {"vs-none", "colors@, pairs@", {'m', -1, -1, TUI_REVERSE}, {'d', -1, -1, 0}},
+        {"vs-256", "colors#256", {'k', 222, 236, 0}, {'d', 246, -1, 0}},
+        {"vs-direct",
+         "colors#0x1000000, RGB",
+         {'k', 0xFFD787, 0x303030, 0},
+         {'d', 0x949494, -1, 0}},
+        {"vs-16", "colors#16, pairs#0x100", {'k', 3, 4, TUI_BOLD}, {'d', -1, -1, 0}},
+        {"vs-8", "colors#8, pairs#64", {'k', 3, 4, TUI_BOLD}, {'d', -1, -1, 0}},
+        {"vs-none", "colors@, pairs@", {'k', -1, -1, TUI_REVERSE | TUI_BOLD}, {'d', -1, -1, 0}},
     };
     const char *folder = program_folder();
     struct tui_surface surface;
@@ -256,7 +263,7 @@ static void any_number_of_colours_is_supported(void **unused)
     setenv("TERMINFO", folder, 1);
     tui_surface_init(&surface, W, H, false);
     c = tui_canvas_of(&surface, (struct tui_rect){0, 0, W, H});
-    tui_text(&c, 0, 0, tui_style(TUI_MATCH), "m");
+    tui_text(&c, 0, 0, tui_style(TUI_BAR_KEY), "k");
     tui_text(&c, 1, 0, tui_style(TUI_DIM), "d");
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
         FILE *out = tmpfile();
@@ -270,7 +277,7 @@ static void any_number_of_colours_is_supported(void **unused)
         seen[1] = seen_at(1, 0);
         terminal_close(screen, out);
         for (int k = 0; k < 2; k++) {
-            struct seen want = k ? CASES[i].dim : CASES[i].match;
+            struct seen want = k ? CASES[i].dim : CASES[i].key;
 
             if (memcmp(&seen[k], &want, sizeof(want)) != 0)
                 fail_msg("%s: `%c` is shown in %06X on %06X, marks %u; not %06X on %06X, marks %u",
@@ -283,9 +290,40 @@ static void any_number_of_colours_is_supported(void **unused)
     tui_surface_release(&surface);
 }
 
+static void a_bar_keeps_its_colour_on_the_chosen_row(void **unused)
+{
+    const char *folder = program_folder();
+    struct tui_surface surface;
+    struct tui_canvas c;
+    struct seen bar;
+    struct seen letter;
+    FILE *out = tmpfile();
+    SCREEN *screen;
+
+    (void)unused;
+    setenv("TERMINFO", folder, 1);
+    tui_surface_init(&surface, W, H, false);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, W, H});
+    tui_text(&c, 0, 0, tui_style(TUI_CAT_TEMPORARY), "T");
+    tui_put_glyph(&c, 1, 0, TUI_G_FULL, tui_style(TUI_CAT_TEMPORARY));
+    tui_mark(&c, (struct tui_rect){0, 0, W, 1}, TUI_SELECTED);
+    terminal_describe(folder, "vs-256", "colors#256");
+    screen = terminal_open("vs-256", out);
+    tui_curses_show(&surface, TUI_THEME_DARK, -1, 0);
+    letter = seen_at(0, 0);
+    bar = seen_at(1, 0);
+    terminal_close(screen, out);
+    assert_int_equal(letter.front, 231);
+    assert_int_equal(letter.behind, 238);
+    assert_int_equal(bar.behind, 95);
+    unsetenv("TERMINFO");
+    tui_surface_release(&surface);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bar_keeps_its_colour_on_the_chosen_row),
         cmocka_unit_test(the_terminal_shows_the_surface),
         cmocka_unit_test(unchanged_cells_are_not_sent),
         cmocka_unit_test(any_number_of_colours_is_supported),
