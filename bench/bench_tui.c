@@ -15,9 +15,9 @@
  * $TMPDIR. Their index is made before anything is measured. Without arguments every sixteenth row is measured, on the
  * shortest and the longest, with `all` all of them, with other words those whose names have one of them. long first:
  * also on a trace of 10^8 events, of 0.2 GB. longest first: on traces of 10^6 and 10^9 events, of 2 GB, without the
- * peer that reads them. steps=400 first: the trace of so many steps alone, for `valgrind --tool=callgrind --toggle-
- * collect=key`, whose counts are the same under any load. open FILE: only the first screen of this trace, once;
- * `--toggle-collect=first_frame` counts that.
+ * peer that reads them. steps=400 first: the trace of so many steps alone, for
+ * `valgrind --tool=callgrind --toggle-collect=measured_key`, whose counts are the same under any load. open FILE: only
+ * the first screen of this trace, once; `--toggle-collect=first_frame` counts that.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -211,7 +211,7 @@ static void type(struct bench *b, const char *keys)
 }
 
 /* The key that is measured. */
-static VS_NEVER_INLINE void key(struct bench *b, const char *keys)
+static VS_NEVER_INLINE void measured_key(struct bench *b, const char *keys)
 {
     type(b, keys);
 }
@@ -272,7 +272,7 @@ static double key_measure(struct bench *b, const char *keys)
     stops = false;
     b->answered = 0;
     b->start = now_ms();
-    key(b, keys);
+    measured_key(b, keys);
     stops = false;
     if (b->answered == 0)
         return now_ms() - b->start;
@@ -369,7 +369,7 @@ static void row_count(struct bench *b, const struct bench_key *row)
         while (tui_app_background(&b->app))
             continue;
         b->answered = 0;
-        key(b, row->keys);
+        measured_key(b, row->keys);
     }
     tui_app_release(&b->app);
     printf("%s: %d keys\n", row->name, COUNTED);

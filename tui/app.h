@@ -62,8 +62,8 @@ struct tui_rerun {
  * last_step  event with which the last training step begins; setup_last: last event before the first one, 0: none
  * oom        event of the first refused allocation; 0: none. oom_bytes: the bytes it requested
  * reserved_max   highest bytes in segments
- * number     number of a what-if (whatif/cache.h); what was computed of a run is valid while index and number are the
- *            same
+ * number     number of a what-if (whatif/cache.h), or of a second trace, from UINT64_MAX down; what was computed of a
+ *            run is valid while index and number are the same
  * gains      what would lower its peak (tui/gains.h); NULL: not asked for yet. mistakes: likely ones, likewise
  */
 struct tui_run {
@@ -118,6 +118,7 @@ struct tui_whole {
  * failure   why the latest change of the toggles had no effect; NULL: it had
  * name      name of the second trace, borrowed; NULL: `run` is a what-if
  * second    the second trace while `run` is a what-if, and its name second_name; no trace: none, or it is `run`
+ * opened    second traces that were opened so far
  * diff      comparison of the two runs (tui/diff.h); NULL until it is needed. diff_serial: number of the latest one
  */
 struct tui_change {
@@ -141,6 +142,7 @@ struct tui_change {
     const char *name;
     struct tui_run second;
     const char *second_name;
+    uint64_t opened;
     struct tui_diff *diff;
     uint64_t diff_serial;
     char *failure;

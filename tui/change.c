@@ -312,6 +312,7 @@ enum vs_status tui_change_open(struct tui_app *app, const char *path, struct vs_
     app->change.second_name = NULL;
     app->change.is_run = false;
     app->change.name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    app->change.run.number = UINT64_MAX - app->change.opened++;
     st = rpl_trace_open(path, &app->change.run.trace, err);
     return st ? st : other_begin(app, err);
 }

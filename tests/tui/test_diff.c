@@ -475,9 +475,26 @@ static void what_caused_a_row_is_not_cut_in_a_small_terminal(void **state)
     tui_app_release(&app);
 }
 
+/* What views computed of one is not taken for the other's, wherever it lies in memory. */
+static void a_second_trace_opened_after_another_is_another_run(void **state)
+{
+    struct tui_app app;
+    struct vs_error err = VS_ERROR_INIT;
+    uint64_t first;
+
+    (void)state;
+    open_nth(&app, 0, 80, 24);
+    first = app.change.run.number;
+    assert_int_equal(tui_app_open_other(&app, path_a(0), &err), VS_OK);
+    assert_int_not_equal(app.change.run.number, first);
+    assert_int_not_equal(app.change.run.number, app.base.number);
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_trace_opened_after_another_is_another_run),
         cmocka_unit_test(what_caused_a_row_is_not_cut_in_a_small_terminal),
         cmocka_unit_test(both_sentences_on_a_tensor_fit_into_a_small_terminal),
         cmocka_unit_test(rows_equal_those_of_the_command_and_add_up),

@@ -19,6 +19,7 @@
 #include "tui/parts/chart.h"
 #include "tui/parts/format.h"
 #include "tui/views.h"
+#include "tui/views/columns.h"
 
 #define AXIS_W 7
 /* Smallest heights at which each row below the chart is shown. */
@@ -36,6 +37,7 @@
 
 /*
  * columns, other, brush   `count` columns each; other_count 0: there is no other run
+ * columns_made …          of what they were computed
  * moves, w, h             app->moves and the size when the columns were built
  * top                     bytes at the upper edge
  * steps                   training steps that the window shows, or a part of
@@ -46,6 +48,9 @@ struct timeline {
     struct rpl_column *columns;
     struct rpl_column *other;
     struct rpl_column *brush;
+    struct tui_columns_made columns_made;
+    struct tui_columns_made other_made;
+    struct tui_columns_made brush_made;
     int count;
     int other_count;
     uint64_t moves;
@@ -111,38 +116,6 @@ static void top_pick(struct timeline *t, const struct tui_app *app, int h)
     t->top = h >= MARK_MIN_H ? most + most / (uint64_t)(h - 1) + 1 : most + most / 32;
 }
 
-/*
- * Fill columns with events first … last of a run, equally wide in events or in time; of the set-up's events, where they
- * are more than their share, in the columns of `split`.
- */
-static enum vs_status columns_fill(const struct timeline *t, const struct tui_run *run,
-                                   uint64_t first, uint64_t last, struct tui_split split,
-                                   struct rpl_column *out, struct vs_error *err)
-{
-    size_t setup = (size_t)split.columns;
-    struct vs_event from;
-    struct vs_event to;
-    enum vs_status st = VS_OK;
-
-    if (t->is_by_time) {
-        st = rpl_index_event(run->index, first, &from, err);
-        if (!st)
-            st = rpl_index_event(run->index, last, &to, err);
-        /* the last event is inside, and there is some time to be cut */
-        if (!st && to.time_ns > from.time_ns)
-            return rpl_timeline_columns_by_time(run->index, from.time_ns, to.time_ns + 1, out,
-                                                (size_t)t->count, err);
-    }
-    if (t->is_by_time || first > run->setup_last || last <= run->setup_last)
-        setup = 0;
-    if (!st && setup)
-        st = rpl_timeline_columns(run->index, first, run->setup_last, out, setup, err);
-    if (!st)
-        st = rpl_timeline_columns(run->index, setup ? run->setup_last + 1 : first, last,
-                                  out + setup, (size_t)t->count - setup, err);
-    return st;
-}
-
 /* If the two runs are aligned, a column of the other run covers the counterparts of the column's events. */
 static void other_align(struct timeline *t, const struct tui_app *app,
                         const struct rpl_pairs *pairs)
@@ -187,28 +160,29 @@ static enum vs_status fill(struct timeline *t, struct tui_app *app, struct vs_er
     const struct tui_run *run = tui_app_run(app);
     const struct tui_run *other = tui_app_other(app);
     const struct rpl_pairs *pairs = tui_diff_pairs(app);
-    const struct tui_split split = tui_app_split(app);
     enum vs_status st;
-    uint64_t first;
-    uint64_t last;
+    struct tui_columns want = {app->window.first, app->window.last, t->count,
+                               tui_app_split(app).columns, t->is_by_time};
 
     t->other_count = 0;
-    st = columns_fill(t, run, app->window.first, app->window.last, split, t->columns, err);
+    st = tui_columns_fill(run, want, &t->columns_made, t->columns, err);
     if (!st && t->is_by_time)
         st = times_fill(t, app, err);
     if (!st)
-        st = columns_fill(t, run, 1, run->events, (struct tui_split){0, 0}, t->brush, err);
+        st = tui_columns_fill(run, (struct tui_columns){1, run->events, t->count, 0, t->is_by_time},
+                              &t->brush_made, t->brush, err);
     if (st || !other || !other->events)
         return st;
     if (pairs && pairs->row_count) {
         other_align(t, app, pairs);
+        t->other_made.index = NULL;
         return VS_OK;
     }
-    first = app->window.first <= 1 ? 1 : tui_app_map(app, app->window.first);
-    last = app->window.last >= run->events ? other->events : tui_app_map(app, app->window.last);
-    if (last < first)
+    want.first = want.first <= 1 ? 1 : tui_app_map(app, want.first);
+    want.last = want.last >= run->events ? other->events : tui_app_map(app, want.last);
+    if (want.last < want.first)
         return VS_OK;
-    st = columns_fill(t, other, first, last, split, t->other, err);
+    st = tui_columns_fill(other, want, &t->other_made, t->other, err);
     if (!st)
         t->other_count = t->count;
     return st;
