@@ -379,6 +379,8 @@ static void refuse(struct tui_app *app, enum tui_action action)
 
     if (view->is_list && !list->count)
         tui_app_say(app, "the view %s has no row here", view->name);
+    else if (action == TUI_OPEN || action == TUI_ACT)
+        tui_app_say(app, "there is nothing to open in the view %s", view->name);
     else
         tui_app_say(app, "`%s` has no meaning in the view %s; ? lists its keys",
                     tui_action_info(action)->name, view->name);

@@ -250,7 +250,7 @@ static void add_state(const struct tui_app *app, bool is_short, struct vs_text *
     else if (!rpl_trace_is_complete(app->base.trace))
         vs_text_add(text, is_short ? "  cut" : "  cut off");
     /* a step's first phase begins after it */
-    if (app->at && here.event.kind == VS_EV_STEP)
+    if (app->at && here.event.kind == VS_EV_STEP && here.step >= 0)
         vs_text_addf(text, "  step %" PRId64, here.step);
     else if (app->at && here.step >= 0)
         vs_text_addf(text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));

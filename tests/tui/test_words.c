@@ -303,6 +303,33 @@ static void a_command_is_completed_and_an_unknown_one_refused(void **state)
     tui_app_release(&app);
 }
 
+/* Where enter has nothing to open it says so; the focus stays. The header has a word for what comes before step 0. */
+static void enter_without_a_row_says_that_there_is_none(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"", "nothing is alive here"},
+        {"gb", "there is no block in this list"},
+        {"gk", "the cursor is at this event"},
+        {"?", "there is nothing to open in the view help"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct tui_app app;
+        int focus;
+
+        session_open(&app, session_trace("lenet", NULL), 120, 40);
+        session_type(&app, i < 2 ? "gtgg" : "gp");
+        session_expect(&app, i < 2 ? "lenet.db  setup" : "lenet.db  step 0 backward");
+        session_type(&app, CASES[i][0]);
+        focus = app.focus;
+        session_type(&app, "<enter>");
+        session_expect(&app, CASES[i][1]);
+        assert_int_equal(app.focus, focus);
+        tui_app_release(&app);
+    }
+}
+
 /* The names of a large net do not fit into a row; <tab> shows the rest, and the legal values stay where none fits. */
 static void tab_shows_all_completions_one_row_after_the_other(void **state)
 {
@@ -362,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_help_is_shown_in_full),
         cmocka_unit_test(sentences_are_shown_to_their_end),
+        cmocka_unit_test(enter_without_a_row_says_that_there_is_none),
         cmocka_unit_test(tab_shows_all_completions_one_row_after_the_other),
         cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),
         cmocka_unit_test(filters_combine_and_can_be_cleared),

@@ -389,6 +389,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         app->hidden ^= 1u << s->rows[s->list.at].block.category;
     else if (action == TUI_OPEN && s->count && remedy_at(s, app))
         tui_gain_try(app, remedy_at(s, app));
+    else if ((action == TUI_OPEN || action == TUI_ACT) && !s->count)
+        tui_app_say(app, "there is no block in this list");
     else if (action == TUI_OPEN || action == TUI_ACT)
         tui_app_view(app, "why");
     else

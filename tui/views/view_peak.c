@@ -505,7 +505,9 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         tui_gain_try(app, &tui_gains_get(app)->items[line->choice - 1]);
         return true;
     }
-    if (line->seq)
+    if (line->seq && line->seq == app->at && !line->block)
+        tui_app_say(app, "the cursor is at this event");
+    else if (line->seq)
         tui_app_go(app, line->seq, true);
     if (line->block) {
         tui_app_choose_block(app, line->block);

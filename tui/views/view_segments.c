@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "replay/inspect/block_name.h"
 #include "replay/inspect/space.h"
 #include "tui/app.h"
 #include "tui/names.h"
@@ -349,7 +350,10 @@ static bool pin_name(const struct segments *s, const struct tui_app *app, size_t
         return false;
     block = &rpl_cursor_live(run->cursor)->blocks[s->space.parts[pin].block];
     life = tui_block_life(run, block->id);
-    tui_block_short(run->cursor, block, &life, out);
+    if (!rpl_block_name(run->cursor, block, &life, out)) {
+        vs_text_add(out, "a block of ");
+        rpl_block_origin(run->trace, block, out);
+    }
     return true;
 }
 

@@ -510,7 +510,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
         return true;
     }
     if (action == TUI_OPEN) {
-        tui_app_view(app, "blocks");
+        if (rpl_cursor_live(tui_app_run(app)->cursor)->block_count)
+            tui_app_view(app, "blocks");
+        else
+            tui_app_say(app, "nothing is alive here");
         return true;
     }
     if (action != TUI_UP && action != TUI_DOWN)
