@@ -185,16 +185,16 @@ static void add_diff(const struct rpl_ranks *ranks, const struct rpl_rank_diff *
         vs_text_add(out, "  at their peaks both have the same, line by line\n");
         return;
     }
-    vs_text_addf(out, "  %14s%14s%13s  allocated at the two peaks, by line\n",
+    vs_text_addf(out, "  %14s%14s%13s  allocated at the two peaks, by line",
                  short_name(a, name_a, sizeof(name_a)), name_b, "change");
+    vs_text_addf(out, " (A is %s, B is %s)\n", name_a, name_b);
     for (size_t i = 0; i < diff->change_count && i < top; i++)
         add_change(&diff->changes[i], out);
     add_rest(diff->changes, diff->change_count, top, "lines", out);
     vs_text_addf(
         out, "  %14s%14s%13s  in all\n", "", "",
         vs_bytes_delta_text((int64_t)(b->sum.peak.allocated - a->sum.peak.allocated), delta));
-    vs_text_addf(out, "  %14s%14s%13s  the same, by block (A is %s, B is ", "", "", "", name_a);
-    vs_text_addf(out, "%s)\n", name_b);
+    vs_text_addf(out, "  %14s%14s%13s  the same, by block\n", "", "", "");
     for (size_t i = 0; i < diff->block_count && i < top; i++)
         add_change(&diff->blocks[i], out);
     add_rest(diff->blocks, diff->block_count, top, "blocks", out);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/mem.h"
 #include "tests/e2e/program.h"
@@ -92,10 +93,52 @@ static void enter_compares_with_the_chosen_rank(void **state)
     ranks_open(&app, a, b, 120, 40);
     session_type(&app, "5j<enter>");
     session_expect(&app, "difference B - A -16.0 MiB");
-    /* another one takes its place: the run itself, which does not differ */
     session_type(&app, "gRgg<enter>");
-    session_expect(&app, "difference B - A 0 B");
+    session_expect(&app, "this rank is A, the run that is open");
     tui_app_release(&app);
+}
+
+/* A recording of a rank that ran on GPU 0 of this machine, from `began_us` of the system clock on: its path. */
+static const char *rank_on_gpu(const char *net, const char *name, const char *rank,
+                               const char *began_us)
+{
+    const char *path = program_record(net, name, NULL, NULL);
+    sqlite3 *db = NULL;
+    char sql[300];
+
+    snprintf(sql, sizeof(sql),
+             "INSERT OR REPLACE INTO meta (key, value) VALUES ('rank', '%s'), "
+             "('device_number', '0'), ('began_us', '%s')",
+             rank, began_us);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    return path;
+}
+
+/* In all sizes: what processes on one GPU have together, whole; A and B are named before the first row that has them. */
+static void processes_on_one_gpu_are_added_up(void **state)
+{
+    static const int SIZES[][2] = {{80, 60}, {120, 60}, {200, 60}};
+    char a[200];
+    char b[200];
+
+    (void)state;
+    snprintf(a, sizeof(a), "%s",
+             rank_on_gpu("sample_nets/variables.py", "rank0.db", "0", "5000000"));
+    snprintf(b, sizeof(b), "%s", rank_on_gpu("sample_nets/lenet.py", "rank1.db", "1", "5002000"));
+    for (size_t i = 0; i < sizeof(SIZES) / sizeof(SIZES[0]); i++) {
+        struct tui_app app;
+
+        ranks_open(&app, a, b, SIZES[i][0], SIZES[i][1]);
+        session_expect(&app, "GPU 0 is shared by 2 processes: together they have at most ");
+        session_expect(&app, "rank 0: ");
+        session_expect(&app, "rank 1: ");
+        session_expect(&app, "in PyTorch's segments\n");
+        if (i == 2) /* in fewer columns it is folded */
+            session_expect(&app, "by line (A is rank 0, B is rank 1)\n");
+        tui_app_release(&app);
+    }
 }
 
 static void without_ranks_the_view_says_how_to_open_them(void **state)
@@ -136,6 +179,7 @@ int main(void)
         cmocka_unit_test(the_text_on_ranks_is_whole_in_80_columns),
         cmocka_unit_test(the_window_applies_to_all_ranks),
         cmocka_unit_test(enter_compares_with_the_chosen_rank),
+        cmocka_unit_test(processes_on_one_gpu_are_added_up),
         cmocka_unit_test(without_ranks_the_view_says_how_to_open_them),
         cmocka_unit_test(the_program_opens_ranks),
     };

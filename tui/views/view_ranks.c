@@ -264,6 +264,8 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     rank = &app->ranks->items[s->page.lines[s->page.list.at].choice - 1];
     if (app->change.is_shown || tui_change_count(app))
         tui_app_say(app, "D shows the recorded run, <C-r> its toggles; a rank is compared with it");
+    else if (app->path && strcmp(rank->path, app->path) == 0)
+        tui_app_say(app, "this rank is A, the run that is open; enter on another one compares it");
     else if (tui_app_open_other(app, rank->path, &err))
         tui_app_fail(app, "%s", err.text);
     else

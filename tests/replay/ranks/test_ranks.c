@@ -194,7 +194,7 @@ static void the_first_event_that_differs_is_found_among_frees(void **state)
     text_has(&ranks, "rank 0: alloc of 4,096 bytes, train.py:main line 8");
     text_has(&ranks, "rank 1: free of 1,024 bytes");
     text_has(&ranks, "-4.0 KiB  gradient");
-    text_has(&ranks, "the same, by block (A is rank 0, B is rank 1)");
+    text_has(&ranks, "allocated at the two peaks, by line (A is rank 0, B is rank 1)\n");
     assert_int_equal(ranks.diffs[0].block_count, 1);
     rpl_ranks_release(&ranks);
 }
