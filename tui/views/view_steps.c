@@ -28,7 +28,7 @@
  * top       highest value of all curves; 0: there are none yet
  * percent   how far they were read when the screen was drawn
  * own       the curve of row own_row, the chosen one, where it is none of those; SIZE_MAX: there is none
- * is_plain  the table alone
+ * is_plain  the table alone; has_chart: there are curves above it
  */
 struct steps {
     struct tui_list list;
@@ -45,6 +45,7 @@ struct steps {
     bool is_failed;
     uint64_t at;
     bool is_plain;
+    bool has_chart;
 };
 
 static void envelope_fill(struct steps *s)
@@ -151,6 +152,7 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     int head = chart_h(s, h) + 1;
 
     (void)w;
+    s->has_chart = head > 1;
     if (s->index != run->index || s->number != run->number || s->events != run->events)
         steps_begin(s, run);
     if (s->at != app->at) {
@@ -360,7 +362,6 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     size_t outliers = 0;
     char buf[VS_BYTES_TEXT_MAX];
 
-    (void)app;
     if (!s->is_failed && !rpl_steps_is_done(&s->steps))
         vs_text_addf(out, "reading them: %u %%  ", s->percent);
     if (!s->steps.median)
@@ -369,7 +370,9 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
         outliers += s->steps.rows[i].is_outlier;
     vs_text_addf(out, "median peak %s", vs_bytes_text(s->steps.median, buf));
     if (outliers)
-        vs_text_addf(out, ", %zu differ", outliers);
+        vs_text_addf(out, ", %zu differ%s", outliers, outliers == 1 ? "s" : "");
+    if (outliers && s->has_chart)
+        vs_text_add(out, app->is_ascii ? ": o, chosen *, others ." : ": ○, chosen ●, others ░");
     if (s->steps.growth)
         vs_text_addf(out, ", each keeps %s", vs_bytes_text(s->steps.growth, buf));
 }
