@@ -116,7 +116,7 @@ static const char *rank_on_gpu(const char *net, const char *name, const char *ra
     return path;
 }
 
-/* In all sizes: what processes on one GPU have together, whole; A and B are named before the first row that has them. */
+/* What processes on one GPU have together is there in all sizes; A and B are named before the first row with them. */
 static void processes_on_one_gpu_are_added_up(void **state)
 {
     static const int SIZES[][2] = {{80, 60}, {120, 60}, {200, 60}};
