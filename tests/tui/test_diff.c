@@ -475,6 +475,21 @@ static void what_caused_a_row_is_not_cut_in_a_small_terminal(void **state)
     tui_app_release(&app);
 }
 
+/* However much is configured differently, it is said first how well the runs match. */
+static void how_well_two_runs_match_is_whole_in_80_columns(void **state)
+{
+    struct tui_app app;
+    char a[200];
+
+    (void)state;
+    snprintf(a, sizeof(a), "%s", path_a(0));
+    session_open_pair(&app, a, path_b(1), 80, 24);
+    session_type(&app, "gdM");
+    session_expect(&app, " % match, only in A ");
+    session_expect(&app, ", in B ");
+    tui_app_release(&app);
+}
+
 /* What views computed of one is not taken for the other's, wherever it lies in memory. */
 static void a_second_trace_opened_after_another_is_another_run(void **state)
 {
@@ -494,6 +509,7 @@ static void a_second_trace_opened_after_another_is_another_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(how_well_two_runs_match_is_whole_in_80_columns),
         cmocka_unit_test(a_second_trace_opened_after_another_is_another_run),
         cmocka_unit_test(what_caused_a_row_is_not_cut_in_a_small_terminal),
         cmocka_unit_test(both_sentences_on_a_tensor_fit_into_a_small_terminal),

@@ -123,15 +123,16 @@ static void the_setting_that_helps_was_run(void **state)
     (void)state;
     program_release(&p);
     p = program_run("whatif", path, "--set", "alloc-conf=expandable_segments:True", "--json", NULL);
-    snprintf(text, sizeof(text),
-             ", reserved %s at most: `:set alloc-conf=expandable_segments:True`",
+    snprintf(text, sizeof(text), ": `:set alloc-conf=expandable_segments:True`, most %s reserved",
              vs_bytes_text((uint64_t)json_int(p.out, "$.result.reserved"), bytes));
     program_release(&p);
-    session_open(&app, path, 120, 40);
-    session_type(&app, "gsM");
-    session_expect(&app, " fragmentation: ");
-    session_expect(&app, text);
-    tui_app_release(&app);
+    for (int w = 80; w <= 120; w += 40) { /* whole in 80 columns */
+        session_open(&app, path, w, w / 3);
+        session_type(&app, "gsM");
+        session_expect(&app, " fragmentation: ");
+        session_expect(&app, text);
+        tui_app_release(&app);
+    }
 }
 
 static void the_verdict_on_fragmentation_has_the_figures_of_the_segments(void **state)

@@ -265,6 +265,20 @@ static void calls_are_a_tree_that_follows_the_cursor(void **state)
     tui_app_release(&app);
 }
 
+/* Blocks without a call stack are under the first part of their module's path, which alone could be anything. */
+static void a_module_among_call_stacks_is_called_one(void **state)
+{
+    const char *path = program_record("sample_nets/lenet.py", "sourceless.db", NULL, NULL);
+    struct tui_app app;
+
+    (void)state;
+    sql_run(path, "delete from source");
+    session_open(&app, path, 120, 30);
+    session_type(&app, "gpgTM");
+    session_expect(&app, " module relu1 > LeNet.forward:23");
+    tui_app_release(&app);
+}
+
 /* Every view, at a few sizes, of a trace that is small and one that has no net. */
 static void every_view_can_be_drawn_of_a_small_trace(void **state)
 {
@@ -449,6 +463,7 @@ int main(void)
         cmocka_unit_test(blocks_that_are_alike_share_a_row),
         cmocka_unit_test(what_is_derived_says_so),
         cmocka_unit_test(calls_are_a_tree_that_follows_the_cursor),
+        cmocka_unit_test(a_module_among_call_stacks_is_called_one),
         cmocka_unit_test(every_view_can_be_drawn_of_a_small_trace),
         cmocka_unit_test(a_recording_in_progress_is_followed),
         cmocka_unit_test(a_recording_in_progress_is_compared),

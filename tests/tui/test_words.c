@@ -303,6 +303,18 @@ static void a_command_is_completed_and_an_unknown_one_refused(void **state)
     tui_app_release(&app);
 }
 
+/* An op outside of all modules has no module beside it, so its name is whole. */
+static void names_of_ops_without_a_module_are_whole(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_type(&app, "goM/LogSoftmaxB<enter>");
+    session_expect(&app, " LogSoftmaxBackward0 ");
+    tui_app_release(&app);
+}
+
 /* Where enter has nothing to open it says so; the focus stays. The header has a word for what comes before step 0. */
 static void enter_without_a_row_says_that_there_is_none(void **state)
 {
@@ -389,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_help_is_shown_in_full),
         cmocka_unit_test(sentences_are_shown_to_their_end),
+        cmocka_unit_test(names_of_ops_without_a_module_are_whole),
         cmocka_unit_test(enter_without_a_row_says_that_there_is_none),
         cmocka_unit_test(tab_shows_all_completions_one_row_after_the_other),
         cmocka_unit_test(a_run_and_a_pane_can_be_written_to_files),

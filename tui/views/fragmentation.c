@@ -134,12 +134,12 @@ void tui_tried_text(const struct tui_tried *tried, struct vs_text *out)
         vs_text_addf(out, "none of %zu settings of alloc-conf that were run reserves less",
                      tried->count);
     else if (tried->is_fitting)
-        vs_text_addf(out, "it fits, reserving %s at most: `:set alloc-conf=%s`",
-                     vs_bytes_text(tried->after, a), tried->best);
+        vs_text_addf(out, "it fits: `:set alloc-conf=%s`, most %s reserved", tried->best,
+                     vs_bytes_text(tried->after, a));
     else
-        vs_text_addf(out, "%s, reserved %s at most: `:set alloc-conf=%s`",
-                     vs_bytes_delta_text((int64_t)(tried->after - tried->before), b),
-                     vs_bytes_text(tried->after, a), tried->best);
+        vs_text_addf(out, "%s: `:set alloc-conf=%s`, most %s reserved",
+                     vs_bytes_delta_text((int64_t)(tried->after - tried->before), b), tried->best,
+                     vs_bytes_text(tried->after, a));
 }
 
 void tui_tried_release(struct tui_tried *tried)

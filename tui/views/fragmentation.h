@@ -37,7 +37,7 @@ bool tui_fragmentation_text(const struct rpl_space *space, const struct tui_app 
  * that is typed stops it; the next call begins again.
  */
 void tui_tried_run(struct tui_tried *tried, struct tui_app *app);
-/* Append what was found: "alloc-conf=expandable_segments:True: reserves 2.0 GiB at most, -300 MiB". */
+/* Append what was found: "-300.0 MiB: `:set alloc-conf=expandable_segments:True`, most 2.00 GiB reserved". */
 void tui_tried_text(const struct tui_tried *tried, struct vs_text *out);
 void tui_tried_release(struct tui_tried *tried);
 

@@ -91,6 +91,10 @@ static void call_text(const struct calls *s, uint32_t number, struct vs_text *ou
     size_t len = 0;
     const char *line = rpl_trace_source_line(s->of, call->line, &len);
 
+    /* between call stacks the first part of a module's path does not say what it is */
+    if (call->depth == 1 && !call->line && *call->name && !rpl_trace_source_text(s->of) &&
+        !strchr(call->name, ':'))
+        vs_text_add(out, "module ");
     if (*call->name || !number)
         tui_frame_text(call->name, out);
     else

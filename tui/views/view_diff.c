@@ -273,7 +273,7 @@ static void draw_side(const struct diff *s, const struct tui_app *app, bool is_b
     vs_text_release(&text);
 }
 
-/* How the two runs were configured, and how well they match. */
+/* How well the two runs match, and what is configured differently: the rows by configuration have it whole. */
 static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
 {
     const struct rpl_diff *diff = &app->change.diff->diff;
@@ -282,18 +282,19 @@ static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
                         : diff->align.b.alloc_count;
     struct vs_text text = {NULL, 0, 0};
 
-    for (size_t i = 0; i < diff->toggle_count; i++)
-        vs_text_addf(&text, "%s %s -> %s, ", diff->toggles[i].name,
-                     diff->toggles[i].a ? diff->toggles[i].a : "?",
-                     diff->toggles[i].b ? diff->toggles[i].b : "?");
-    if (diff->line_count)
-        vs_text_addf(&text, "%zu lines of the net, ", diff->line_count);
     vs_text_addf(&text, "%.1f %% match",
                  most ? 100.0 * (double)diff->paired / (double)most : 100.0);
     if (diff->only_a || diff->only_b)
         vs_text_addf(&text, ", only in A %" PRIu64 ", in B %" PRIu64, diff->only_a, diff->only_b);
     if (diff->moved)
         vs_text_addf(&text, ", %" PRIu64 " moved", diff->moved);
+    for (size_t i = 0; i < diff->toggle_count; i++)
+        vs_text_addf(&text, "%s%s %s -> %s", i ? ", " : "; ", diff->toggles[i].name,
+                     diff->toggles[i].a ? diff->toggles[i].a : "?",
+                     diff->toggles[i].b ? diff->toggles[i].b : "?");
+    if (diff->line_count)
+        vs_text_addf(&text, "%s%zu lines of the net", diff->toggle_count ? ", " : "; ",
+                     diff->line_count);
     tui_text_cut(c, 1, y, c->at.w - 1, tui_style(TUI_DIM), vs_text_get(&text));
     vs_text_release(&text);
 }

@@ -139,7 +139,9 @@ static void draw_op(const struct ops *s, const struct tui_run *run, const struct
     static const char *const ROLES[] = {" ", "<", "r"};
     const struct vs_location *location = rpl_trace_location(run->trace, op->location);
     int names_w = c->at.w - BYTES_W - 10 - (shows_times(s, c) ? TIME_W : 0);
-    int name_w = c->at.w >= MODULE_MIN_W ? names_w * 2 / 5 : names_w;
+    const char *module = rpl_trace_string(run->trace, location->module);
+    /* an op outside of all modules has the whole width */
+    int name_w = c->at.w >= MODULE_MIN_W && *module ? names_w * 2 / 5 : names_w;
     struct tui_style style = tui_style(is_current ? TUI_STRONG : TUI_PLAIN);
     int x = 10;
 
@@ -152,8 +154,7 @@ static void draw_op(const struct ops *s, const struct tui_run *run, const struct
     tui_text_cut(c, x + op->depth % 4, y, name_w - 1 - op->depth % 4, style,
                  rpl_trace_string(run->trace, op->name));
     if (name_w < names_w)
-        tui_text_tail(c, x + name_w, y, names_w - name_w - 1, tui_style(TUI_DIM),
-                      rpl_trace_string(run->trace, location->module));
+        tui_text_tail(c, x + name_w, y, names_w - name_w - 1, tui_style(TUI_DIM), module);
     if (shows_times(s, c))
         draw_time(s, op, c, y);
     draw_bytes(op, c, y);
