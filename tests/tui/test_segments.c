@@ -135,6 +135,21 @@ static void the_setting_that_helps_was_run(void **state)
     }
 }
 
+static void the_ends_of_a_segment_are_said(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_type(&app, "gpgsMl99h");
+    session_expect_not(&app, "the segment begins here");
+    session_type(&app, "h");
+    session_expect(&app, "the segment begins here; k goes to the one above");
+    session_type(&app, "99ll");
+    session_expect(&app, "the segment ends here; j goes to the one below");
+    tui_app_release(&app);
+}
+
 static void the_verdict_on_fragmentation_has_the_figures_of_the_segments(void **state)
 {
     struct rpl_space space = {.segments = NULL};
@@ -187,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_block_can_be_chosen_and_its_holders_shown),
         cmocka_unit_test(rows_are_sorted_by_address_size_and_free_bytes),
         cmocka_unit_test(the_setting_that_helps_was_run),
+        cmocka_unit_test(the_ends_of_a_segment_are_said),
         cmocka_unit_test(the_verdict_on_fragmentation_has_the_figures_of_the_segments),
         cmocka_unit_test(fit_compares_a_request_with_the_capacity),
         cmocka_unit_test(fit_knows_the_memory_of_a_simulated_gpu),

@@ -460,6 +460,9 @@ static void part_move(struct segments *s, struct tui_app *app, bool is_back, int
     size_t last = s->space.first_part[segment + 1] - 1;
     size_t part = s->part < first || s->part > last ? first : s->part;
 
+    if (part == s->part && part == (is_back ? first : last))
+        tui_app_say(app, is_back ? "the segment begins here; k goes to the one above"
+                                 : "the segment ends here; j goes to the one below");
     while (count-- > 0 && part != (is_back ? first : last))
         part += is_back ? SIZE_MAX : 1;
     part_choose(s, app, part);
