@@ -228,7 +228,6 @@ static void a_search_of_all_ops_can_be_stopped(void **state)
     tui_app_release(&app);
 }
 
-/* Also where the view has a key that the general ones begin with, it stands there once. */
 /* A message goes on in the row of the keys, and what an empty view says is wrapped. */
 static void sentences_are_shown_to_their_end(void **state)
 {
@@ -242,6 +241,7 @@ static void sentences_are_shown_to_their_end(void **state)
                    " traces\n");
     session_type(&app, "gt");
     session_expect(&app, "\n ? help  h/l move");
+    tui_app_release(&app);
     session_open(&app, session_trace("variables", NULL), 60, 24);
     session_type(&app, "gCM");
     session_expect(&app, "\n space finds where checkpoints save the most for the least\n"
@@ -249,6 +249,7 @@ static void sentences_are_shown_to_their_end(void **state)
     tui_app_release(&app);
 }
 
+/* Also where the view has a key that the general ones begin with, it stands there once. */
 static void no_key_stands_twice_in_the_footer(void **state)
 {
     struct tui_app app;
