@@ -86,9 +86,12 @@ static void add_head(const struct rpl_trace *trace, const char *name,
 {
     const struct rpl_live *live = rpl_cursor_live(cursor);
     const struct rpl_here here = rpl_cursor_here(cursor);
+    char seq[VS_BYTES_TEXT_MAX];
+    char all[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%s, event %" PRIu64 " of %" PRIu64 ", %s", name, rpl_cursor_seq(cursor),
-                 rpl_trace_event_count(trace), vs_phase_name(live->phase));
+    vs_text_addf(
+        out, "%s, event %s of %s, %s", name, vs_bytes_exact_text(rpl_cursor_seq(cursor), seq),
+        vs_bytes_exact_text(rpl_trace_event_count(trace), all), vs_phase_name(live->phase));
     if (live->step >= 0)
         vs_text_addf(out, " of step %" PRId64, live->step);
     if (*here.op)

@@ -313,13 +313,19 @@ void eng_f_flip(struct eng_op_call *c)
     struct eng_tensor *out, *from;
     int dims[VS_MAX_DIMS];
 
-    if (count > VS_MAX_DIMS) {
-        eng_fail(c->e, VS_E_VALUE, "flip: a dim is repeated");
-        return;
-    }
     for (uint32_t i = 0; i < count; i++) {
-        if (!eng_wrap_dim(c->e, c->a[ARG_flip_dims].v.ints[i], x->ndim, &dims[i]))
+        int dim;
+
+        if (!eng_wrap_dim(c->e, c->a[ARG_flip_dims].v.ints[i], x->ndim, &dim))
             return;
+        for (uint32_t k = 0; k < i; k++) {
+            if (dims[k] == dim) {
+                eng_fail(c->e, VS_E_VALUE,
+                         "flip: dim %d appears multiple times in the list of dims", dim);
+                return;
+            }
+        }
+        dims[i] = dim;
     }
     out = eng_c_empty_like(c, x, (enum vs_dtype)x->dtype);
     if (!out)
