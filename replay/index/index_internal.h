@@ -40,6 +40,9 @@ struct rpl_pages {
     struct rpl_scratch *scratch;
 };
 
+/* So much of a paged array of nodes of the pyramid, of lifetimes or of node names stays in memory. */
+#define RPL_PAGES_BYTES ((size_t)16 << 20)
+
 /* Kinds of parts that are stored in the file. */
 enum rpl_part {
     RPL_PART_HEAD,
@@ -168,8 +171,6 @@ struct rpl_row {
     uint8_t category;
 };
 #define RPL_ROW_GROUP 1024
-/* So many groups of lifetimes of a paged index are in memory, 16 MiB; then all of them are removed. */
-#define RPL_ROW_GROUPS_MAX 256
 #define RPL_NODE_NAME_GROUP 4096
 
 /*
@@ -317,8 +318,8 @@ VS_MUST_USE enum vs_status rpl_index_touches(struct rpl_index *index, size_t chu
 /* ---- index_store.c ---- */
 
 /*
- * Item `i` of a level, of the lifetimes, or of the node names, read from the file if necessary. A lifetime is borrowed
- * until the next one is read. Errors: those of reading the file.
+ * Item `i` of a level, of the lifetimes, or of the node names, read from the file if necessary. A node or a lifetime is
+ * borrowed until the next one is read. Errors: those of reading the file.
  */
 VS_MUST_USE enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
                                           const struct rpl_node **out, struct vs_error *err);

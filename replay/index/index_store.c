@@ -136,10 +136,24 @@ static enum vs_status group_need(struct rpl_index *index, struct rpl_pages *page
     return st == VS_E_NOT_FOUND ? rebuild(index, err) : st;
 }
 
+/* The same, of an array of which RPL_PAGES_BYTES at most stay in memory; then all of it is removed. */
+static enum vs_status group_need_few(struct rpl_index *index, struct rpl_pages *pages,
+                                     enum rpl_part part, size_t level, size_t i,
+                                     struct vs_error *err)
+{
+    if (pages->is_there && !pages->is_there[i / pages->group] &&
+        (pages->loaded + 1) * pages->group * pages->item_bytes > RPL_PAGES_BYTES) {
+        rpl_scratch_clear(pages->scratch, pages->items);
+        memset(pages->is_there, 0, pages->count / pages->group + 1);
+        pages->loaded = 0;
+    }
+    return group_need(index, pages, part, level, i, err);
+}
+
 enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
                               const struct rpl_node **out, struct vs_error *err)
 {
-    enum vs_status st = group_need(index, &index->levels[level], RPL_PART_LEVEL, level, i, err);
+    enum vs_status st = group_need_few(index, &index->levels[level], RPL_PART_LEVEL, level, i, err);
 
     *out = (const struct rpl_node *)index->levels[level].items + i;
     return st;
@@ -148,15 +162,8 @@ enum vs_status rpl_index_node(struct rpl_index *index, size_t level, size_t i,
 enum vs_status rpl_index_row(struct rpl_index *index, size_t i, const struct rpl_row **out,
                              struct vs_error *err)
 {
-    struct rpl_pages *rows = &index->rows;
-    enum vs_status st;
+    enum vs_status st = group_need_few(index, &index->rows, RPL_PART_LIFETIMES, 0, i, err);
 
-    if (rows->is_there && rows->loaded >= RPL_ROW_GROUPS_MAX && !rows->is_there[i / rows->group]) {
-        rpl_scratch_clear(rows->scratch, rows->items);
-        memset(rows->is_there, 0, rows->count / rows->group + 1);
-        rows->loaded = 0;
-    }
-    st = group_need(index, rows, RPL_PART_LIFETIMES, 0, i, err);
     *out = (const struct rpl_row *)index->rows.items + i;
     return st;
 }
@@ -164,7 +171,7 @@ enum vs_status rpl_index_row(struct rpl_index *index, size_t i, const struct rpl
 enum vs_status rpl_index_node_name(struct rpl_index *index, size_t i, uint32_t *out,
                                    struct vs_error *err)
 {
-    enum vs_status st = group_need(index, &index->nodes, RPL_PART_NODES, 0, i, err);
+    enum vs_status st = group_need_few(index, &index->nodes, RPL_PART_NODES, 0, i, err);
 
     *out = st ? 0 : ((const uint32_t *)index->nodes.items)[i];
     return st;

@@ -342,7 +342,10 @@ bool rpl_fold_report(struct rpl_report *out, struct rpl_trace *trace, size_t top
         return false;
     is_done = fold_make(&f, KEPT) && is_balanced(&f) &&
               rpl_report_read(out, f.trace, top, false, &ignored) == VS_OK && !out->sum.oom.event &&
-              !out->leak.count && counts_fill(&f, out);
+              !out->leak.count;
+    rpl_trace_free(f.trace); /* before the next one is in memory */
+    f.trace = NULL;
+    is_done = is_done && counts_fill(&f, out);
     if (is_done) {
         report_back(&f, out);
         out->trace = trace;
@@ -350,6 +353,5 @@ bool rpl_fold_report(struct rpl_report *out, struct rpl_trace *trace, size_t top
     } else {
         rpl_report_release(out);
     }
-    rpl_trace_free(f.trace);
     return is_done;
 }
