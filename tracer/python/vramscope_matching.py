@@ -26,7 +26,6 @@ OP_BEGIN, OP_END, USE, SAVE, UNSAVE, GRADIENT, UNGRADIENT, CAST, CACHE, UNCACHE,
 FORWARD, BACKWARD, RECOMPUTE = range(3)  # roles of an op
 HALVES = ("float16", "bfloat16")
 GRADIENT_OF = "grad of "
-PLACE = "param_groups["
 GRAPH = "graph"  # in place of a phase: what runs is known from its stack, otherwise it is the program's own forward
 REENTRANT = "CheckpointFunctionBackward"  # its node keeps the arguments of a checkpoint
 
@@ -470,7 +469,8 @@ class Matching:
             # of memory it may have been a result
             kind = "temporary" if has_failed else "workspace"
         name = made.name
-        others = [one for one in made.others if PLACE not in one]  # what only an optimizer knows gets those of others
+        # what only an optimizer knows gets those of others
+        others = [one for one in made.others if self.module.PLACE not in one]
         if others:  # a buffer of gradients
             name = "%s%d parameters, %s to %s" % (GRADIENT_OF, 1 + len(others), name[len(GRADIENT_OF):],
                                                   others[-1][len(GRADIENT_OF):])

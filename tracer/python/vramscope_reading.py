@@ -17,6 +17,7 @@ EVALUATE = "autograd::engine::evaluate_function: "
 ADDING = ("aten::add", "aten::add_")
 HIDING = ("CopySlices",)  # nodes that contain another one: what it saved cannot be asked for, and shows when it is used
 DIMS_MAX = 8
+PLACE = "param_groups["  # in the name of what an optimizer alone knows
 
 # What happened beside allocations (Reading.happened): (time, one of these, context, what it is about)
 BEGIN, END = range(2)  # of an op, or of a node
@@ -435,6 +436,8 @@ class Reading:
                     continue
                 if made[i].name is None:
                     made[i].name, made[i].kind = name, kind
+                elif kind == made[i].kind == "parameter" and PLACE not in name:
+                    made[i].name = name  # it has been wrapped: what it is called now
                 elif kind == "gradient" and name != made[i].name and name not in made[i].others:
                     made[i].others += (name,)
                 if about is not None and (made[i].tensor is None or name and about[0] >= made[i].tensor[0]):

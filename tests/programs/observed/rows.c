@@ -34,6 +34,7 @@ static struct corpus_case rows[] = {
     {.command = "holders"},
     {.command = "observed/threads", .is_partly = true},
     {.command = "observed/reused"},
+    {.command = "observed/replaced"},
     {.command = "observed/classes"},
     {.command = "observed/freed"},
     {.command = "observed/roots"},

@@ -86,13 +86,44 @@ static void phases_of_a_loop_by_hand_follow_from_its_graph_and_its_parameters(vo
     }
 }
 
+/* By the step in which it was allocated: the name of each parameter of at least 100 KiB, its elements in 1000. */
+static void parameters_that_are_replaced_have_the_names_of_those_that_they_replace(void **state)
+{
+    static const char *const FACTS[][2] = {
+        {"select group_concat(step || ' ' || name || ' ' || (size / 4000), ', ') from (select * "
+         "from "
+         "block join tensor on tensor.id = block.tensor where category = 'parameter' and size > "
+         "100000 order by alloc_seq)",
+         "-1 body.0.weight 131, -1 head.weight 131, 1 head.weight 512, 2 body.0.weight 131, "
+         "2 head.weight 512, 3 body.0.weight 131, 4 body.0.b 32, 4 head.a 32, 4 head.b 64"},
+        {"select group_concat(module, ' ') from (select distinct module from event where kind = "
+         "'op_begin' and module <> '' and step = 4 and phase = 'forward' order by module)",
+         "body.0 body.0.base body.1 head head.base"},
+        {"select group_concat(module, ' ') from (select distinct module from event where kind = "
+         "'op_begin' and module <> '' and step = 5 and phase = 'forward' order by module)",
+         "body.0 body.1 head"},
+    };
+    struct program p = corpus_record("observed/replaced", 0, CORPUS_GPU);
+
+    (void)state;
+    program_release(&p);
+    for (size_t i = 0; i < sizeof(FACTS) / sizeof(FACTS[0]); i++) {
+        char sql[1024];
+
+        snprintf(sql, sizeof(sql), "select (%s) = '%s'", FACTS[i][0], FACTS[i][1]);
+        if (sql_int(program_path("trace.db"), sql) != 1)
+            fail_msg("not '%s': %s", FACTS[i][1], FACTS[i][0]);
+    }
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[ROWS_MAX + 4] = {
+    struct CMUnitTest tests[ROWS_MAX + 5] = {
         cmocka_unit_test(no_program_is_left_out), cmocka_unit_test(expandable_segments),
         cmocka_unit_test(gradients_of_functions_keep_nothing),
-        cmocka_unit_test(phases_of_a_loop_by_hand_follow_from_its_graph_and_its_parameters)};
-    const size_t count = 4 + rows_tests(false, tests + 4);
+        cmocka_unit_test(phases_of_a_loop_by_hand_follow_from_its_graph_and_its_parameters),
+        cmocka_unit_test(parameters_that_are_replaced_have_the_names_of_those_that_they_replace)};
+    const size_t count = 5 + rows_tests(false, tests + 5);
 
     return _cmocka_run_group_tests("programs/observed", tests, count, corpus_setup, corpus_cleanup);
 }
