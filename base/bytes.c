@@ -113,6 +113,20 @@ bool vs_bytes_parse(const char *text, uint64_t *out)
     return true;
 }
 
+const char *vs_change_text(double before, double after, char *buf)
+{
+    double percent = 100.0 * (after - before) / before;
+    double size = percent < 0.0 ? -percent : percent;
+
+    if (after == before)
+        snprintf(buf, VS_CHANGE_TEXT_MAX, "+0.0 %%");
+    else if (size < 0.005)
+        snprintf(buf, VS_CHANGE_TEXT_MAX, "<0.01 %%");
+    else
+        snprintf(buf, VS_CHANGE_TEXT_MAX, size < 0.05 ? "%+.2f %%" : "%+.1f %%", percent);
+    return buf;
+}
+
 double vs_bytes_tick(double least, double *unit, char *letter)
 {
     static const char LETTERS[] = "BKMGTPE";

@@ -38,6 +38,14 @@ const char *vs_bytes_delta_text(int64_t n, char *buf);
 const char *vs_bytes_exact_text(uint64_t n, char *buf);
 
 /*
+ * Formats by how much `after` is more than `before`, which is not 0, in percent, with one decimal: "+8.1 %", "-22.1 %".
+ * A change that this would show as zero has two decimals, "-0.01 %", or is "<0.01 %"; "+0.0 %" is no change.
+ * `buf` must have at least VS_CHANGE_TEXT_MAX bytes. Returns buf.
+ */
+#define VS_CHANGE_TEXT_MAX 32
+const char *vs_change_text(double before, double after, char *buf);
+
+/*
  * Parses a size as a user types it: "8G", "512M", "20MiB", "1.5GB", "4096". K/M/G/T, KiB/MiB/GiB/TiB and KB/MB/GB/TB
  * are all powers of 1024, as in the output of CUDA's tools. Returns false if `text` is no size, or if the size does
  * not fit in 64 bits.

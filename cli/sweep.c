@@ -63,7 +63,8 @@ static void add_figures(const struct cli_sweep *table, const struct wif_sweep_ro
     }
     vs_text_addf(out, "%11s", vs_bytes_text(run->peak, buf));
     vs_text_addf(out, "%12s", vs_bytes_delta_text(delta, buf));
-    vs_text_addf(out, "%+7.1f %%", table->base ? 100.0 * (double)delta / (double)table->base : 0.0);
+    vs_text_addf(out, "%9s",
+                 table->base ? vs_change_text((double)table->base, (double)run->peak, buf) : "");
     vs_text_addf(out, "%11s", vs_bytes_text(run->reserved, buf));
     if (run->recompute_flops)
         vs_text_addf(out, "%10.1f %%", 100.0 * (double)run->recompute_flops / (double)run->flops);

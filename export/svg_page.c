@@ -133,8 +133,7 @@ static void second_say(struct page *page)
     amount_add(line, after);
     vs_text_addf(line, ", %s", vs_bytes_delta_text((int64_t)(after - before), delta));
     if (before)
-        vs_text_addf(line, " (%+.1f %%)",
-                     100.0 * ((double)after - (double)before) / (double)before);
+        vs_text_addf(line, " (%s)", vs_change_text((double)before, (double)after, delta));
 }
 
 static enum vs_status peak_say(struct page *page, struct vs_error *err)

@@ -92,9 +92,10 @@ static void add_moved(const struct wif_advise *advise, const struct wif_figures 
                       struct vs_text *out)
 {
     const double change = moved_more(advise, run);
+    char buf[VS_CHANGE_TEXT_MAX];
 
     if (change >= 0.05 || change <= -0.05)
-        vs_text_addf(out, "%+9.1f %%", change);
+        vs_text_addf(out, "%11s", vs_change_text(100.0, 100.0 + change, buf));
     else
         vs_text_add_fill(out, ' ', 11);
 }
@@ -107,7 +108,7 @@ static void add_figures(const struct wif_advise *advise, const struct wif_figure
 
     vs_text_addf(out, "%11s", vs_bytes_text(run->peak, buf));
     vs_text_addf(out, "%12s", vs_bytes_delta_text(delta, buf));
-    vs_text_addf(out, "%+7.1f %%", 100.0 * (double)delta / (double)advise->base.peak);
+    vs_text_addf(out, "%9s", vs_change_text((double)advise->base.peak, (double)run->peak, buf));
     if (run->recompute_flops > advise->base.recompute_flops)
         vs_text_addf(out, "%7.1f %%", percent(run->recompute_flops, run->flops));
     else
@@ -243,9 +244,9 @@ static void add_headline(const struct wif_advise *advise, const struct rpl_trace
         vs_text_addf(out, "\nThe cheapest that fits %s:\n", vs_bytes_text(advise->capacity, buf));
         vs_text_addf(out, "  %s\n    peak %s", advice->label, vs_bytes_text(advice->run.peak, buf));
         add_bytes(out, ", reserved ", advice->run.reserved);
-        vs_text_addf(out, ", %.1f %% recomputed, %+.1f %% moved",
+        vs_text_addf(out, ", %.1f %% recomputed, %s moved",
                      percent(advice->run.recompute_flops, advice->run.flops),
-                     moved_more(advise, &advice->run));
+                     vs_change_text(100.0, 100.0 + moved_more(advise, &advice->run), buf));
         if (advice->batch)
             add_batch("; largest batch ", advice->batch, advice->is_batch_max, out);
         vs_text_add_char(out, '\n');

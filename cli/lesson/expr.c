@@ -273,6 +273,8 @@ static void add_bytes(double value, struct vs_text *out)
 enum vs_status cli_expr_format(double value, const char *format, struct vs_text *out,
                                struct vs_error *err)
 {
+    char buf[VS_CHANGE_TEXT_MAX];
+
     if (strcmp(format, "bytes") == 0)
         add_bytes(value, out);
     else if (strcmp(format, "B") == 0)
@@ -282,7 +284,7 @@ enum vs_status cli_expr_format(double value, const char *format, struct vs_text 
     else if (strcmp(format, "%") == 0)
         vs_text_addf(out, "%.1f %%", 100.0 * value);
     else if (strcmp(format, "change") == 0)
-        vs_text_addf(out, "%+.1f %%", 100.0 * (value - 1.0));
+        vs_text_add(out, vs_change_text(1.0, value, buf));
     else if (strcmp(format, "x") == 0)
         vs_text_addf(out, "%.2f", value);
     else if (strcmp(format, "GFLOP") == 0)

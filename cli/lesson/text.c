@@ -264,6 +264,6 @@ void cli_lesson_line(const struct cli_lesson_answer *answer, struct vs_text *out
     vs_text_add_fill(out, ' ', TITLE_WIDTH - (int)cells(lesson->title));
     add_right(out, vs_bytes_text(a, buf), 11);
     add_right(out, vs_bytes_text(b, buf), 11);
-    vs_text_addf(out, "%+8.1f %%  %s%s\n", a ? 100.0 * ((double)b - (double)a) / (double)a : 0.0,
+    vs_text_addf(out, "%10s  %s%s\n", a ? vs_change_text((double)a, (double)b, buf) : "",
                  answer->verdict, answer->is_good ? "" : " (a known figure is not reached)");
 }

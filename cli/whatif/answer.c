@@ -62,7 +62,7 @@ static void add_row(struct vs_text *out, const char *name, uint64_t before, uint
     if (!is_cut)
         vs_text_addf(out, "%14s", vs_bytes_delta_text((int64_t)(after - before), d));
     if (!is_cut && before && after / before < TIMES_MAX)
-        vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)after - (double)before) / (double)before);
+        vs_text_addf(out, "  %8s", vs_change_text((double)before, (double)after, d));
     vs_text_add_char(out, '\n');
 }
 

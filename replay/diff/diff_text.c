@@ -25,7 +25,7 @@ static void add_figures(struct vs_text *out, uint64_t a, uint64_t b)
     vs_text_addf(out, "%12s%12s%13s", vs_bytes_text(a, x), vs_bytes_text(b, y),
                  vs_bytes_delta_text((int64_t)(b - a), d));
     if (a && b / a < TIMES_MAX)
-        vs_text_addf(out, "  %+6.1f %%", 100.0 * ((double)b - (double)a) / (double)a);
+        vs_text_addf(out, "  %8s", vs_change_text((double)a, (double)b, d));
     else
         vs_text_add_fill(out, ' ', 10);
 }

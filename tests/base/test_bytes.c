@@ -49,6 +49,12 @@ static void byte_texts_change_unit_at_powers_of_1024(void **state)
     assert_string_equal(vs_bytes_text((UINT64_C(1) << 30) - 1, buf), "1.00 GiB");
     assert_string_equal(vs_bytes_delta_text(-1536, buf), "-1.5 KiB");
     assert_string_equal(vs_bytes_delta_text(INT64_MIN, buf), "-8.00 EiB");
+    assert_string_equal(vs_change_text(200.0, 100.0, buf), "-50.0 %");
+    assert_string_equal(vs_change_text(1000.0, 1001.0, buf), "+0.1 %");
+    /* never a negative zero */
+    assert_string_equal(vs_change_text(1000.0, 1000.0, buf), "+0.0 %");
+    assert_string_equal(vs_change_text(100000.0, 99970.0, buf), "-0.03 %");
+    assert_string_equal(vs_change_text(1000000.0, 999999.0, buf), "<0.01 %");
     assert_string_equal(vs_bytes_exact_text(1229753640, buf), "1,229,753,640");
     assert_string_equal(vs_bytes_exact_text(12, buf), "12");
 }

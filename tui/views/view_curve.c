@@ -108,14 +108,12 @@ static void draw_figures(const struct row *row, uint64_t most, struct tui_canvas
     int x = VALUE_W + FIGURES_W + 2;
     int w = c->at.w - x - 1;
     struct vs_text text = {NULL, 0, 0};
+    char change[VS_CHANGE_TEXT_MAX];
     char buf[TUI_SHORT_MAX];
 
     tui_text_right(c, VALUE_W, y, 8, tui_style(TUI_PLAIN), tui_short_bytes(row->peak, buf));
-    if (most)
-        vs_text_addf(&text, "%+.1f %%", 100.0 * ((double)row->peak - (double)most) / (double)most);
     tui_text_right(c, VALUE_W + 8, y, 9, tui_style(row->peak < most ? TUI_GOOD : TUI_DIM),
-                   vs_text_get(&text));
-    vs_text_clear(&text);
+                   most ? vs_change_text((double)most, (double)row->peak, change) : "");
     vs_text_addf(&text, "%.1f %%", row->recomputed);
     tui_text_right(c, VALUE_W + 17, y, 11, tui_style(TUI_DIM), vs_text_get(&text));
     vs_text_release(&text);

@@ -361,7 +361,7 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
     uint64_t recorded = recorded_peak(s, app);
     int x = figures_x(c->at.w);
     int64_t delta = (int64_t)(t->run.peak - recorded);
-    struct vs_text text = {NULL, 0, 0};
+    char change[VS_CHANGE_TEXT_MAX];
     char buf[TUI_SHORT_MAX];
     enum tui_role role = delta < 0 ? TUI_GOOD : delta > 0 ? TUI_BAD : TUI_DIM;
 
@@ -385,9 +385,8 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
     }
     tui_text_right(c, x + 7, y, 8, tui_style(role), tui_short_delta(delta, buf));
     if (recorded)
-        vs_text_addf(&text, "%+.1f %%", 100.0 * (double)delta / (double)recorded);
-    tui_text_right(c, x + 15, y, 9, tui_style(role), vs_text_get(&text));
-    vs_text_release(&text);
+        tui_text_right(c, x + 15, y, 9, tui_style(role),
+                       vs_change_text((double)recorded, (double)t->run.peak, change));
     draw_cost(t, c, x + 24, y);
 }
 

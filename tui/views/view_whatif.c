@@ -135,7 +135,8 @@ static void add_peaks(struct tui_page *page, const struct rpl_compare *compare, 
     tui_page_more(page, 0, compare->delta > 0 ? TUI_BAD : TUI_GOOD, "  %s",
                   vs_bytes_delta_text(compare->delta, d));
     if (before > 0.0)
-        tui_page_more(page, 0, TUI_PLAIN, " (%+.1f %%)", 100.0 * (double)compare->delta / before);
+        tui_page_more(page, 0, TUI_PLAIN, " (%s)",
+                      vs_change_text(before, before + (double)compare->delta, d));
 }
 
 /* The categories that changed most, the largest change first; as many as fit into `w` cells. */
