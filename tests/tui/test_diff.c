@@ -440,6 +440,21 @@ static void a_difference_names_who_holds_the_tensor_in_each_run(void **state)
     tui_app_release(&app);
 }
 
+/* A module's row is explained by its tensor: how it ended is not cut, and the sentence stands below it, too. */
+static void a_module_of_a_difference_names_who_holds_its_tensor(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open_pair(&app, session_trace("variables", NULL),
+                      session_trace("variables_rebind", NULL), 80, 24);
+    session_type(&app, "gd<enter>");
+    session_expect(&app, "-17.0M  freed in B @381 of line 18:");
+    session_expect(&app,
+                   "\n A: local `x1` keeps it to line 25; B: `x` is bound again on line 18\n");
+    tui_app_release(&app);
+}
+
 /* In 80 columns each run's sentence has a row of its own. */
 static void both_sentences_on_a_tensor_fit_into_a_small_terminal(void **state)
 {
@@ -524,6 +539,7 @@ int main(void)
         cmocka_unit_test(comparing_a_trace_with_itself_shows_no_difference),
         cmocka_unit_test(a_long_comparison_can_be_stopped_and_restarted),
         cmocka_unit_test(a_difference_names_who_holds_the_tensor_in_each_run),
+        cmocka_unit_test(a_module_of_a_difference_names_who_holds_its_tensor),
     };
     int failed = cmocka_run_group_tests_name("tui/diff", tests, NULL, NULL);
 

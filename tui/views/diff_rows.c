@@ -92,12 +92,11 @@ static void why_modules(const struct tui_diff_rows *rows, const struct rpl_diff_
     vs_free(shares);
 }
 
-/* Of a module or a line: the tensor with most of its change, and whether it is new, gone, or larger. */
-static void why_tensor(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
-                       struct vs_text *out)
+/* Of a module or a line: the tensor with most of its change; NULL where none changed with it. */
+static const struct rpl_diff_row *most_changed(const struct tui_diff_rows *rows,
+                                               const struct rpl_diff_row *row)
 {
     const struct rpl_diff_row *best = NULL;
-    char buf[TUI_SHORT_MAX];
 
     for (size_t i = 0; i < rows->finer.row_count; i++) {
         const struct rpl_diff_row *tensor = &rows->finer.rows[i];
@@ -110,6 +109,16 @@ static void why_tensor(const struct tui_diff_rows *rows, const struct rpl_diff_r
                 : row->line_a == tensor->line_a && row->line_b == tensor->line_b)
             best = tensor;
     }
+    return best;
+}
+
+/* That tensor, and whether it is new, gone, or larger. */
+static void why_tensor(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
+                       struct vs_text *out)
+{
+    const struct rpl_diff_row *best = most_changed(rows, row);
+    char buf[TUI_SHORT_MAX];
+
     if (!best)
         return;
     /* the figure only where the tensor is a part of the change */
@@ -141,6 +150,21 @@ void tui_diff_name_text(const struct tui_diff_rows *rows, const struct rpl_diff_
         vs_text_add(out, row->key + (strncmp(row->key, ALLOCATED_BY, prefix) == 0 ? prefix : 0));
     else
         rpl_diff_row_text(rows->diff, row, out);
+}
+
+int tui_diff_names_width(const struct tui_diff_rows *rows, bool is_short, int most)
+{
+    struct vs_text text = {NULL, 0, 0};
+    int w = 0;
+
+    for (size_t i = 0; rows->by != TUI_BY_MADE && i < rows->part.row_count && w < most; i++) {
+        vs_text_clear(&text);
+        tui_diff_name_text(rows, &rows->part.rows[i], is_short, &text);
+        if (tui_text_width(vs_text_get(&text)) > w)
+            w = tui_text_width(vs_text_get(&text));
+    }
+    vs_text_release(&text);
+    return w < most ? w : most;
 }
 
 /* Append a toggle or a line of the net, as in a patch. */
@@ -198,11 +222,16 @@ void tui_diff_held_text(const struct tui_diff_rows *rows, size_t row,
                         struct vs_text *out)
 {
     struct vs_error ignored = VS_ERROR_INIT;
+    const struct rpl_diff_row *at;
 
-    if (rows->by != RPL_DIFF_TENSOR || row >= rows->part.row_count)
+    if (rows->by == TUI_BY_MADE || rows->by == RPL_DIFF_CATEGORY || row >= rows->part.row_count)
+        return;
+    at = &rows->part.rows[row];
+    if (rows->by != RPL_DIFF_TENSOR)
+        at = at->a != at->b ? most_changed(rows, at) : NULL;
+    if (!at)
         return;
     for (int is_b = 0; is_b < 2; is_b++) {
-        const struct rpl_diff_row *at = &rows->part.rows[row];
         const struct rpl_alloc *alloc = is_b ? at->alloc_b : at->alloc_a;
 
         if (!alloc)

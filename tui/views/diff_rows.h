@@ -35,6 +35,8 @@ void tui_diff_rows_release(struct tui_diff_rows *rows);
 /* The name of a row; is_short: a tensor without its shape and without "allocated by". */
 void tui_diff_name_text(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                         bool is_short, struct vs_text *out);
+/* Cells that the longest name needs, at most `most`. */
+int tui_diff_names_width(const struct tui_diff_rows *rows, bool is_short, int most);
 /* The largest cause of its change, or what happened to a tensor; nothing if nothing changed. */
 void tui_diff_why_text(const struct tui_diff_rows *rows, const struct rpl_diff_row *row,
                        struct vs_text *out);
@@ -46,7 +48,7 @@ void tui_diff_row_text(const struct tui_diff_rows *rows, size_t row, bool has_fi
 #define TUI_DIFF_AND_B "; B"
 /*
  * Append what holds the tensor of row `row` in A and B at `events`, or released it: "A: local `x1` keeps it to line 25;
- * B: `x` is bound again on line 18". Nothing for rows that are no tensors.
+ * B: `x` is bound again on line 18". Of a module or a line, the tensor with most of its change; nothing for others.
  */
 void tui_diff_held_text(const struct tui_diff_rows *rows, size_t row,
                         struct rpl_index *const indices[2], const uint64_t events[2],

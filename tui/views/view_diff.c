@@ -34,7 +34,7 @@
 /* Minimum width for the column `why`. */
 #define WHY_MIN_W 60
 #define NAME_MAX_W 44
-#define CATEGORY_W 18
+#define NAME_MIN_W 18
 #define FIGURES_W 25
 /* Minimum width at which a row shows the shape of its tensor. */
 #define SHAPE_MIN_W 110
@@ -53,6 +53,7 @@ struct opened {
  * serial, made_*   the comparison and settings for which the rows were built
  * held             of the chosen row held_row, a tensor: what holds it in A and in B, or released it
  * detail           the chosen row in full, and `held`
+ * name_w           cells that the names of the rows need
  */
 struct diff {
     struct tui_list list;
@@ -62,6 +63,7 @@ struct diff {
     size_t opened_count;
     struct rpl_peak at[2];
     struct tui_overlap overlap;
+    int name_w;
     uint64_t serial;
     uint64_t moves;
     uint64_t event;
@@ -215,6 +217,8 @@ static void sync(void *state, struct tui_app *app, int w, int h)
         s->w = w;
         tui_overlap_fill(&s->overlap, app, w);
     }
+    if (is_new || s->is_stale)
+        s->name_w = tui_diff_names_width(&s->rows, w < SHAPE_MIN_W, NAME_MAX_W);
     s->serial = made->serial;
     s->moves = app->moves;
     s->event = app->at;
@@ -304,13 +308,12 @@ static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
 /* Column at which the figures begin: as far right as the names need, where reasons follow them. */
 static int figures_x(const struct diff *s, int w)
 {
-    int name = s->rows.by == RPL_DIFF_CATEGORY ? CATEGORY_W : w * 2 / 5;
+    int most = w * 2 / 5 < NAME_MAX_W ? w * 2 / 5 : NAME_MAX_W;
+    int name = s->name_w + 4 < NAME_MIN_W ? NAME_MIN_W : s->name_w + 4;
 
     if (w < WHY_MIN_W)
-        name = w - FIGURES_W;
-    if (name > NAME_MAX_W && w >= WHY_MIN_W)
-        name = NAME_MAX_W;
-    return name > 4 ? name : 4;
+        return w - FIGURES_W > 4 ? w - FIGURES_W : 4;
+    return name < most ? name : most;
 }
 
 static const char *by_name(int by)
@@ -533,9 +536,8 @@ static void title_more(const void *state, const struct tui_app *app, struct vs_t
     vs_text_addf(out, "B - A %s",
                  vs_bytes_delta_text((int64_t)(s->rows.part.b - s->rows.part.a), buf));
     if (s->rows.part.a)
-        vs_text_addf(out, " (%+.1f %%)",
-                     100.0 * ((double)s->rows.part.b - (double)s->rows.part.a) /
-                         (double)s->rows.part.a);
+        vs_text_addf(out, " (%s)",
+                     vs_change_text((double)s->rows.part.a, (double)s->rows.part.b, buf));
     for (size_t i = 0; i < s->opened_count; i++) {
         vs_text_add(out, i ? " > " : "  in ");
         if (s->opened[i].row.by == RPL_DIFF_LINE && !s->opened[i].row.line_a &&
