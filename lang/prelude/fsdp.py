@@ -293,9 +293,7 @@ class _Unit:
             torch._alloc_storage(p.output)
         sizes = [p.shard.numel() for p in self.params]
         packed = _packed(sizes, self.params[0].output.element_size(), world, True)
-        pieces = self.gathered[0].view(world, -1).split(sizes, dim=1)
-        for p, piece in zip(self.params, pieces):
-            p.output.view(world, -1).copy_(piece)
+        torch._op.split_with_sizes_copy_([p.output for p in self.params], self.gathered[0].view(world, -1))
         del packed
 
     def reshard(self):
@@ -422,9 +420,12 @@ class _Unit:
         torch._set_category(given, "gradient")
         torch._set_name(given, "reduce-scatter of " + self.path)
         packed = _packed(sizes, given.element_size(), world, False)
-        for p, grad, piece in zip(params, grads, given.view(world, -1).split(sizes, dim=1)):
-            _chunk(p, grad, piece)
-        del packed, grad, piece
+        for p, grad in zip(params, grads):
+            if not grad.is_contiguous() and not _is_dense(grad):
+                raise NotImplementedError(f"shard=fsdp: the gradient of {p.name} is not dense in memory, which is not "
+                                          "supported")
+        torch._chunk_cat_(given.view(world, -1), grads)
+        del packed, grad
         grads.clear()
         before = torch._stream(_REDUCE_SCATTER)
         output = torch.empty(numel, dtype=given.dtype, device="cuda")
@@ -457,26 +458,6 @@ def _packed(sizes, element_size, world, is_split):
     packed = torch.empty(numbers, dtype=torch.int64, device="cuda")
     torch._set_category(packed, "workspace")
     return packed
-
-
-def _chunk(p, grad, piece):
-    # `piece` has a row for each process; the gradient's elements fill it row by row, and zeros follow
-    if not _is_dense(grad):
-        raise NotImplementedError(f"shard=fsdp: the gradient of {p.name} is not dense in memory, which is not "
-                                  "supported")
-    numel = grad.numel()
-    width = piece.shape[1]
-    flat = grad.as_strided((numel,), (1,), grad.storage_offset())  # as it lies in memory, like PyTorch's kernel
-    rows = numel // width
-    rest = numel - rows * width
-    if rows > 0:
-        piece.narrow(0, 0, rows).copy_(flat.narrow(0, 0, rows * width).view(rows, width))
-    if rest > 0:
-        piece[rows].narrow(0, 0, rest).copy_(flat.narrow(0, rows * width, rest))
-        piece[rows].narrow(0, rest, width - rest).zero_()
-        rows += 1
-    if rows < piece.shape[0]:
-        piece.narrow(0, rows, piece.shape[0] - rows).zero_()
 
 
 def _is_dense(t):

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -83,6 +84,57 @@ static void meta_and_cpu_emit_the_same_events(void **state)
     }
 }
 
+/* How often the two copies of fully_shard ran. */
+struct sharding_copies {
+    uint32_t strings;
+    uint32_t names[2]; /* of split_with_sizes_copy and of _chunk_cat */
+    int counts[2];
+};
+
+static uint32_t copies_string(void *user, const char *text)
+{
+    struct sharding_copies *c = user;
+
+    c->strings++;
+    if (strcmp(text, "split_with_sizes_copy") == 0)
+        c->names[0] = c->strings;
+    if (strcmp(text, "_chunk_cat") == 0)
+        c->names[1] = c->strings;
+    return c->strings;
+}
+
+static uint32_t copies_location(void *user, const struct vs_location *location)
+{
+    (void)user, (void)location;
+    return 1;
+}
+
+static void copies_event(void *user, const struct vs_event *event)
+{
+    struct sharding_copies *c = user;
+
+    for (int i = 0; i < 2 && event->kind == VS_EV_OP_BEGIN; i++)
+        c->counts[i] += c->names[i] != 0 && event->op.name == c->names[i];
+}
+
+/* As in PyTorch: not one by one for each parameter. The net is one unit, which stays gathered for its backward. */
+static void a_sharded_unit_is_copied_out_and_reduced_by_one_op_each(void **state)
+{
+    struct sharding_copies copies = {0};
+    struct eng_observer observer = {&copies, copies_event, copies_string, copies_location,
+                                    ignore_tensor};
+    struct net_run r = {0};
+
+    (void)state;
+    r.settings.observer = &observer;
+    net_run_set(&r, "shard", "fsdp");
+    net_run_set(&r, "steps", "3");
+    net_run_ok(&r, NET_RUN_MLP);
+    net_run_release(&r);
+    assert_int_equal(copies.counts[0], 3);
+    assert_int_equal(copies.counts[1], 3);
+}
+
 /* With a failure between them: nothing of a run stays in what they share. */
 static void a_library_parsed_once_gives_every_run_the_same_events(void **state)
 {
@@ -117,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meta_and_cpu_emit_the_same_events),
+        cmocka_unit_test(a_sharded_unit_is_copied_out_and_reduced_by_one_op_each),
         cmocka_unit_test(a_library_parsed_once_gives_every_run_the_same_events),
     };
 
