@@ -554,7 +554,7 @@ format-check: ## is every C file laid out?
 
 benches: $(BENCHES) # the benchmarks, built and not run
 
-bench: benches $(B)/vramscope $(STANDIN_SO) ## run the benchmarks, each beside a peer, and write docs/guide/performance.md
+bench: benches $(B)/vramscope $(STANDIN_SO) ## run the benchmarks beside peers, and write docs/guide/performance.md
 	@sh tools/bench.sh $(B) $(filter-out %/bench_kernels,$(BENCHES))
 
 golden: $(B)/vramscope $(TESTS) ## rewrite expected screens, reports, man page, page of commands, completions, peaks

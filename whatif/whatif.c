@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "engine/core/observer.h"
 #include "lang/run/inplace_checks.h"
@@ -45,12 +46,27 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
     rpl_mem_tensor(user, desc);
 }
 
+/* A run is kept in memory: of more events than this it is refused, which is 1.8 GiB. */
+#define EVENTS_MAX (UINT64_C(1) << 25)
+
+/* $VRAMSCOPE_WHATIF_EVENTS, if it is a number, instead. */
+static uint64_t events_max(void)
+{
+    const char *text = getenv("VRAMSCOPE_WHATIF_EVENTS");
+    char *end = NULL;
+    const uint64_t number = text ? strtoull(text, &end, 10) : 0;
+
+    return number && !*end ? number : EVENTS_MAX;
+}
+
 /*
  * The listeners of a run: the trace, and the callbacks for progress and for printed text, each NULL or with `user`;
- * done and total as reported last.
+ * done and total as reported last. events_max: with more the run stops; is_too_long: it did.
  */
 struct listeners {
     struct rpl_trace *out;
+    uint64_t events_max;
+    bool is_too_long;
     rpl_progress_fn *progress;
     wif_print_fn *print;
     void *user;
@@ -76,6 +92,10 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     listeners->done = progress->step < 0 ? 0
                                          : (uint64_t)progress->step * VS_PHASE_COUNT +
                                                (uint64_t)progress->phase + 1;
+    listeners->is_too_long =
+        listeners->out && rpl_trace_event_count(listeners->out) > listeners->events_max;
+    if (listeners->is_too_long)
+        return false;
     return !listeners->progress ||
            listeners->progress(listeners->user, listeners->done, listeners->total);
 }
@@ -383,14 +403,30 @@ static enum vs_status net_check(const struct rpl_trace *base, struct vs_error *e
                    "to run what-ifs");
 }
 
+static enum vs_status too_long(const struct listeners *listeners, struct vs_error *err)
+{
+    char events[VS_BYTES_TEXT_MAX];
+    char steps[VS_BYTES_TEXT_MAX];
+
+    return vs_fail(
+        err, VS_E_UNSUPPORTED,
+        "%s steps have more than the %s events that a what-if keeps in memory; set steps=3 "
+        "to run three of them, or VRAMSCOPE_WHATIF_EVENTS to the events to be kept",
+        vs_bytes_exact_text(listeners->total / VS_PHASE_COUNT, steps),
+        vs_bytes_exact_text(listeners->events_max, events));
+}
+
 static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *set,
                              const struct device *device, struct rpl_trace *out,
                              struct vs_error *err)
 {
     struct eng_observer observer = {rpl_trace_memory(out), on_event, on_string, on_location,
                                     on_tensor};
-    struct listeners listeners = {
-        .out = out, .progress = device->progress, .print = device->print, .user = device->user};
+    struct listeners listeners = {.out = out,
+                                  .events_max = events_max(),
+                                  .progress = device->progress,
+                                  .print = device->print,
+                                  .user = device->user};
     struct vs_toggles toggles = {{NULL}};
     struct lang_settings settings = {.observer = &observer,
                                      .segment_addresses = device->addresses,
@@ -424,6 +460,8 @@ static enum vs_status run_on(struct rpl_trace *base, const struct vs_toggles *se
     st = lang_run(&settings, &result, err);
     if (st == VS_E_OOM && result.has_oom)
         st = VS_OK;
+    if (st && listeners.is_too_long)
+        st = too_long(&listeners, err);
     wif_run_notes(&result, on_note, out);
 out:
     lang_result_release(&result);

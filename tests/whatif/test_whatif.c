@@ -325,6 +325,33 @@ static void a_toggle_that_the_program_does_not_know_is_named(void **state)
     rpl_trace_free(out);
 }
 
+static void a_run_that_is_too_long_for_memory_is_refused(void **state)
+{
+    struct rpl_trace *base = rpl_trace_new();
+    struct rpl_trace *out = rpl_trace_new();
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    make_base(&(struct grid_case){"tests/nets/mlp.py", {"steps=40"}}, base);
+    setenv("VRAMSCOPE_WHATIF_EVENTS", "2000", 1);
+    assert_int_equal(wif_run(base, NULL, out, &err), VS_E_UNSUPPORTED);
+    assert_string_equal(
+        err.text,
+        "40 steps have more than the 2,000 events that a what-if keeps in memory; set "
+        "steps=3 to run three of them, or VRAMSCOPE_WHATIF_EVENTS to the events to be kept");
+    assert_true(rpl_trace_event_count(out) < 4000);
+    assert_int_equal(vs_toggles_set_pair(&set, "steps=3", &err), VS_OK);
+    assert_int_equal(wif_run(base, &set, out, &err), VS_OK);
+    setenv("VRAMSCOPE_WHATIF_EVENTS", "2000 or so", 1); /* no number: the default */
+    assert_int_equal(wif_run(base, NULL, out, &err), VS_OK);
+    unsetenv("VRAMSCOPE_WHATIF_EVENTS");
+    assert_true(rpl_trace_event_count(out) > 4000);
+    vs_toggles_release(&set);
+    rpl_trace_free(base);
+    rpl_trace_free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_a_net_gives_the_reason_for_no_what_if),
         cmocka_unit_test(running_out_of_memory_is_a_valid_result),
         cmocka_unit_test(a_toggle_that_the_program_does_not_know_is_named),
+        cmocka_unit_test(a_run_that_is_too_long_for_memory_is_refused),
     };
 
     return cmocka_run_group_tests_name("replay/whatif", tests, NULL, NULL);
