@@ -11,6 +11,7 @@
 #include "cli/mcp/mcp.h"
 #include "replay/index/cursor.h"
 #include "replay/inspect/block_text.h"
+#include "replay/report/figures.h"
 #include "replay/report/summary.h"
 #include "replay/trace/scripts.h"
 
@@ -142,7 +143,7 @@ static enum vs_status event_get(struct mcp_at *at, const struct mcp_call *call,
         mcp_arg_count(call, "event", 0, rpl_trace_event_count(at->trace), &at->event, err);
 
     if (!st && !at->event)
-        st = rpl_summary_fill(&sum, at->trace, err);
+        st = rpl_figures_summary(at->trace, &sum, err);
     if (!st && !at->event)
         at->event = sum.oom.event ? sum.oom.event : sum.peak.event;
     rpl_summary_release(&sum);

@@ -9,6 +9,7 @@
 #include "cli/mcp/mcp.h"
 #include "replay/diff/diff.h"
 #include "replay/report/dropped.h"
+#include "replay/report/figures.h"
 #include "replay/report/report.h"
 #include "whatif/rerun.h"
 #include "whatif/whatif.h"
@@ -237,7 +238,7 @@ static enum vs_status run_and_put(struct rpl_trace *trace, const struct vs_toggl
         st = wif_run_observed(trace, NULL, wif_capacity(trace), mcp_goes_on,
                               (void *)(uintptr_t)call, whole, err);
     if (!st)
-        st = rpl_summary_fill(&before, rpl_trace_event_count(whole) ? whole : trace, err);
+        st = rpl_figures_summary(rpl_trace_event_count(whole) ? whole : trace, &before, err);
     if (!st)
         st = wif_run_observed(trace, set, capacity ? capacity : wif_capacity(trace), mcp_goes_on,
                               (void *)(uintptr_t)call, run, err);

@@ -22,6 +22,7 @@
 #include "cli/whatif/program.h"
 #include "cli/whatif/ranks.h"
 #include "replay/report/dropped.h"
+#include "replay/report/figures.h"
 #include "replay/report/report.h"
 #include "whatif/cost.h"
 #include "whatif/recipe.h"
@@ -424,7 +425,7 @@ static enum vs_status baseline_fill(struct session *s, struct vs_error *err)
         s->base = s->whole = rpl_trace_new();
         st = wif_run(s->trace, NULL, s->whole, err);
     }
-    return st ? st : rpl_summary_fill(&s->baseline, s->base, err);
+    return st ? st : rpl_figures_summary(s->base, &s->baseline, err);
 }
 
 static enum vs_status session_open(const struct cli_args *args, struct session *s,

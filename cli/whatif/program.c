@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "replay/report/figures.h"
 #include "replay/report/summary.h"
 #include "whatif/program_toggles.h"
 #include "whatif/recipe.h"
@@ -119,7 +120,7 @@ enum vs_status cli_event_get(const struct cli_args *args, struct rpl_trace *trac
     enum vs_status st = VS_OK;
 
     if (!cli_args_has(args, "at"))
-        st = rpl_summary_fill(&sum, trace, err);
+        st = rpl_figures_summary(trace, &sum, err);
     else if (cli_args_count(args, "at", 0, (size_t)count, &at, err) || !at)
         st = vs_fail(err, VS_E_USAGE, "%s: --at cannot be `%s`; give a number from 1 to %" PRIu64,
                      args->cmd->name, cli_args_value(args, "at"), count);

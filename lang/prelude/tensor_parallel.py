@@ -11,6 +11,7 @@ import _distributed as distributed
 
 _COLWISE = "colwise"
 _ROWWISE = "rowwise"
+_OTHER = "for other plans record the script itself: vramscope record --gpu h100 --world 8 -- python3 train.py"
 
 
 def check(net, settings):
@@ -179,13 +180,14 @@ def parallelize(model, settings):
     for entry in plan.split(","):
         words = entry.split(":")
         if len(words) != 2 or words[1] not in (_COLWISE, _ROWWISE):
-            raise ValueError(f"tp-plan={entry}: not of the form PATH:colwise or PATH:rowwise")
+            raise ValueError(f"tp-plan={entry}: not of the form PATH:colwise or PATH:rowwise; {_OTHER}")
         found = [(path, m) for path, m in model.named_modules() if _is_at(path.split("."), words[0].split("."))]
         if len(found) == 0:
             raise ValueError(f"tp-plan={entry}: the model has no module at such a path")
         for path, m in found:
             if not isinstance(m, nn.Linear):
-                raise ValueError(f"tp-plan={entry}: {path} is a {type(m).__name__}; only nn.Linear is supported")
+                raise ValueError(f"tp-plan={entry}: the class of {path} is {type(m).__name__}, and only nn.Linear is "
+                                 f"split; {_OTHER}")
             if any([p in split for p in m.parameters()]):
                 raise ValueError(f"tp-plan={entry}: {path} is split already")
             split.extend(_split(m, path, words[1], world, rank))

@@ -14,6 +14,7 @@
 #include "replay/index/cursor.h"
 #include "replay/index/timeline.h"
 #include "replay/inspect/modules.h"
+#include "replay/report/figures.h"
 
 static const char *const BY_NAMES[RPL_DIFF_BY_COUNT] = {"category", "module", "line", "tensor"};
 static const char *const CAUSE_NAMES[RPL_DIFF_CAUSE_COUNT] = {"both", "only_a", "only_b",
@@ -49,7 +50,7 @@ static enum vs_status side_open(struct rpl_diff_side *side, struct rpl_index *in
     side->index = index;
     side->trace = rpl_index_trace(index);
     side->cursor = rpl_cursor_new(index);
-    st = rpl_summary_fill(&side->sum, side->trace, err);
+    st = rpl_figures_summary(side->trace, &side->sum, err);
     side->at = side->sum.peak;
     return st ? st : rpl_modules_new(index, &side->modules, err);
 }

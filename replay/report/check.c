@@ -5,6 +5,7 @@
  * Invariant:      growth is computed from whole steps only.
  */
 #include "replay/report/check.h"
+#include "replay/report/figures.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static enum vs_status leak_fill(struct rpl_leak *leak, struct rpl_trace *trace,
 enum vs_status rpl_check_fill(struct rpl_check *out, struct rpl_trace *trace, struct vs_error *err)
 {
     struct rpl_limit_answer *growth = &out->limits[RPL_LIMIT_GROWTH];
-    enum vs_status st = rpl_summary_fill(&out->sum, trace, err);
+    enum vs_status st = rpl_figures_summary(trace, &out->sum, err);
 
     out->trace = trace;
     out->growth_step = -1;

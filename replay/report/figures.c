@@ -279,6 +279,17 @@ enum vs_status rpl_figures_load(struct rpl_trace *trace, struct rpl_summary *sum
     return st;
 }
 
+enum vs_status rpl_figures_summary(struct rpl_trace *trace, struct rpl_summary *out,
+                                   struct vs_error *err)
+{
+    struct vs_error ignored = VS_ERROR_INIT;
+    struct rpl_traffic traffic = {NULL, 0, 0, 0};
+    enum vs_status st = rpl_figures_load(trace, out, &traffic, &ignored);
+
+    rpl_traffic_release(&traffic);
+    return st ? rpl_summary_fill(out, trace, err) : VS_OK;
+}
+
 void rpl_figures_save(struct rpl_trace *trace, const struct rpl_summary *summary,
                       const struct rpl_traffic *traffic)
 {

@@ -21,6 +21,11 @@ VS_MUST_USE enum vs_status rpl_figures_load(struct rpl_trace *trace, struct rpl_
                                             struct rpl_traffic *traffic, struct vs_error *err);
 
 /*
+ * As rpl_summary_fill, but for the figures that are stored in the file of a long trace, which are not counted again.
+ */
+VS_MUST_USE enum vs_status rpl_figures_summary(struct rpl_trace *trace, struct rpl_summary *out,
+                                               struct vs_error *err);
+/*
  * Store both in the file of a complete trace that is long enough for a stored index. Does nothing for any other, and
  * where the file cannot be written.
  */

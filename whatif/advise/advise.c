@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/diff/compare.h"
+#include "replay/report/figures.h"
 #include "replay/report/traffic.h"
 #include "replay/report/uncertainty.h"
 #include "whatif/advise/advise_internal.h"
@@ -316,7 +317,7 @@ static enum vs_status recorded_read(struct wif_advise *out, struct rpl_trace *ba
                                     struct vs_error *err)
 {
     struct rpl_summary sum = {.events = 0};
-    enum vs_status st = rpl_summary_fill(&sum, base, err);
+    enum vs_status st = rpl_figures_summary(base, &sum, err);
 
     out->is_oom = sum.oom.event != 0;
     if (!st)

@@ -171,6 +171,51 @@ static void damaged_figures_are_computed_again(void **state)
     vs_text_release(&again);
 }
 
+static void summary_check(const char *path, const struct rpl_summary *expected)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    struct rpl_summary sum = {.events = 0};
+
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    ok(rpl_figures_summary(trace, &sum, &err), &err);
+    assert_memory_equal(&sum.peak, &expected->peak, sizeof(sum.peak));
+    assert_memory_equal(sum.casts.by, expected->casts.by, sizeof(sum.casts.by));
+    assert_int_equal(sum.events, expected->events);
+    assert_int_equal(sum.flops, expected->flops);
+    assert_int_equal(sum.parameters, expected->parameters);
+    assert_int_equal(sum.step_count, expected->step_count);
+    for (size_t i = 0; i < sum.step_count; i++) {
+        assert_int_equal(sum.steps[i].step, expected->steps[i].step);
+        assert_int_equal(sum.steps[i].phase_count, expected->steps[i].phase_count);
+        assert_int_equal(sum.steps[i].phases[0].allocated_peak,
+                         expected->steps[i].phases[0].allocated_peak);
+    }
+    rpl_summary_release(&sum);
+    rpl_trace_free(trace);
+}
+
+static void a_summary_is_the_same_with_and_without_stored_figures(void **state)
+{
+    char path[PATH_SIZE];
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    struct rpl_summary expected = {.events = 0};
+    struct vs_text text;
+
+    record(trace_path(state, "summary.db", path, sizeof(path)), "steps=" STEPS " amp=bf16", true);
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    ok(rpl_summary_fill(&expected, trace, &err), &err);
+    rpl_trace_free(trace);
+    assert_int_equal(load(path), VS_E_NOT_FOUND);
+    summary_check(path, &expected);
+    text = report_of(path);
+    assert_int_equal(load(path), VS_OK);
+    summary_check(path, &expected);
+    rpl_summary_release(&expected);
+    vs_text_release(&text);
+}
+
 /* Put the figures of another trace into this one. */
 static void figures_copy(const char *from, const char *to)
 {
@@ -234,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_from_stored_figures_is_the_same),
+        cmocka_unit_test(a_summary_is_the_same_with_and_without_stored_figures),
         cmocka_unit_test(damaged_figures_are_computed_again),
         cmocka_unit_test(figures_of_other_events_are_not_used),
         cmocka_unit_test(a_trace_that_is_cut_off_or_short_has_no_figures),
