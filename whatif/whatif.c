@@ -83,6 +83,16 @@ static void on_started(void *user, const struct vs_toggles *in_force, const bool
                              vs_toggles_get(in_force, (enum vs_toggle)i), is_default[i]);
 }
 
+/* Whether the run has too many events already or, as its first two steps show, will have more than twice as many. */
+static bool is_too_long(const struct listeners *listeners)
+{
+    const uint64_t count = listeners->out ? rpl_trace_event_count(listeners->out) : 0;
+
+    return count > listeners->events_max ||
+           (listeners->done >= (uint64_t)2 * VS_PHASE_COUNT &&
+            count * listeners->total > 2 * listeners->events_max * listeners->done);
+}
+
 /* A phase has ended: report the phases so far, without the set-up. */
 static bool on_progress(void *user, const struct lang_progress *progress)
 {
@@ -92,8 +102,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     listeners->done = progress->step < 0 ? 0
                                          : (uint64_t)progress->step * VS_PHASE_COUNT +
                                                (uint64_t)progress->phase + 1;
-    listeners->is_too_long =
-        listeners->out && rpl_trace_event_count(listeners->out) > listeners->events_max;
+    listeners->is_too_long = is_too_long(listeners);
     if (listeners->is_too_long)
         return false;
     return !listeners->progress ||

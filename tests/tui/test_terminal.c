@@ -354,7 +354,9 @@ static void a_long_what_if_can_be_stopped(void **state)
     struct tty tty;
 
     (void)state;
+    setenv("VRAMSCOPE_WHATIF_EVENTS", "1000000000000", 1);
     tty_open(&tty, "xterm-256color", session_trace("variables", NULL));
+    unsetenv("VRAMSCOPE_WHATIF_EVENTS");
     tty_wait(&tty, 0, "help");
     assert_true(write(tty.master, LONG, sizeof(LONG) - 1) == sizeof(LONG) - 1);
     tty_wait(&tty, 0, "<C-c> stops");

@@ -324,8 +324,8 @@ static void a_run_too_large_to_be_cached_is_abandoned(void **state)
         wif_cache_new(base, rpl_trace_event_count(base) * sizeof(struct vs_event) * 8);
 
     (void)state;
-    assert_int_equal(make(cache, "steps=100000", NULL, NULL), VS_E_OVERFLOW);
-    assert_null(find(cache, "steps=100000", NULL));
+    assert_int_equal(make(cache, "steps=2000", NULL, NULL), VS_E_OVERFLOW);
+    assert_null(find(cache, "steps=2000", NULL));
     assert_int_equal(make(cache, "batch=2", NULL, NULL), VS_OK);
     wif_cache_free(cache);
     rpl_trace_free(base);
