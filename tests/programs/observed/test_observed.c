@@ -38,7 +38,7 @@ static void gradients_of_functions_keep_nothing(void **state)
                                     "'randn'"),
                      6);
     assert_int_equal(sql_int(trace, "select count(*) from event where kind = 'alloc' and op = "
-                                    "'randn' and (line <> 26 or size <> 512 * 256 * 4)"),
+                                    "'randn' and (line <> 28 or size <> 512 * 256 * 4)"),
                      1);
     p = program_run("report", trace, NULL);
     if (!strstr(p.out, "\nnot observed throughout: inside of torch.func's transforms"))
