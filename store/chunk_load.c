@@ -34,6 +34,7 @@ struct reference {
  * bytes     of the rows that were read last
  * id, count, chunk, reference  the chunk that was read last; chunk.bytes NULL: it is of an earlier version, and
  *                              `blocks` has its blocks
+ * first_seq its first event, as its blocks say
  */
 struct sto_loader {
     const struct sto_db *db;
@@ -50,6 +51,7 @@ struct sto_loader {
     int64_t reference;
     struct sto_block blocks[STO_BLOCK_IDS];
     size_t block_count;
+    uint64_t first_seq;
     struct reference references[REFERENCES_MAX];
     uint64_t clock;
 };
@@ -87,7 +89,8 @@ enum vs_status sto_loader_open(const struct sto_db *db, struct sto_loader **out,
                        &l->chunk_stmt, err);
     if (!st)
         st = table_prepare(db, "event_block",
-                           "SELECT id, count FROM event_block WHERE id BETWEEN ? AND ? ORDER BY id",
+                           "SELECT id, count, first_seq FROM event_block WHERE id BETWEEN ? AND ? "
+                           "ORDER BY id",
                            &l->block_stmt, err);
     if (!st)
         st = table_prepare(
@@ -170,45 +173,6 @@ static enum vs_status chunk_decode(struct sto_loader *l, struct vs_event *out, s
         l->decoder = sto_decoder_new();
     return sto_decode(l->decoder, &l->chunk, out, l->count, wanted) ? VS_OK
                                                                     : fail_damaged(l, l->id, err);
-}
-
-/* Give the chunk that was read last the events of its reference, which may have to be read for it. */
-static enum vs_status reference_take(struct sto_loader *l, struct vs_error *err)
-{
-    const int64_t id = l->id;
-    const int64_t wanted = l->reference;
-    const size_t count = l->count;
-    const struct sto_chunk_in chunk = l->chunk;
-    struct reference *slot = &l->references[0];
-    bool is_there = false;
-    enum vs_status st = VS_OK;
-
-    for (size_t i = 0; i < REFERENCES_MAX && slot->id != wanted; i++)
-        if (l->references[i].id == wanted || l->references[i].age < slot->age)
-            slot = &l->references[i];
-    if (slot->id != wanted) {
-        slot->id = ID_NONE;
-        if (!slot->events)
-            slot->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*slot->events));
-        st = chunk_row(l, wanted, &is_there, err);
-        /* a reference has none itself, and is of the same sort */
-        if (!st && (!is_there || wanted < 0 || l->reference != STO_NO_REFERENCE ||
-                    wanted % STO_BLOCK_IDS != id % STO_BLOCK_IDS))
-            st = fail_damaged(l, id, err);
-        if (!st)
-            st = chunk_decode(l, slot->events, l->count, err);
-        if (st)
-            return st;
-        slot->id = wanted;
-        slot->count = l->count;
-    }
-    slot->age = ++l->clock;
-    l->id = id;
-    l->count = count;
-    l->chunk = chunk;
-    l->chunk.reference = slot->events;
-    l->chunk.reference_count = slot->count;
-    return VS_OK;
 }
 
 /* ---- rows of event_column ---- */
@@ -300,6 +264,8 @@ static enum vs_status blocks_load(struct sto_loader *l, int64_t first_id, bool h
             break;
         }
         next_id = id + 1;
+        if (!l->block_count)
+            l->first_seq = (uint64_t)sqlite3_column_int64(stmt, 2);
         *block =
             (struct sto_block){.kind = (uint32_t)(id % STO_BLOCK_IDS), .count = (uint32_t)count};
         if (has_columns)
@@ -309,6 +275,80 @@ static enum vs_status blocks_load(struct sto_loader *l, int64_t first_id, bool h
     }
     sqlite3_reset(stmt);
     return st || l->count ? st : fail_damaged(l, first_id, err);
+}
+
+/* Read the blocks of a chunk that is not of an earlier version: as many events as its row says. */
+static enum vs_status blocks_match(struct sto_loader *l, int64_t id, struct vs_error *err)
+{
+    const size_t count = l->count;
+    enum vs_status st = blocks_load(l, id, false, err);
+
+    return st || l->count == count ? st : fail_damaged(l, id, err);
+}
+
+/*
+ * Read the row of a reference. Only a chunk that is full becomes one. An earlier row, of the time before it was, is
+ * noticed as the events of the next chunk do not follow: a disk that loses power may have kept that one.
+ */
+static enum vs_status reference_read(struct sto_loader *l, int64_t id, int64_t wanted,
+                                     struct vs_error *err)
+{
+    bool is_there = false;
+    uint64_t end;
+    size_t count;
+    enum vs_status st;
+
+    /* it comes before, has no reference itself, and is of the same sort */
+    if (wanted < 0 || wanted >= id || wanted % STO_BLOCK_IDS != id % STO_BLOCK_IDS)
+        return fail_damaged(l, id, err);
+    st = chunk_row(l, wanted, &is_there, err);
+    if (!st && (!is_there || l->reference != STO_NO_REFERENCE))
+        st = fail_damaged(l, id, err);
+    if (!st)
+        st = blocks_match(l, wanted, err);
+    if (st)
+        return st;
+    count = l->count;
+    end = l->first_seq + count;
+    st = blocks_load(l, wanted + STO_BLOCK_IDS, false, err);
+    if (!st && l->first_seq != end)
+        st = fail_damaged(l, id, err);
+    l->count = count;
+    return st;
+}
+
+/* Give the chunk that was read last the events of its reference, which may have to be read for it. */
+static enum vs_status reference_take(struct sto_loader *l, struct vs_error *err)
+{
+    const int64_t id = l->id;
+    const int64_t wanted = l->reference;
+    const size_t count = l->count;
+    const struct sto_chunk_in chunk = l->chunk;
+    struct reference *slot = &l->references[0];
+    enum vs_status st = VS_OK;
+
+    for (size_t i = 0; i < REFERENCES_MAX && slot->id != wanted; i++)
+        if (l->references[i].id == wanted || l->references[i].age < slot->age)
+            slot = &l->references[i];
+    if (slot->id != wanted) {
+        slot->id = ID_NONE;
+        if (!slot->events)
+            slot->events = vs_alloc(STO_CHUNK_EVENTS_MAX * sizeof(*slot->events));
+        st = reference_read(l, id, wanted, err);
+        if (!st)
+            st = chunk_decode(l, slot->events, l->count, err);
+        if (st)
+            return st;
+        slot->id = wanted;
+        slot->count = l->count;
+    }
+    slot->age = ++l->clock;
+    l->id = id;
+    l->count = count;
+    l->chunk = chunk;
+    l->chunk.reference = slot->events;
+    l->chunk.reference_count = slot->count;
+    return VS_OK;
 }
 
 static enum vs_status columns_decode(struct sto_loader *l, struct vs_event *out,
@@ -331,7 +371,6 @@ static enum vs_status columns_decode(struct sto_loader *l, struct vs_event *out,
 static enum vs_status rows_read(struct sto_loader *l, int64_t id, struct vs_error *err)
 {
     bool is_there = false;
-    size_t count;
     enum vs_status st = chunk_row(l, id, &is_there, err);
 
     if (st)
@@ -341,13 +380,9 @@ static enum vs_status rows_read(struct sto_loader *l, int64_t id, struct vs_erro
         l->chunk.bytes = NULL;
         return l->column_stmt ? blocks_load(l, id, true, err) : fail_damaged(l, id, err);
     }
-    count = l->count;
-    st = blocks_load(l, id, false, err);
-    if (!st && l->count != count)
-        st = fail_damaged(l, id, err);
-    if (!st && l->reference != STO_NO_REFERENCE)
+    if (l->reference != STO_NO_REFERENCE)
         st = reference_take(l, err);
-    return st;
+    return st ? st : blocks_match(l, id, err);
 }
 
 enum vs_status sto_loader_read(struct sto_loader *l, int64_t id, size_t *count,

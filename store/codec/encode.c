@@ -76,7 +76,9 @@ struct sto_encoder *sto_encoder_new(void)
     struct sto_encoder *e = vs_calloc(1, sizeof(*e));
 
     e->zstd = ZSTD_createCCtx();
-    if (!e->zstd)
+    if (!e->zstd ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_checksumFlag, 1)))
         vs_die("out of memory");
     e->keys = sto_keys_new();
     e->newest = vs_alloc((STO_CHUNK_EVENTS_MAX + 1) * sizeof(*e->newest));
@@ -452,8 +454,7 @@ void sto_encoder_chunk(struct sto_encoder *e, const struct vs_event *events, siz
     columns_put(e, &chunk);
     out->reference = key ? key->id : STO_NO_REFERENCE;
     out->bytes = e->bytes;
-    out->len =
-        ZSTD_compressCCtx(e->zstd, e->bytes, e->bytes_max, e->plain, e->plain_len, ZSTD_LEVEL);
+    out->len = ZSTD_compress2(e->zstd, e->bytes, e->bytes_max, e->plain, e->plain_len);
     if (ZSTD_getErrorCode(out->len) == ZSTD_error_memory_allocation)
         vs_die("out of memory");
     VS_ASSERT(!ZSTD_isError(out->len));
