@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <pty.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/e2e/program.h"
 #include "tests/programs/corpus.h"
@@ -318,6 +320,65 @@ static void a_prompt_opens_in_the_script_at_the_event(void **state)
                  "holders.py(48)step()&((64, 256), False)&holders.py(57)<module>()");
 }
 
+/* Read from the terminal until `wanted` is there, behind what was read before. */
+static void terminal_await(int terminal, const char *wanted)
+{
+    char out[8192];
+    char what[128];
+    size_t len = 0;
+    ssize_t n = 1;
+
+    snprintf(what, sizeof(what), "the prompt to print `%s`", wanted);
+    wait_begin(what);
+    out[0] = '\0';
+    while (!strstr(out, wanted) && n > 0 && len < sizeof(out) - 1) {
+        n = read(terminal, out + len, sizeof(out) - 1 - len);
+        len += n > 0 ? (size_t)n : 0;
+        out[len] = '\0';
+    }
+    wait_end();
+    if (!strstr(out, wanted))
+        fail_msg("`%s` is not printed: %s", wanted, out);
+}
+
+static void terminal_type(int terminal, const char *keys)
+{
+    assert_int_equal(write(terminal, keys, strlen(keys)), strlen(keys));
+}
+
+/* In backward, whose threads handle no signals: ^C on the terminal drops the line. */
+static void an_interrupt_key_at_a_prompt_in_backward_drops_the_line(void **state)
+{
+    const char *vramscope = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";
+    struct program p = corpus_record("holders", 0, CORPUS_GPU);
+    const char *trace = program_path("trace.db");
+    char seq[32];
+    int terminal = -1;
+    pid_t pid;
+
+    (void)state;
+    program_release(&p);
+    snprintf(seq, sizeof(seq), "%" PRId64,
+             sql_int(trace, "select max(seq) from event where kind = 'alloc' and phase = "
+                            "'backward'"));
+    pid = forkpty(&terminal, NULL, NULL, NULL);
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setenv("TERM", "xterm", 1);
+        setenv("INPUTRC", "/dev/null", 1);
+        execl(vramscope, "vramscope", "python", "--rerun", "--at", seq, trace, (char *)NULL);
+        _exit(127);
+    }
+    terminal_await(terminal, "(Pdb) ");
+    terminal_type(terminal, "never run");
+    terminal_await(terminal, "never run");
+    terminal_type(terminal, "\003p 40 + 2\n");
+    terminal_await(terminal, "\r\n42\r\n");
+    terminal_type(terminal, "q\n");
+    assert_int_equal(wait_child(pid, "the prompt to end"), 0);
+    close(terminal);
+}
+
 /* Run the prompt with what the shell's `feed` prints as its input. */
 static void interrupt_check(const char *feed, const char *wanted, int status)
 {
@@ -375,6 +436,7 @@ static void an_interrupt_before_the_event_ends_the_program_in_one_line(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_interrupt_key_at_a_prompt_in_backward_drops_the_line),
         cmocka_unit_test(an_interrupt_at_a_prompt_leaves_it_open_in_one_line),
         cmocka_unit_test(an_interrupt_before_the_event_ends_the_program_in_one_line),
         cmocka_unit_test(a_rank_is_examined_where_backward_frees_after_others_have_ended),

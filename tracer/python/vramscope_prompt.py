@@ -12,6 +12,12 @@ import signal
 import sys
 import threading
 
+try:
+    import readline
+    import termios
+except ImportError:  # without them a line is read as the terminal gives it
+    readline = None
+
 APART = ["torch", "torch.*", "vramscope_*"]  # modules in whose code no step ends
 
 
@@ -39,8 +45,46 @@ def leave():
 
 
 class Debugger(pdb.Pdb):
+    """While a line is typed on a thread of backward ^C is a key that drops it: there the main thread, which alone
+    handles signals, waits in C++."""
+
+    def __init__(self):
+        super().__init__(skip=APART)
+        self.settings = None  # of the terminal, while they are changed
+        self.is_key = readline is not None and os.isatty(0) and \
+            threading.current_thread() is not threading.main_thread()
+        if self.is_key:
+            is_libedit = "libedit" in (readline.__doc__ or "")
+            readline.parse_and_bind("bind ^C em-kill-line" if is_libedit else r'"\C-c": kill-whole-line')
+
     def set_quit(self):
         leave()
+
+    def key_begin(self):
+        if self.is_key and self.settings is None:
+            self.settings = termios.tcgetattr(0)
+            changed = termios.tcgetattr(0)
+            changed[6][termios.VINTR] = b"\0"
+            termios.tcsetattr(0, termios.TCSADRAIN, changed)
+
+    def key_end(self):
+        if self.settings is not None:
+            termios.tcsetattr(0, termios.TCSADRAIN, self.settings)
+            self.settings = None
+
+    def preloop(self):
+        super().preloop()
+        self.key_begin()
+
+    def precmd(self, line):
+        self.key_end()
+        return super().precmd(line)
+
+    def postcmd(self, stop, line):
+        stop = super().postcmd(stop, line)
+        if not stop:
+            self.key_begin()
+        return stop
 
 
 class Prompt:
@@ -61,7 +105,7 @@ class Prompt:
         if not is_here:
             frame = own_frame(sys._current_frames()[threading.main_thread().ident], self.folder)
         history.is_kept = False
-        self.debugger = Debugger(skip=APART)
+        self.debugger = Debugger()
         self.debugger.reset()
         outermost = frame
         while outermost.f_back is not None:
