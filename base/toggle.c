@@ -224,6 +224,16 @@ bool vs_toggle_try(enum vs_toggle toggle, const char *now, size_t i, char *buf)
     return false;
 }
 
+/* What a value is called here that goes by another name elsewhere; begins with "; ", or is empty. */
+static const char *other_name(enum vs_toggle toggle, const char *value)
+{
+    if (toggle == VS_TOGGLE_SHARD && strcmp(value, "zero2") == 0)
+        return "; PyTorch's is shard=fsdp with reshard=off";
+    if (toggle == VS_TOGGLE_SHARD && strcmp(value, "zero3") == 0)
+        return "; PyTorch's is shard=fsdp";
+    return "";
+}
+
 enum vs_status vs_toggle_check(enum vs_toggle toggle, const char *value, char *buf,
                                struct vs_error *err)
 {
@@ -246,8 +256,8 @@ enum vs_status vs_toggle_check(enum vs_toggle toggle, const char *value, char *b
     if (*info->legal == 'N' && strlen(value) > 1 && value[strspn(value, "0123456789")] == '\0')
         return vs_fail(err, VS_E_VALUE, "toggle `%s` cannot be `%s`; legal: %s to %" PRIu64,
                        info->name, value, legal, COUNT_MAX);
-    return vs_fail(err, VS_E_VALUE, "toggle `%s` cannot be `%s`; legal: %s", info->name, value,
-                   legal);
+    return vs_fail(err, VS_E_VALUE, "toggle `%s` cannot be `%s`; legal: %s%s", info->name, value,
+                   legal, other_name(toggle, value));
 }
 
 void vs_toggles_release(struct vs_toggles *set)

@@ -60,6 +60,10 @@ static enum vs_status unknown_option(const struct cli_cmd *cmd, const char *arg,
 {
     const char *meant = nearest(cmd, name);
 
+    if (cmd->toggles && strcmp(name, "set") == 0) /* as whatif has it */
+        return vs_fail(err, VS_E_USAGE,
+                       "%s: there is no option %s; each toggle is an option: --batch 4", cmd->name,
+                       arg);
     if (meant)
         return vs_fail(err, VS_E_USAGE, "%s: there is no option %s; did you mean --%s?", cmd->name,
                        arg, meant);

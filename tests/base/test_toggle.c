@@ -110,6 +110,14 @@ static void an_illegal_value_is_refused_with_the_legal_ones(void **state)
         "checkpoint", "auto:0", VS_E_VALUE,
         "toggle `checkpoint` cannot be `auto:0`; legal: off, blocks, selective, segments=K, "
         "sqrt, auto, auto:SIZE, or module paths");
+    assert_refused("shard", "zero2", VS_E_VALUE,
+                   "toggle `shard` cannot be `zero2`; legal: off, ddp, zero1, fsdp, tp, pp, "
+                   "deepspeed-zero1 or "
+                   "deepspeed-zero2; PyTorch's is shard=fsdp with reshard=off");
+    assert_refused("shard", "zero3", VS_E_VALUE,
+                   "toggle `shard` cannot be `zero3`; legal: off, ddp, zero1, fsdp, tp, pp, "
+                   "deepspeed-zero1 or "
+                   "deepspeed-zero2; PyTorch's is shard=fsdp");
     assert_refused("freeze", "a,,b", VS_E_VALUE,
                    "toggle `freeze` cannot be `a,,b`; legal: none, half, or module paths");
     assert_refused("freeze", "a,", VS_E_VALUE,

@@ -445,6 +445,18 @@ static void a_file_that_is_not_a_trace_is_reported_as_such(void **state)
     program_release(&p);
 }
 
+static void a_toggle_given_as_to_whatif_is_refused_with_the_option(void **state)
+{
+    struct program p = program_run("record", "sample_nets/lenet.py", "--set", "batch=4", "-o",
+                                   program_path("set.db"), NULL);
+
+    (void)state;
+    assert_true(p.status != 0);
+    assert_string_equal(p.err, "vramscope: record: there is no option --set; each toggle is an "
+                               "option: --batch 4\n");
+    program_release(&p);
+}
+
 static void a_truncated_or_newer_trace_is_refused(void **state)
 {
     const char *trace = record_lenet("cut.db", "meta");
@@ -551,6 +563,7 @@ int main(void)
         cmocka_unit_test(the_text_names_the_line_of_the_peak),
         cmocka_unit_test(an_existing_trace_is_only_replaced_with_force),
         cmocka_unit_test(a_wrong_net_is_refused_at_its_line),
+        cmocka_unit_test(a_toggle_given_as_to_whatif_is_refused_with_the_option),
         cmocka_unit_test(warnings_of_pytorch_are_shown),
         cmocka_unit_test(a_missing_net_file_is_named),
         cmocka_unit_test(output_of_the_net_is_not_mixed_into_the_json),
