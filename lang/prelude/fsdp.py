@@ -76,30 +76,24 @@ class _Param:
         torch._set_name(self.sharded, name)
         self.output = None
         self.unsharded = None
-        self.set_on_modules(self.sharded)
+        self.set_sharded_on_modules()
 
-    def set_on_modules(self, p):
+    def set_sharded_on_modules(self):
         for m, name in self.slots:
-            setattr(m, name, p)
+            setattr(m, name, self.sharded)
 
     def init_output(self, world, dtype):
-        if self.output is None:
-            self.output = torch.empty(self.shard.numel() * world, dtype=dtype, device="cuda")
-            torch._set_category(self.output, "parameter")
-            torch._set_name(self.output, self.name)
+        self.output = torch.empty(self.shard.numel() * world, dtype=dtype, device="cuda")
+        torch._set_category(self.output, "parameter")
+        torch._set_name(self.output, self.name)
 
     def init_unsharded(self, grad_dtype):
         # with a version of its own: a copy into the output does not count as a change of the parameter
-        if self.unsharded is None:
-            self.unsharded = nn.Parameter(torch._apart(self.output).as_strided(self.size, self.stride, 0),
-                                          requires_grad=self.sharded.requires_grad)
-            torch._set_name(self.unsharded, self.name)
-            if self.unsharded.requires_grad:
-                torch._set_grad_dtype(self.unsharded, grad_dtype)
-
-    def to_sharded(self):
-        self.set_on_modules(self.sharded)
-        torch._free_storage(self.output)
+        self.unsharded = nn.Parameter(torch._apart(self.output).as_strided(self.size, self.stride, 0),
+                                      requires_grad=self.sharded.requires_grad)
+        torch._set_name(self.unsharded, self.name)
+        if self.unsharded.requires_grad:
+            torch._set_grad_dtype(self.unsharded, grad_dtype)
 
 
 class _PostBackward(torch.autograd.Function):
@@ -199,6 +193,7 @@ class _Unit:
         self.path = path
         self.shared = shared
         self.params = params
+        self.sizes = [p.shard.numel() for p in params]
         self.reshards = reshards
         self.policy = policy
         self.dtype = params[0].shard.dtype if len(params) > 0 else None  # of shards, and of their gradients
@@ -226,13 +221,12 @@ class _Unit:
         is_apart = self.group_state == _FORWARD or self.group_state == _PRE_BACKWARD
         before = torch._stream(_COPY_IN if is_apart else -1)
         inputs = self.all_gather_inputs()
-        sizes = [t.numel() for t in inputs]
-        numel = sum(sizes)
+        numel = sum(self.sizes)
         output = torch.empty(numel * world, dtype=self.param_dtype, device="cuda")
         torch._set_category(output, "other")
         torch._set_name(output, "all-gather of " + self.path)
         own = output.narrow(0, numel * rank, numel)
-        torch._foreach_copy_(own.split(sizes), inputs)
+        torch._foreach_copy_(own.split(self.sizes), inputs)
         del inputs
         rows = output.view(world, -1)
         if rank > 0:
@@ -247,14 +241,12 @@ class _Unit:
     def all_gather_inputs(self):
         if self.policy.is_on_host:
             return [self.to_device(p.shard) for p in self.params]
-        inputs = [p.shard for p in self.params]
         if not self.casts:
-            return inputs
-        sizes = [t.numel() for t in inputs]
-        flat = torch.empty(sum(sizes), dtype=self.param_dtype, device="cuda")
+            return [p.shard for p in self.params]
+        flat = torch.empty(sum(self.sizes), dtype=self.param_dtype, device="cuda")
         torch._set_category(flat, "cast")
-        splits = flat.split(sizes)
-        torch._foreach_copy_(splits, inputs)
+        splits = flat.split(self.sizes)
+        torch._foreach_copy_(splits, [p.shard for p in self.params])
         return splits
 
     def to_device(self, shard):
@@ -270,9 +262,11 @@ class _Unit:
             shared.gathered_before = None
         self.copy_out()
         for p in self.params:
-            p.init_unsharded(self.grad_dtype)
+            if p.unsharded is None:
+                p.init_unsharded(self.grad_dtype)
         for p in self.params:
-            p.set_on_modules(p.unsharded)
+            for m, name in p.slots:
+                setattr(m, name, p.unsharded)
         self.is_unsharded = True
         if self.group_state == _FORWARD and shared.world > 1:
             shared.gathered_before = self.gathered
@@ -284,15 +278,16 @@ class _Unit:
         if world == 1:
             for p in self.params:
                 given = self.to_device(p.shard) if self.policy.is_on_host else p.shard.to(self.param_dtype)
-                p.init_output(1, self.param_dtype)
+                if p.output is None:
+                    p.init_output(1, self.param_dtype)
                 torch._alloc_storage(p.output)
                 p.output.copy_(given)
             return
         for p in self.params:
-            p.init_output(world, self.param_dtype)
+            if p.output is None:
+                p.init_output(world, self.param_dtype)
             torch._alloc_storage(p.output)
-        sizes = [p.shard.numel() for p in self.params]
-        packed = _packed(sizes, self.params[0].output.element_size(), world, True)
+        packed = _packed(self.sizes, self.params[0].output.element_size(), world, True)
         torch._op.split_with_sizes_copy_([p.output for p in self.params], self.gathered[0].view(world, -1))
         del packed
 
@@ -301,7 +296,8 @@ class _Unit:
             return
         if self.is_unsharded:
             for p in self.params:
-                p.to_sharded()
+                p.set_sharded_on_modules()
+                torch._free_storage(p.output)
             self.is_unsharded = False
 
     # ---- forward ----
@@ -436,12 +432,10 @@ class _Unit:
             distributed.note_reduce_scatter(numel * world * given.element_size(), world)
         flat = output.to(self.dtype)
         torch._set_category(flat, "gradient")
-        views = []
         offset = 0
         for p, size in zip(params, sizes):
-            views.append(flat.as_strided(p.sharded.shape, p.sharded.stride(), offset))
+            view = flat.as_strided(p.sharded.shape, p.sharded.stride(), offset)
             offset += size
-        for p, view in zip(params, views):
             if self.policy.is_on_host:
                 view = view.to("cpu")
             if p.sharded.grad is None:
@@ -473,13 +467,13 @@ def _is_dense(t):
 
 
 def _managed(module, units, found):
-    # depth first, children before their parent, without units below
+    # depth first, children before their parent, without units below; units and found: the keys of a dict
     if module in found:
         return
     for child in module.children():
         if child not in units and child not in found:
             _managed(child, units, found)
-    found.append(module)
+    found[module] = True
 
 
 def _check_dtypes(params):
@@ -498,7 +492,7 @@ def _check_dtypes(params):
 
 @torch.no_grad()
 def _shard_unit(module, path, names, units, shared, reshards, policy):
-    modules = []
+    modules = {}
     _managed(module, units, modules)
     slots = {}
     buffers = []
@@ -549,16 +543,14 @@ def fully_shard(model, blocks, settings):
     paths = {m: name for name, m in model.named_modules()}
     reshards = settings["reshard"] == "on"
     policy = _Policy(settings["mp-policy"], settings["offload-policy"])
-    units = []
     made = {}
     for m in blocks:
-        unit = _shard_unit(m, paths[m], names, units, shared, reshards, policy)
+        unit = _shard_unit(m, paths[m], names, made, shared, reshards, policy)
         m.forward = _with_unit(m.forward, unit)
-        units.append(m)
         made[m] = unit
     shared.units.extend([made[m] for m in paths if m in made])
     # the root's parameters are needed first in backward: they stay
-    unit = _shard_unit(model, "the root", names, units, shared, False, policy)
+    unit = _shard_unit(model, "the root", names, made, shared, False, policy)
     model.forward = _with_unit(model.forward, unit)
     shared.units.insert(0, unit)  # the order of named_modules()
     return shared
