@@ -622,7 +622,8 @@ wheel: ## a wheel for pip: all that `make install` has, for glibc 2.28, into $(B
 	@sh tools/wheel/build.sh "$(MAKE)" $(B)/wheel
 
 # What depends on where the program's libraries, its Python code and its pages are.
-WHEEL_TESTS := $(addprefix $(B)/tests/e2e/test_,doctor lesson readme record record_program record_python record_standin)
+WHEEL_TESTS := $(addprefix $(B)/tests/e2e/,$(addprefix test_,doctor lesson readme record record_program \
+                 record_standin) python/test_record_python python/test_record_killed)
 wheel-check: wheel $(WHEEL_TESTS) ## install the wheel, and run what of the tests depends on that
 	@sh tools/wheel/check.sh $(B) $(WHEEL_TESTS)
 

@@ -132,6 +132,7 @@ struct rec_frame {
     uint32_t python; /* index in the list's stacks; 0: not a Python frame */
     uint32_t module; /* string of the list: the module path in the frame */
     bool is_derived; /* written by an earlier import */
+    bool is_own;     /* of the recorder, in the program's process: it is left out */
     uint32_t says;
 };
 
@@ -218,6 +219,7 @@ static const struct rec_frame *frame_get(struct rec_stacks *stacks, struct rec_v
     static const struct rec_frame NOTHING = {.says = 0};
     uint32_t mark = rec_value_mark(stacks->pickle, v);
     struct rec_frame *frame;
+    struct span path;
 
     /* the mark of a list belongs to stacks */
     if (rec_value_type(v) != REC_DICT)
@@ -229,7 +231,9 @@ static const struct rec_frame *frame_get(struct rec_stacks *stacks, struct rec_v
     frame = &stacks->frames[stacks->frame_count++];
     memset(frame, 0, sizeof(*frame));
     native_frame_read(stacks, frame, field(stacks, v, stacks->key_name));
-    if (!(frame->says & VS_STACK_HAS_CPP))
+    path = field(stacks, v, stacks->key_filename);
+    frame->is_own = rec_python_is_own(path.at, path.len);
+    if (!(frame->says & VS_STACK_HAS_CPP) && !frame->is_own)
         frame->python = python_frame_read(stacks, v, field(stacks, v, stacks->key_name));
     if (!(frame->says & VS_STACK_HAS_CPP) && !frame->python)
         module_frame_read(stacks, frame, v, field(stacks, v, stacks->key_name));
@@ -286,6 +290,23 @@ static void place_set(struct rec_stacks *stacks, struct rec_stack *out)
                       : all->frames[found - 1].file;
 }
 
+/* An operator that the recorder's function calls was called by the program: PyTorch's frames of its call go with it. */
+static void operator_frames_drop(struct rec_stacks *stacks)
+{
+    static const char CALL[] = "_ops.py";
+    const struct vs_callstacks *all = &stacks->list->stacks;
+
+    while (stacks->python_count) {
+        const struct vs_frame *last = &all->frames[stacks->python[stacks->python_count - 1] - 1];
+        const char *file = vs_memlist_text(stacks->list, last->file);
+
+        if (last->kind != VS_FRAME_TORCH ||
+            (strcmp(file, CALL) != 0 && strcmp(file, "torch/_ops.py") != 0))
+            return;
+        stacks->python_count--;
+    }
+}
+
 /* Find the outermost op (or inside a backward node that node's op) and the class of the allocation. */
 static void stack_analyse(struct rec_stacks *stacks, struct rec_value frames, struct rec_stack *out)
 {
@@ -306,7 +327,9 @@ static void stack_analyse(struct rec_stacks *stacks, struct rec_value frames, st
             about.module = frame->module;
             stacks->list->has_derived_modules |= frame->is_derived;
         }
-        if (frame->python)
+        if (frame->is_own)
+            operator_frames_drop(stacks);
+        else if (frame->python)
             python_add(stacks, frame->python);
     }
     op_set(stacks, out, node, op);

@@ -32,6 +32,15 @@ bool rec_python_is(const char *path, size_t len)
     return false;
 }
 
+bool rec_python_is_own(const char *path, size_t len)
+{
+    static const char FOLDER[] = "/vramscope-record-"; /* base/temporary/folder.c makes it */
+    static const char FILES[] = "/vramscope_";
+    const char *folder = len ? memmem(path, len, FOLDER, strlen(FOLDER)) : NULL;
+
+    return folder && memmem(folder, len - (size_t)(folder - path), FILES, strlen(FILES));
+}
+
 /* The path below the last `folder`; NULL if the path does not contain it. */
 static const char *below(const char *path, const char *folder)
 {

@@ -17,6 +17,9 @@
 /* Whether this is a path of Python source, or a name that Python uses for code without a file ("<stdin>"). */
 bool rec_python_is(const char *path, size_t len);
 
+/* Whether it is a file of `vramscope record`, which it puts into the recorded program's process: tracer/python/. */
+bool rec_python_is_own(const char *path, size_t len);
+
 /* Whose code the file is; `file` receives the value for the member `file` of struct vs_frame. */
 enum vs_frame_kind rec_python_file(const char *path, size_t len, struct vs_text *file);
 

@@ -19,6 +19,7 @@ such as program.
 import argparse
 import collections
 import concurrent.futures
+import glob
 import os
 import random
 import shutil
@@ -29,7 +30,12 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCRIPT = "import torch\nx = [torch.ones(1 << 20, device='cuda') for _ in range(8)]\ndel x\n"
+SCRIPT = """import time, torch
+for _ in range(20):
+    x = [torch.ones(1 << 20, device='cuda') for _ in range(8)]
+    del x
+    time.sleep(0.02)
+"""
 
 
 def record(net, device, steps, *more):
@@ -84,15 +90,17 @@ class Campaign:
         if kind.earlier:
             shutil.copy(self.files[kind.earlier], trace)
 
-    def environment(self, trace, **more):
-        return dict(os.environ, LD_PRELOAD=self.library, KILL_TRACE=trace, KILL_CLOCK="1000", **more)
+    def environment(self, kind, trace, **more):
+        clock = "1" if kind is PROGRAM else "1000"  # Python sleeps by the clock
+        return dict(os.environ, LD_PRELOAD=self.library, KILL_TRACE=trace, KILL_CLOCK=clock,
+                    VRAMSCOPE_SAVE_EVERY="0.02", **more)
 
     def calls_of(self, kind):
         """How many calls a run makes; of a program the process that makes most."""
         trace = os.path.join(self.folder, f"{kind.name}-counted.db")
         count = os.path.join(self.folder, f"{kind.name}.count")
         self.round_start(kind, trace)
-        subprocess.run(self.command(kind, trace), env=self.environment(trace, KILL_COUNT=count), check=True,
+        subprocess.run(self.command(kind, trace), env=self.environment(kind, trace, KILL_COUNT=count), check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
         with open(count, encoding="ascii") as file:
             return max(int(line) for line in file)
@@ -128,23 +136,25 @@ def examine(program, trace, kind, seen):
 
 
 def round_run(campaign, number):
-    """Kill one run; returns its kind, whether the kill came before its end, the events committed, what is wrong."""
+    """Kill one run; returns its kind, whether it left anything, whether the kill came before its end, the events
+    committed, what is wrong."""
     rnd = random.Random(f"{campaign.args.seed}:{number}")
     kind = rnd.choices(campaign.kinds, [kind.weight for kind in campaign.kinds])[0]
     folder = tempfile.mkdtemp(prefix=f"{kind.name}-{number}-", dir=campaign.folder)
     trace = os.path.join(folder, "trace.db")
-    environment = campaign.environment(trace, KILL_AT=str(rnd.randint(1, campaign.calls[kind.name])),
+    environment = campaign.environment(kind, trace, KILL_AT=str(rnd.randint(1, campaign.calls[kind.name])),
                                        KILL_PART=str(rnd.randrange(1 << 16)))
     try:
         campaign.round_start(kind, trace)
         child = subprocess.run(campaign.command(kind, trace), env=environment, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, timeout=600, check=False)
         seen = events_of(trace + ".committed")
+        is_left = os.path.exists(trace) or len(glob.glob(trace + ".*.pickle")) > 0
         wrong = examine(campaign.args.program, trace, kind, seen)
     finally:
         if os.path.isdir(folder):
             shutil.rmtree(folder, ignore_errors=True)
-    return kind.name, child.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), seen, wrong
+    return kind.name, is_left, child.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), seen, wrong
 
 
 def main():
@@ -164,6 +174,7 @@ def main():
     rounds = collections.Counter()
     killed = collections.Counter()
     compared = collections.Counter()
+    left = collections.Counter()
     failures = 0
     try:
         campaign = Campaign(args, folder)
@@ -171,10 +182,11 @@ def main():
         numbers = range(args.first, args.first + args.count)
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = pool.map(lambda n: round_run(campaign, n), numbers)
-            for number, (name, was_killed, seen, wrong) in zip(numbers, results):
+            for number, (name, is_left, was_killed, seen, wrong) in zip(numbers, results):
                 rounds[name] += 1
                 compared[name] += seen > 0
                 killed[name] += was_killed
+                left[name] += is_left
                 if wrong:
                     failures += 1
                     print(f"round {number}, {name}: {wrong}", flush=True)
@@ -184,7 +196,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     for name in sorted(rounds):
         print(f"{name}: {rounds[name]} rounds, {killed[name]} killed before their end, "
-              f"{compared[name]} with events that were committed")
+              f"{compared[name]} with events that were committed, {left[name]} left a trace or a snapshot")
     print(f"seed {args.seed}: {args.count} rounds from {args.first}, {failures} failures")
     return 1 if failures else 0
 

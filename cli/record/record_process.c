@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -359,6 +361,57 @@ static void facts_fill(const struct cli_process *process, const struct cli_impor
     vs_free(unknown);
 }
 
+static bool was_saved(const struct cli_process *process)
+{
+    return process->dumped && strcmp(process->dumped, "interval") == 0;
+}
+
+static void saved_path(const struct cli_process *process, const struct cli_import *import,
+                       struct vs_text *out)
+{
+    vs_text_addf(out, "%s.%ld.pickle", import->out, (long)process->pid);
+}
+
+/* The path of the snapshot of a process. */
+static void snapshot_path(const struct cli_process *process, const struct cli_import *import,
+                          struct vs_text *out)
+{
+    if (was_saved(process))
+        saved_path(process, import, out);
+    else
+        vs_text_addf(out, "%s/%s.pickle", import->folder, process->name);
+}
+
+int64_t cli_process_age_s(const struct cli_process *process, const struct cli_import *import)
+{
+    struct vs_text path = {NULL, 0, 0};
+    struct stat written;
+    int64_t age = 0;
+
+    snapshot_path(process, import, &path);
+    if (stat(vs_text_get(&path), &written) == 0 && written.st_mtime < time(NULL))
+        age = (int64_t)(time(NULL) - written.st_mtime);
+    vs_text_release(&path);
+    return age;
+}
+
+void cli_process_saved_remove(const struct cli_process *process, const struct cli_import *import)
+{
+    struct vs_text path = {NULL, 0, 0};
+
+    saved_path(process, import, &path);
+    unlink(vs_text_get(&path));
+    vs_text_add(&path, ".part");
+    unlink(vs_text_get(&path));
+    vs_text_release(&path);
+}
+
+/* Whether its snapshot has all that the process did. */
+static bool is_whole(const struct cli_process *process)
+{
+    return strcmp(process->dumped, "oom") != 0 && !was_saved(process);
+}
+
 enum vs_status cli_process_import(const struct cli_process *process,
                                   const struct cli_import *import, const char *driver_trace,
                                   struct vs_error *err)
@@ -369,12 +422,12 @@ enum vs_status cli_process_import(const struct cli_process *process,
     enum vs_status st;
 
     facts_fill(process, import, driver_trace, &facts);
-    vs_text_addf(&snapshot, "%s/%s.pickle", import->folder, process->name);
+    snapshot_path(process, import, &snapshot);
     st = cli_importer_read(vs_text_get(&snapshot), CLI_ALL_DEVICES, false, &importer, err);
     if (!st) {
         importer.toggles = import->toggles;
         st = cli_importer_write(&importer, process->program, facts.items, process->trace,
-                                import->force, strcmp(process->dumped, "oom") != 0, err);
+                                import->force, is_whole(process), err);
     }
     facts_release(&facts);
     vs_text_release(&snapshot);

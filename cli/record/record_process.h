@@ -41,7 +41,7 @@
  * own       what the script itself says where a toggle could say something else: "batch 32", a line each
  * mistakes  likely mistakes that were found while it ran (replay/report/mistakes.h), a line each; NULL: none
  * refused   the parts of toggles that were not applied, a line each; NULL: all were
- * dumped    when the snapshot was taken: "exit", "oom" or "term"; NULL: never
+ * dumped    when the snapshot was taken: "exit", "oom", "term" or "interval" (while it ran); NULL: never
  * error     the first error, or NULL
  * trace     path of its trace; NULL: it has none
  */
@@ -94,12 +94,14 @@ void cli_processes_name(struct cli_processes *processes, struct cli_driver *driv
  * What all processes of a program have in common. All is borrowed.
  *
  * folder   the recorder's
+ * out      the trace that is wanted, an absolute path: a process writes a snapshot beside it while it runs
  * recipe   how the program can be run again, without its scripts; NULL: this process is not the one that stands for it
  * toggles  those that were applied
  * force    replace an existing file
  */
 struct cli_import {
     const char *folder;
+    const char *out;
     const struct wif_recipe *recipe;
     const struct vs_toggles *toggles;
     bool force;
@@ -113,5 +115,9 @@ struct cli_import {
 VS_MUST_USE enum vs_status cli_process_import(const struct cli_process *process,
                                               const struct cli_import *import,
                                               const char *driver_trace, struct vs_error *err);
+/* How long ago the snapshot of a process was written, in whole seconds; 0 where that is not known. */
+int64_t cli_process_age_s(const struct cli_process *process, const struct cli_import *import);
+/* Delete what a process wrote beside the trace while it ran, if anything. */
+void cli_process_saved_remove(const struct cli_process *process, const struct cli_import *import);
 
 #endif

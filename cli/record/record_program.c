@@ -164,6 +164,8 @@ static enum vs_status folder_fill(struct job *job, struct vs_error *err)
         vs_text_addf(&settings, "stop %s\n", stop);
     vs_text_addf(&settings, "entries %zu\nstacks %s\nobserve %s\n", job->entries ? job->entries : 1,
                  job->stacks, job->observe);
+    if (!strchr(job->injected, '\n'))
+        vs_text_addf(&settings, "out %s\n", job->injected);
     if (!st)
         st = vs_folder_write(&job->folder, "settings", vs_text_get(&settings), settings.len, err);
     vs_text_release(&settings);
@@ -304,15 +306,20 @@ static void driver_traces_of(const struct cli_driver *driver, pid_t pid, struct 
     }
 }
 
-static void say_snapshot(const struct job *job, const struct cli_process *p)
+static void say_snapshot(const struct job *job, const struct cli_process *p,
+                         const struct cli_import *import)
 {
+    char seconds[64] = "";
     char what[256];
 
+    if (strcmp(p->dumped, "interval") == 0)
+        snprintf(seconds, sizeof(seconds), " up to %" PRId64 " s before the end",
+                 cli_process_age_s(p, import));
     snprintf(what, sizeof(what), "PyTorch's history of pid %ld (%.100s)%s", (long)p->pid,
              p->program,
              strcmp(p->dumped, "oom") == 0    ? " up to its out-of-memory"
              : strcmp(p->dumped, "term") == 0 ? " up to SIGTERM"
-                                              : "");
+                                              : seconds);
     say_trace(job, p, shown(job, p->trace), what, false);
 }
 
@@ -349,6 +356,7 @@ static void process_collect(const struct job *job, const struct cli_process *p, 
 {
     const struct cli_import import = {
         .folder = job->folder.path,
+        .out = job->injected,
         .recipe = is_first ? &job->recipe : NULL,
         .toggles = &job->args->toggles,
         .force = job->force,
@@ -362,13 +370,18 @@ static void process_collect(const struct job *job, const struct cli_process *p, 
     if (p->name && !p->dumped)
         fprintf(stderr, "vramscope: pid %ld (%.100s) ended before PyTorch's history was written\n",
                 (long)p->pid, p->program);
+    if (p->name && p->dumped && strcmp(p->dumped, "interval") == 0)
+        fprintf(stderr,
+                "vramscope: pid %ld (%.100s) ended suddenly: what was saved while it ran is kept\n",
+                (long)p->pid, p->program);
     if (p->refused)
         say_refused(p);
     if (p->dumped && cli_process_import(
                          p, &import, driver_traces.len ? vs_text_get(&driver_traces) : NULL, &err))
         cli_fail(&err);
     else if (p->dumped)
-        say_snapshot(job, p);
+        say_snapshot(job, p, &import);
+    cli_process_saved_remove(p, &import);
     say_driver(job, driver, p);
     if (!p->name && !p->trace)
         fprintf(stderr,

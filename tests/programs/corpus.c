@@ -32,6 +32,7 @@ int corpus_setup(void **state)
     setenv("PYTHONPATH", "tests/programs", 1);
     setenv("HF_HUB_OFFLINE", "1", 1);
     setenv("OMP_NUM_THREADS", "1", 1);
+    setenv("VRAMSCOPE_SAVE_EVERY", "0", 1);
     unsetenv("PYTORCH_CUDA_ALLOC_CONF");
     unsetenv("CUDA_VISIBLE_DEVICES");
     unsetenv("RANK");

@@ -237,6 +237,36 @@ static void malformed_frames_give_no_location(void **state)
     vs_memlist_release(&list);
 }
 
+/* A frame of a stack, as pickle.dumps(…, 0) writes it. */
+#define FRAME(func, file, line) "(dVname\nV" func "\nsVfilename\nV" file "\nsVline\nI" line "\nsa"
+#define RECORDER "/tmp/vramscope-record-abcdef/vramscope_values.py"
+#define OPS "/p/site-packages/torch/_ops.py"
+
+/* A function of the recorder stands in for one of the program's operators: neither it nor the call of an operator in it
+ * is part of the stack, but the program's own call of an operator is. */
+static void functions_of_the_recorder_are_left_out_of_stacks(void **state)
+{
+    static const char bytes[] =
+        "(dVsegments\n(lsVdevice_traces\n(l(l("
+        "dVaction\nValloc\nsVaddr\nI4096\nsVsize\nI8\nsVframes\n(l" FRAME("__call__", OPS, "3")
+            FRAME("compute", RECORDER, "5") FRAME("__call__", OPS, "7")
+                FRAME("step", "train.py", "9") "saas.";
+    struct vs_memlist list = {.events = NULL};
+    struct vs_error err = VS_ERROR_INIT;
+    const struct vs_callstack *stack;
+
+    (void)state;
+    must(rec_snapshot_read(bytes, sizeof(bytes) - 1, -1, &list, &err), &err);
+    assert_int_equal(list.event_count, 1);
+    assert_string_equal(vs_memlist_text(&list, list.events[0].file), "train.py");
+    assert_int_equal(list.events[0].line, 9);
+    stack = vs_callstacks_get(&list.stacks, list.events[0].stack);
+    assert_int_equal(stack->count, 2);
+    assert_int_equal(vs_callstacks_at(&list.stacks, stack, 0)->line, 7);
+    assert_int_equal(vs_callstacks_at(&list.stacks, stack, 1)->line, 9);
+    vs_memlist_release(&list);
+}
+
 /*
  * One event, repeated ten thousand times by reference: each takes two bytes in the file, so without a bound the list
  * would be much larger than the file.
@@ -343,6 +373,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(events_have_their_source_locations),
         cmocka_unit_test(a_pickle_is_distinguished_from_text_by_its_first_bytes),
         cmocka_unit_test(malformed_frames_give_no_location),
+        cmocka_unit_test(functions_of_the_recorder_are_left_out_of_stacks),
         cmocka_unit_test(wrong_types_are_refused_with_the_fields_name),
         cmocka_unit_test(events_repeated_by_reference_beyond_the_bound_are_refused),
         cmocka_unit_test(a_snapshot_of_several_devices_needs_a_device_number),

@@ -92,6 +92,20 @@ static uint32_t location(const char *const *frames, size_t count)
     location((const char *const[]){__VA_ARGS__},                                                   \
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
+static void files_of_the_recorder_are_known(void **state)
+{
+    static const char *const OWN[] = {"/tmp/vramscope-record-a1B2c3/vramscope_values.py",
+                                      "/scratch/me/vramscope-record-x/vramscope_toggles.py"};
+    static const char *const OTHERS[] = {"/tmp/vramscope-record-a1B2c3/train.py",
+                                         "/home/me/vramscope_values.py", "vramscope_values.py", ""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(OWN) / sizeof(OWN[0]); i++)
+        assert_true(rec_python_is_own(OWN[i], strlen(OWN[i])));
+    for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
+        assert_false(rec_python_is_own(OTHERS[i], strlen(OTHERS[i])));
+}
+
 static void the_location_is_the_innermost_line_of_user_code(void **state)
 {
     (void)state;
@@ -159,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_is_classified_as_user_library_or_pytorch_code),
         cmocka_unit_test(frames_of_other_languages_are_not_python),
+        cmocka_unit_test(files_of_the_recorder_are_known),
         cmocka_unit_test(the_location_is_the_innermost_line_of_user_code),
         cmocka_unit_test(models_of_packages_count_as_user_code),
         cmocka_unit_test(a_package_that_is_run_as_a_program_counts_as_user_code),

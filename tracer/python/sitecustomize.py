@@ -68,7 +68,7 @@ def module_of(folder, name):
 def simulate(folder, origin):
     """Simulate a GPU, if there is none and the recorder says so. Returns what simulates it, or None."""
     try:
-        with open(folder + "/settings") as f:
+        with open(folder + "/settings", errors="surrogateescape") as f:
             if "\nstandin " not in f.read():
                 return None
         return module_of(folder, "vramscope_standin").simulate(folder, origin)
@@ -91,7 +91,7 @@ def watch_interrupt(folder):
     import signal
 
     try:
-        with open(folder + "/settings") as f:
+        with open(folder + "/settings", errors="surrogateescape") as f:
             lines = f.read().split("\n")
         if any(line.startswith("stop ") and line.endswith(" -") for line in lines) and \
                 signal.getsignal(signal.SIGINT) is signal.default_int_handler:

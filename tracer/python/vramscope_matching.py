@@ -4,6 +4,7 @@ vramscope_reading.py read about them, and what happened between them.
 An allocation of the profiler's list and one of the history are the same if they are the n-th at their address. The
 keys that are added are those that recording/snapshot_facts.c and recording/snapshot_between.c read.
 """
+import os
 from array import array
 from bisect import bisect_right
 
@@ -325,6 +326,7 @@ class Matching:
 
     def __init__(self, module, reading, noted, has_saves, is_to_the_end, ooms, gaps):
         self.module = module  # vramscope_reading
+        self.folder = os.path.dirname(__file__) + os.sep
         self.ooms = ooms  # by device: how often memory ran out
         self.gaps = gaps  # vramscope_transforms.Gaps; None: everything was listed
         self.has_saves = has_saves
@@ -394,7 +396,7 @@ class Matching:
         event = trace[index]
         facts = (context.op, context.module, context.phase or (GRAPH if context.makes_graph else None)) + about
         event["facts"] = self.shared.setdefault(facts, facts)
-        if not event.get("frames") and context.forward is not None:
+        if context.forward is not None and not self.has_stack(event):
             at = self.frames_of(context.forward)
             if at is not None:
                 event["forward_frames"] = trace[at]["frames"]
@@ -434,9 +436,13 @@ class Matching:
         made = [index for index, event in enumerate(trace) if event["action"] == "alloc"]
         return {index for index, is_listed in zip(made, self.gaps.listed(device, len(made))) if not is_listed}
 
+    def has_stack(self, event):
+        """Whether it has functions of the program's or PyTorch's: those of this folder are not shown."""
+        return not all(frame["filename"].startswith(self.folder) for frame in event.get("frames") or ())
+
     def frames_keep(self, trace, made):
         order = made.context.order
-        if order >= 0 and order not in self.frames_by_op and trace[made.index].get("frames"):
+        if order >= 0 and order not in self.frames_by_op and self.has_stack(trace[made.index]):
             self.frames_by_op[order] = made.index
             self.contexts_by_op[order] = made.context
 

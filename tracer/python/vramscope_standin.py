@@ -202,23 +202,6 @@ class StandIn:
             return None
         return "%s:%d %s" % (inner.f_code.co_filename, inner.f_lineno, inner.f_code.co_name)
 
-    def frames_drop(self, snapshot):
-        """Stacks of a snapshot without the functions of this folder, which compute values and hear other ranks: an
-        operator is called by the program."""
-        if self.values is None and not self.has_own_frames:
-            return
-        blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
-        for event in [event for trace in snapshot["device_traces"] for event in trace] + blocks:
-            kept = []
-            for frame in event.get("frames") or ():
-                if not frame["filename"].startswith(self.folder):
-                    kept.append(frame)
-                    continue
-                while kept and kept[-1]["filename"].endswith("torch/_ops.py"):  # it was called by this one
-                    kept.pop()
-            if event.get("frames"):
-                event["frames"] = kept
-
     def reads(self):
         """How often the host read values of the device so far, and how many bytes."""
         count, size = ctypes.c_uint64(), ctypes.c_uint64()

@@ -84,13 +84,6 @@ class Toggles:
             frame = frame.f_back
         return frame is not None and not self.is_ours and not frame.f_code.co_filename.startswith(self.torch_folder)
 
-    def frames_drop(self, snapshot):
-        """The stacks of a snapshot without the functions of this folder."""
-        blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
-        for event in [event for trace in snapshot["device_traces"] for event in trace] + blocks:
-            if event.get("frames"):
-                event["frames"] = [f for f in event["frames"] if not f["filename"].startswith(self.folder)]
-
     # ---- patches ----
 
     def patch(self):

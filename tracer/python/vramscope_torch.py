@@ -4,12 +4,14 @@ saves it.
 Recording begins when CUDA is initialised: a program that imports torch without using a GPU is not affected. Each
 process writes two files into the recorder's folder: NAME.status, with one fact per line, and NAME.pickle, the snapshot,
 written at the end of the process, at out-of-memory, and on a SIGTERM that would end the process. NAME consists of the
-time at which CUDA was initialised and the process id.
+time at which CUDA was initialised and the process id. While it runs it writes a snapshot beside the trace that is
+wanted, from time to time (vramscope_saves.py), for when the process is killed, or the recorder, or both.
 
 Nothing here may change what the program does: no output, no exception, no other exit status. Errors are written to the
 status file.
 """
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -19,7 +21,7 @@ SCRIPTS_MAX = 100
 
 
 def settings_read(folder):
-    with open(os.path.join(folder, "settings")) as f:
+    with open(os.path.join(folder, "settings"), errors="surrogateescape") as f:  # it has paths
         return dict(line.rstrip("\n").split(" ", 1) for line in f)
 
 
@@ -57,8 +59,12 @@ class History:
         self.pid = None
         self.is_kept = not settings_read(folder).get("stop")  # up to an event it runs for what is found there
         self.path = None
+        self.beside = None  # where a snapshot is written while the program runs
         self.ooms = 0
         self.is_dumping = False
+        self.saves = None  # what is written from time to time (vramscope_saves.py), or None
+        self.lock = threading.RLock()  # held while a snapshot is taken and written
+        self.is_over = False  # the last snapshot has been written
         self.said = set()
         main = getattr(sys.modules.get("__main__"), "__file__", None)  # Python removes it when the script has ended
         self.main = os.path.abspath(main) if main else None
@@ -90,8 +96,11 @@ class History:
 
         self.pid = os.getpid()
         self.path = os.path.join(self.folder, "%d-%d" % (time.time_ns(), self.pid))
+        out = settings_read(self.folder).get("out")
+        self.beside = "%s.%d.pickle" % (out, self.pid) if out else None
         self.ooms = 0
-        self.is_dumping = False
+        self.is_dumping = self.is_over = False
+        self.lock = threading.RLock()
         self.say("pid", self.pid)
         self.say("program", " ".join(getattr(sys, "argv", None) or ["python"]))
         self.say("torch", getattr(self.torch, "__version__", "unknown"))
@@ -109,6 +118,9 @@ class History:
         self.attempt("SIGTERM", self.watch_term)
         self.attempt("events", self.watch_events)
         self.attempt("stop", self.watch_stop)
+        if self.is_kept and self.beside:
+            self.saves = self.module("vramscope_saves").Saves(self, self.torch)
+            self.attempt("saves", self.saves.begin)
 
     def turn_on(self):
         settings = settings_read(self.folder)
@@ -245,22 +257,46 @@ class History:
         return True
 
     def dump(self, why):
-        if self.pid != os.getpid() or self.is_dumping:
+        if self.pid != os.getpid():
             return
-        self.is_dumping = True
-        try:
-            if self.recorder_is_gone():
-                import shutil
+        with self.lock:
+            if self.is_dumping:  # a signal has come in the middle of it
+                return
+            self.is_dumping = True
+            self.is_over = why != "oom"
+            try:
+                if self.recorder_is_gone():
+                    self.leave(why)
+                elif self.is_kept:
+                    self.write(why, self.path + ".pickle")
+                    if why != "oom" and self.beside and os.path.exists(self.beside):
+                        os.unlink(self.beside)
+                if self.events and why != "oom":  # one that is left on crashes when PyTorch is unloaded
+                    self.attempt("events", self.events.stop)
+            except BaseException as e:  # including KeyboardInterrupt: the user wants the program to end
+                self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
+            self.is_dumping = False
 
-                shutil.rmtree(self.folder, ignore_errors=True)
-                self.is_kept = False
-            elif self.is_kept:
-                self.write(why)
-            if self.events and why != "oom":  # one that is left on crashes when PyTorch is unloaded
-                self.attempt("events", self.events.stop)
-        except BaseException as e:  # including KeyboardInterrupt: the user wants the program to end
-            self.say("error", "%s: %s: %s" % (why, type(e).__name__, e))
-        self.is_dumping = False
+    def leave(self, why):
+        """The recorder was killed: the snapshot is left beside its trace, and nothing else."""
+        import shutil
+
+        try:
+            if self.is_kept and self.beside:
+                self.write(why, self.beside)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.is_kept = False
+
+    def save(self):
+        """Write what was recorded so far, in case the process is killed. Returns whether more can follow."""
+        with self.lock:
+            if self.pid != os.getpid() or self.is_over:
+                return False
+            with self.new_pickle(self.beside) as f:
+                f.write(self.saves.snapshot())
+            self.facts_say("interval")
+            return True
 
     def world_refusal(self):
         """--world of a program that runs alone all the same."""
@@ -293,65 +329,62 @@ class History:
                 found.append(path)
         return sorted(set(found))[:SCRIPTS_MAX]
 
-    def write(self, why):
+    @contextlib.contextmanager
+    def new_pickle(self, path):
+        """A file that takes the place of the one from before once it is whole."""
+        part = path + ".part"
+        try:
+            with open(part, "wb") as f:
+                yield f
+            os.rename(part, path)
+        except BaseException:
+            if os.path.exists(part):
+                os.unlink(part)
+            raise
+
+    def write(self, why, path):
         import gc
         import pickle
 
         is_collecting = gc.isenabled()
         gc.disable()  # millions of small objects, none of them garbage
-        part = self.path + ".part"
         self.attempt("rank", self.say_rank)
         try:
             if self.events and why != "oom":  # inside an op the observer cannot be ended
                 self.attempt("events", self.events.stop)
             snapshot = self.torch.cuda.memory._snapshot()
-            if self.stand_in:
-                self.stand_in.frames_drop(snapshot)
-            if self.toggles:
-                self.toggles.frames_drop(snapshot)
             if self.events:
                 self.attempt("events", self.events.annotate, snapshot)
             if snapshot["segments"] and not any(snapshot["device_traces"]):
                 self.say("error", "the program turned PyTorch's memory history off: the trace "
                                   "has what was there at the end, not how it came about")
-            with open(part, "wb") as f:
+            with self.new_pickle(path) as f:
                 pickle.dump(snapshot, f, PICKLE_PROTOCOL)
-            os.rename(part, self.path + ".pickle")
-            if self.stand_in:
-                self.say("reads", "%d %d" % self.stand_in.reads())
-                for first in list(self.stand_in.first_reads.values())[:1]:
-                    self.say("read", first)
-                self.say("read_kinds", self.stand_in.read_kinds())
-                self.say("collectives", self.stand_in.collectives())
             if self.events and why != "oom":
                 self.attempt("mistakes", self.events.faults.say_all, lambda line: self.say_lines("mistake", [line]))
-            self.say_lines("script", self.scripts())
-            if self.own:
-                if self.toggles and self.toggles.batch_size:  # before it was changed
-                    self.own.found["batch"] = [str(self.toggles.batch_size)]
-                self.say_lines("own", self.own.lines(self.events.has_compiled()))
-            if self.toggles:
-                self.say_lines("refused", self.toggles.refusals())
-            self.say_lines("refused", self.world_refusal())
-            if self.toggles_failure:
-                self.say_lines("refused", [self.toggles_failure])
-            self.say("dump", why)
-        except BaseException:
-            if os.path.exists(part):
-                os.unlink(part)
-            raise
+            self.facts_say(why)
         finally:
             if is_collecting:
                 gc.enable()
 
-
-def module_of(folder, name):
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location(name, os.path.join(folder, name + ".py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    def facts_say(self, why):
+        if self.stand_in:
+            self.say("reads", "%d %d" % self.stand_in.reads())
+            for first in list(self.stand_in.first_reads.values())[:1]:
+                self.say("read", first)
+            self.say("read_kinds", self.stand_in.read_kinds())
+            self.say("collectives", self.stand_in.collectives())
+        self.say_lines("script", self.scripts())
+        if self.own:
+            if self.toggles and self.toggles.batch_size:  # before it was changed
+                self.own.found["batch"] = [str(self.toggles.batch_size)]
+            self.say_lines("own", self.own.lines(self.events.has_compiled()))
+        if self.toggles:
+            self.say_lines("refused", self.toggles.refusals())
+        self.say_lines("refused", self.world_refusal())
+        if self.toggles_failure:
+            self.say_lines("refused", [self.toggles_failure])
+        self.say("dump", why)
 
 
 def toggles_of(folder, torch):
