@@ -293,6 +293,12 @@ $(B)/fake/vramscope_old.so: tests/engine/device/fake/plugin.c engine/device/plug
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -o $@ $<
 $(B)/tests/engine/device/test_plugin $(B)/tests/e2e/test_device: $(B)/fake/vramscope_old.so
+# And a malloc that fails.
+$(B)/fake/fail_malloc.so: tests/e2e/fake/fail_malloc.c
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -fsanitize%,$(CFLAGS)) -fPIC -shared -o $@ $<
+$(B)/tests/e2e/test_host_memory: $(B)/fake/fail_malloc.so
 # The connection of processes that mpirun has started.
 MPI_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(wildcard ranks/mpi/*.c) base/error.c)
 $(B)/pic/ranks/mpi/%.o: CPPFLAGS += $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) --showme:compile)))

@@ -62,7 +62,7 @@ static int run(const struct cli_args *args)
         rpl_check_json(&check, &text);
     else
         rpl_check_text(&check, args->positionals[0], &text);
-    if (cli_print(&text) == 0)
+    if (cli_print_of(trace, &text) == 0)
         status = check.passed ? 0 : 1;
 out:
     vs_text_release(&text);

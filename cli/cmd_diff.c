@@ -167,7 +167,9 @@ static int run(const struct cli_args *args)
         rpl_diff_json(&diff, &text);
     else
         rpl_diff_text(&diff, args->positionals[0], args->positionals[1], request.top, &text);
-    if (cli_print(&text) == 0)
+    if (rpl_trace_check(traces[0], &err))
+        cli_fail(&err);
+    else if (cli_print_of(traces[1], &text) == 0)
         status = status_of(&diff, &request);
 out:
     vs_text_release(&text);

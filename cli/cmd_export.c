@@ -309,6 +309,8 @@ static int run(const struct cli_args *args)
     options.to = target.path ? target.path : "standard output";
     if (!st)
         st = exp_write(index, &options, target.packed ? target.packed : target.file, &err);
+    if (!st)
+        st = rpl_trace_check(trace, &err);
     st = target_close(&target, st, &err);
     cli_whatifs_free(whatifs);
     rpl_index_free(whatif.index);

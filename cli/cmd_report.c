@@ -123,7 +123,7 @@ static int run_one(const struct cli_args *args, size_t top)
         add_json(&report, trace, &text);
     else
         add_text(&report, trace, args->positionals[0], &text);
-    status = cli_print(&text);
+    status = cli_print_of(trace, &text);
 out:
     vs_text_release(&text);
     rpl_non_pytorch_release(&other);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/printable.h"
+#include "replay/trace/trace.h"
 
 static const struct cli_cmd *const CMDS[] = {
     &cli_cmd_record, &cli_cmd_import, &cli_cmd_report, &cli_cmd_tui,     &cli_cmd_why,
@@ -58,6 +59,13 @@ int cli_fail(const struct vs_error *err)
     fprintf(stderr, "vramscope: %s\n", vs_text_get(&shown));
     vs_text_release(&shown);
     return err->status == VS_E_USAGE ? 2 : 1;
+}
+
+int cli_print_of(const struct rpl_trace *trace, const struct vs_text *text)
+{
+    struct vs_error err = VS_ERROR_INIT;
+
+    return rpl_trace_check(trace, &err) ? cli_fail(&err) : cli_print(text);
 }
 
 int cli_print(const struct vs_text *text)

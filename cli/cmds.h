@@ -10,6 +10,8 @@
 
 #include "cli/args.h"
 
+struct rpl_trace;
+
 extern const struct cli_cmd cli_cmd_record;
 extern const struct cli_cmd cli_cmd_import;
 extern const struct cli_cmd cli_cmd_report;
@@ -46,5 +48,8 @@ int cli_fail(const struct vs_error *err);
  * where it could not be written (said on stderr).
  */
 int cli_print(const struct vs_text *text);
+
+/* The same of what was made of a trace. Where a part of it could not be read meanwhile, that is said instead. */
+int cli_print_of(const struct rpl_trace *trace, const struct vs_text *text);
 
 #endif

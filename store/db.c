@@ -11,6 +11,7 @@
 #include "store/db_internal.h"
 
 #include "base/bytes.h"
+#include "base/text.h"
 
 #define BUSY_TIMEOUT_MS 60000
 
@@ -25,12 +26,13 @@ enum vs_status sto_db_open(struct sto_db *db, const char *path, bool is_writable
     int flags = is_writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
 
     /* SQLite interprets names such as ":memory:" and "file:x" specially, unless a folder precedes them. */
-    char *name = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
+    struct vs_text name = {NULL, 0, 0};
     int rc;
 
     *db = (struct sto_db){NULL, path};
-    rc = sqlite3_open_v2(name, &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    sqlite3_free(name);
+    vs_text_addf(&name, "%s%s", path[0] == '/' ? "" : "./", path);
+    rc = sqlite3_open_v2(vs_text_get(&name), &db->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    vs_text_release(&name);
     if (rc != SQLITE_OK) {
         enum vs_status st = sto_db_fail(db, err);
 

@@ -287,8 +287,7 @@ uint64_t sto_reader_event_count(const struct sto_reader *r)
     return device ? device->last_seq - r->devices.before : sto_chunks_event_count(r->chunks);
 }
 
-/* Why something that is read when it is first needed could not be. */
-static enum vs_status failure_get(const struct sto_reader *r, struct vs_error *err)
+enum vs_status sto_reader_check(const struct sto_reader *r, struct vs_error *err)
 {
     const struct vs_error *failures[] = {&r->strings->failure, &r->locations->failure,
                                          &r->steps->failure};
@@ -304,7 +303,7 @@ static enum vs_status failure_get(const struct sto_reader *r, struct vs_error *e
 enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_t count,
                                  struct vs_event *out, struct vs_error *err)
 {
-    enum vs_status st = failure_get(r, err);
+    enum vs_status st = sto_reader_check(r, err);
 
     if (!st)
         st = sto_chunks_read(r->chunks, r->devices.before + first_seq, count, out, err);

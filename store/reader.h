@@ -134,12 +134,14 @@ const struct sto_source *sto_reader_source_at(const struct sto_reader *r, size_t
 /*
  * Strings and locations by id; ids are 1 to count. Id 0 and ids that are not in the trace return the empty string, or a
  * location with all members 0. Never NULL. They are read from the file when they are first needed; where that fails,
- * they are as those that are not in the trace, and sto_reader_events() fails from then on.
+ * they are as those that are not in the trace, and sto_reader_events() and sto_reader_check() fail from then on.
  */
 uint32_t sto_reader_string_count(const struct sto_reader *r);
 const char *sto_reader_string(const struct sto_reader *r, uint32_t id);
 uint32_t sto_reader_location_count(const struct sto_reader *r);
 const struct vs_location *sto_reader_location(const struct sto_reader *r, uint32_t id);
+/* Why something that is read when it is first needed could not be; VS_OK: all could. */
+VS_MUST_USE enum vs_status sto_reader_check(const struct sto_reader *r, struct vs_error *err);
 
 /* The tensor with id `id`; VS_E_NOT_FOUND if the trace does not have it. Ids range from 1 to about the count. O(1). */
 uint32_t sto_reader_tensor_count(const struct sto_reader *r);

@@ -229,6 +229,13 @@ bool rpl_trace_is_complete(const struct rpl_trace *trace)
     return trace->mem || sto_reader_is_complete(trace->reader);
 }
 
+enum vs_status rpl_trace_check(const struct rpl_trace *trace, struct vs_error *err)
+{
+    if (trace->of)
+        return rpl_trace_check(trace->of, err);
+    return trace->mem ? VS_OK : sto_reader_check(trace->reader, err);
+}
+
 const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id)
 {
     if (trace->of)

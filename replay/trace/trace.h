@@ -112,6 +112,12 @@ uint64_t rpl_trace_event_count(const struct rpl_trace *trace);
 bool rpl_trace_is_complete(const struct rpl_trace *trace);
 
 /*
+ * Whether all that was read so far could be: of a file names, locations and steps are read when they are first needed,
+ * and are empty where that fails. Errors: those of store/reader.h.
+ */
+VS_MUST_USE enum vs_status rpl_trace_check(const struct rpl_trace *trace, struct vs_error *err);
+
+/*
  * The string or location of an id. For id 0 and unknown ids: "", and a location whose fields are all 0. Never NULL.
  */
 const char *rpl_trace_string(const struct rpl_trace *trace, uint32_t id);
