@@ -240,6 +240,36 @@ static void gpu_none_simulates_no_gpu(void **state)
     check(p, 1, "", "libcudart.so.13"); /* as without vramscope: CUDA is not there */
 }
 
+/* Runs a program in a mount namespace whose /dev has what Python needs, and "$1", an empty file. */
+#define WITH_DEVICE                                                                                \
+    "d=$(mktemp -d) && mount -t tmpfs none $d && for f in null zero urandom; do "                  \
+    "touch $d/$f && mount --bind /dev/$f $d/$f || exit 9; done && touch $d/$1 && "                 \
+    "ln -s /proc/self/fd $d/fd && mkdir $d/shm && mount --rbind $d /dev || exit 9; shift; "        \
+    "exec \"$@\""
+
+static struct program record_with_device(const char *gpu, const char *device)
+{
+    return program_run("record", "--gpu", gpu, "-f", "-o", program_path("trace.db"), "--",
+                       "unshare", "--map-root-user", "--mount", "sh", "-c", WITH_DEVICE, "sh",
+                       device, "python3", program_file("train.py", PROGRAM), NULL);
+}
+
+static void with_a_driver_of_nvidia_s_a_gpu_is_simulated_on_request_alone(void **state)
+{
+    struct program p;
+
+    (void)state;
+    torch_for_cuda();
+    if (system("unshare --map-root-user --mount sh -c '" WITH_DEVICE
+               "' sh other true 2>/dev/null") != 0)
+        tests_skip("no mount namespace can be made here");
+    check(record_with_device("auto", "other"), 0, "1 801\n", "a simulated GPU");
+    p = record_with_device("auto", "nvidiactl");
+    assert_null(strstr(p.err, "a simulated GPU"));
+    check(p, 1, "", "libcudart.so.13"); /* as without vramscope: CUDA's libraries are not there */
+    check(record_with_device("t4", "nvidiactl"), 0, "1 801\n", "a simulated GPU, Tesla T4");
+}
+
 static void the_second_start_uses_the_cache_of_the_first(void **state)
 {
     struct program p;
@@ -309,6 +339,7 @@ int main(void)
         cmocka_unit_test(nvidia_smi_is_named_when_the_program_starts_it),
         cmocka_unit_test(a_python_that_cannot_load_the_simulation_gets_a_message),
         cmocka_unit_test(gpu_none_simulates_no_gpu),
+        cmocka_unit_test(with_a_driver_of_nvidia_s_a_gpu_is_simulated_on_request_alone),
         cmocka_unit_test(the_second_start_uses_the_cache_of_the_first),
         cmocka_unit_test(an_unwritable_cache_does_not_prevent_recording),
         cmocka_unit_test(a_build_for_the_cpu_alone_is_refused_with_what_to_install),
