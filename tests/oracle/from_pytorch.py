@@ -110,8 +110,7 @@ def _video(name):
 
 def _timm(name):
     import timm
-    return image_case(lambda: timm.create_model(name), 224,
-                      loss=with_helpers if "distilled" in name and False else None)
+    return image_case(lambda: timm.create_model(name), 224)
 
 
 def _text_inputs(names, length, high):
