@@ -67,7 +67,7 @@ TOGGLE_TESTS := $(addprefix $(B)/tests/programs/,toggles/test_toggles faults/tes
 TESTS    := $(filter-out $(PROGRAM_TESTS),$(TEST_SRC:%.c=$(B)/%)) $(FUZZ_TESTS)
 BENCHES  := $(BENCH_SRC:%.c=$(B)/%)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-PRELUDE  := $(sort $(wildcard lang/prelude/*.py))
+PRELUDE  := $(sort $(wildcard lang/prelude/*.py lang/prelude/*/*.py))
 HEADERS  := $(sort $(shell find $(FOLDERS) cli tests -name '*.h' 2>/dev/null))
 FORMATTED:= $(sort $(shell find $(FOLDERS) cli tests bench tools -name '*.[ch]' ! -path 'tests/oracle/*' 2>/dev/null))
 

@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units tp-plan pp-split microbatches pp-schedule reshard mp-policy offload-policy reduce-bucket-size overlap-comm grad-sync empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units tp-plan pp-split microbatches pp-schedule reshard mp-policy offload-policy reduce-bucket-size overlap-comm stage3-prefetch-bucket-size stage3-param-persistence-threshold stage3-max-live-parameters stage3-max-reuse-distance sub-group-size grad-sync empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -37,7 +37,7 @@ _vramscope_values()
     fuse) echo "off on" ;;
     quantize) echo "off int8" ;;
     prefetch) echo "off 1" ;;
-    shard) echo "off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2" ;;
+    shard) echo "off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2 deepspeed-zero3" ;;
     world) echo "" ;;
     rank) echo "0 1" ;;
     shard-units) echo "blocks" ;;
@@ -50,6 +50,11 @@ _vramscope_values()
     offload-policy) echo "off cpu" ;;
     reduce-bucket-size) echo "" ;;
     overlap-comm) echo "off on" ;;
+    stage3-prefetch-bucket-size) echo "0 1" ;;
+    stage3-param-persistence-threshold) echo "0 1" ;;
+    stage3-max-live-parameters) echo "0 1" ;;
+    stage3-max-reuse-distance) echo "0 1" ;;
+    sub-group-size) echo "" ;;
     grad-sync) echo "always last" ;;
     empty-cache) echo "never step phase" ;;
     alloc-conf) echo "default" ;;

@@ -25,7 +25,7 @@ function __vramscope_pairs
     printf '%s\n' fuse=off fuse=on
     printf '%s\n' quantize=off quantize=int8
     printf '%s\n' prefetch=off prefetch=1
-    printf '%s\n' shard=off shard=ddp shard=zero1 shard=fsdp shard=tp shard=pp shard=deepspeed-zero1 shard=deepspeed-zero2
+    printf '%s\n' shard=off shard=ddp shard=zero1 shard=fsdp shard=tp shard=pp shard=deepspeed-zero1 shard=deepspeed-zero2 shard=deepspeed-zero3
     printf '%s\n' world=
     printf '%s\n' rank=0 rank=1
     printf '%s\n' shard-units=blocks
@@ -38,6 +38,11 @@ function __vramscope_pairs
     printf '%s\n' offload-policy=off offload-policy=cpu
     printf '%s\n' reduce-bucket-size=
     printf '%s\n' overlap-comm=off overlap-comm=on
+    printf '%s\n' stage3-prefetch-bucket-size=0 stage3-prefetch-bucket-size=1
+    printf '%s\n' stage3-param-persistence-threshold=0 stage3-param-persistence-threshold=1
+    printf '%s\n' stage3-max-live-parameters=0 stage3-max-live-parameters=1
+    printf '%s\n' stage3-max-reuse-distance=0 stage3-max-reuse-distance=1
+    printf '%s\n' sub-group-size=
     printf '%s\n' grad-sync=always grad-sync=last
     printf '%s\n' empty-cache=never empty-cache=step empty-cache=phase
     printf '%s\n' alloc-conf=default
@@ -106,7 +111,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad -x -a 'tra
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1 or 2 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2 deepspeed-zero3' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1, 2 or 3 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp one or more stages each'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp that of the stages'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
@@ -118,7 +123,12 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l reshard -x -a '
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l mp-policy -x -a 'off bf16 bf16-reduce fp16' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too. With DeepSpeed\'s ZeRO bf16 and fp16 are its settings of these names, enabled'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l offload-policy -x -a 'off cpu' -d 'offload_policy of fully_shard: cpu: CPUOffloadPolicy(): shards, their gradients and the optimizer\'s state stay on the host'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l reduce-bucket-size -x -a '' -d 'reduce_bucket_size of DeepSpeed\'s ZeRO: elements of the buffer that gradients are reduced in, at most 2147483647'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l overlap-comm -x -a 'off on' -d 'overlap_comm of DeepSpeed\'s ZeRO: gradients are reduced on a stream of their own'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l overlap-comm -x -a 'off on' -d 'overlap_comm of DeepSpeed\'s ZeRO: gradients are reduced on a stream of their own; with stage 3 parameters are gathered on one, too'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l stage3-prefetch-bucket-size -x -a '0 1' -d 'stage3_prefetch_bucket_size of DeepSpeed\'s ZeRO-3: elements of parameters that are prefetched, gathered before the module that needs them, from the second step on'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l stage3-param-persistence-threshold -x -a '0 1' -d 'stage3_param_persistence_threshold of DeepSpeed\'s ZeRO-3: parameters of at most so many elements are kept whole'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l stage3-max-live-parameters -x -a '0 1' -d 'stage3_max_live_parameters of DeepSpeed\'s ZeRO-3: no parameters are prefetched where so many elements are on the device'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l stage3-max-reuse-distance -x -a '0 1' -d 'stage3_max_reuse_distance of DeepSpeed\'s ZeRO-3: a parameter is kept whole that is used again before so many elements of others are'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l sub-group-size -x -a '' -d 'sub_group_size of DeepSpeed\'s ZeRO-3: elements of a process\'s partitions that the optimizer steps at once'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l grad-sync -x -a 'always last' -d 'with `shard` and accumulate: when processes exchange gradients: after each part, or after the last: set_requires_gradient_sync(False) of fully_shard, no_sync() of DistributedDataParallel'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'
@@ -213,7 +223,7 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad -x -a 'trai
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l fuse -x -a 'off on' -d 'fold each batch norm into the convolution before it (torch.nn.utils.fuse_conv_bn_eval); needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1 or 2 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2 deepspeed-zero3' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1, 2 or 3 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp one or more stages each'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp that of the stages'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
@@ -225,7 +235,12 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l reshard -x -a 'o
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l mp-policy -x -a 'off bf16 bf16-reduce fp16' -d 'MixedPrecisionPolicy of fully_shard: bf16: gather parameters and compute in bfloat16, reduce gradients in float32; bf16-reduce: in bfloat16, too. With DeepSpeed\'s ZeRO bf16 and fp16 are its settings of these names, enabled'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l offload-policy -x -a 'off cpu' -d 'offload_policy of fully_shard: cpu: CPUOffloadPolicy(): shards, their gradients and the optimizer\'s state stay on the host'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l reduce-bucket-size -x -a '' -d 'reduce_bucket_size of DeepSpeed\'s ZeRO: elements of the buffer that gradients are reduced in, at most 2147483647'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l overlap-comm -x -a 'off on' -d 'overlap_comm of DeepSpeed\'s ZeRO: gradients are reduced on a stream of their own'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l overlap-comm -x -a 'off on' -d 'overlap_comm of DeepSpeed\'s ZeRO: gradients are reduced on a stream of their own; with stage 3 parameters are gathered on one, too'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l stage3-prefetch-bucket-size -x -a '0 1' -d 'stage3_prefetch_bucket_size of DeepSpeed\'s ZeRO-3: elements of parameters that are prefetched, gathered before the module that needs them, from the second step on'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l stage3-param-persistence-threshold -x -a '0 1' -d 'stage3_param_persistence_threshold of DeepSpeed\'s ZeRO-3: parameters of at most so many elements are kept whole'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l stage3-max-live-parameters -x -a '0 1' -d 'stage3_max_live_parameters of DeepSpeed\'s ZeRO-3: no parameters are prefetched where so many elements are on the device'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l stage3-max-reuse-distance -x -a '0 1' -d 'stage3_max_reuse_distance of DeepSpeed\'s ZeRO-3: a parameter is kept whole that is used again before so many elements of others are'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l sub-group-size -x -a '' -d 'sub_group_size of DeepSpeed\'s ZeRO-3: elements of a process\'s partitions that the optimizer steps at once'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l grad-sync -x -a 'always last' -d 'with `shard` and accumulate: when processes exchange gradients: after each part, or after the last: set_requires_gradient_sync(False) of fully_shard, no_sync() of DistributedDataParallel'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l empty-cache -x -a 'never step phase' -d 'torch.cuda.empty_cache() after every step or every phase'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l alloc-conf -x -a 'default' -d 'settings of the caching allocator, in the syntax of PYTORCH_CUDA_ALLOC_CONF'

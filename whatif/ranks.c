@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -138,13 +137,15 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
             st = vs_toggles_set(&all, (enum vs_toggle)i, vs_toggles_get(set, (enum vs_toggle)i),
                                 err);
     if (!st && (vs_toggles_is(&all, VS_TOGGLE_SHARD, "zero1") ||
-                strncmp(vs_toggles_get(&all, VS_TOGGLE_SHARD), "deepspeed", 9) == 0))
+                vs_toggles_is(&all, VS_TOGGLE_SHARD, "deepspeed-zero1") ||
+                vs_toggles_is(&all, VS_TOGGLE_SHARD, "deepspeed-zero2")))
         st = vs_fail(
             err, VS_E_UNSUPPORTED,
             "shard=%s: which ranks are alike does not follow from their numbers, so all would run; "
             "name one with --set rank=N",
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
     else if (!st && !vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp") &&
+             !vs_toggles_is(&all, VS_TOGGLE_SHARD, "deepspeed-zero3") &&
              !vs_toggles_is(&all, VS_TOGGLE_SHARD, "tp") &&
              !vs_toggles_is(&all, VS_TOGGLE_SHARD, "pp"))
         st = vs_fail(

@@ -320,13 +320,14 @@ void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
     if (old->category == VS_CAT_PARAMETER ||
         old->category == VS_CAT_BUFFER) /* it stays what it is, in new memory */
         eng_storage_set_category(p->storage, (enum vs_category)old->category);
+    /* The accumulator checks the old dtype: a new one is created when it is next needed. */
+    if (p->dtype != t->dtype || old->on_host != p->storage->on_host)
+        p->accumulator = NULL;
     p->dtype = t->dtype;
     p->ndim = t->ndim;
     memcpy(p->sizes, t->sizes, sizeof(p->sizes));
     memcpy(p->strides, t->strides, sizeof(p->strides));
     p->offset = t->offset;
-    /* The accumulator checks the old dtype: a new one is created when it is next needed. */
-    p->accumulator = NULL;
     if (p->id && e->observer) {
         p->id = 0; /* another block: the trace meets it as a new tensor of the same name */
         eng_tensor_id(e, p);

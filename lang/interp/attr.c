@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "engine/core/tensor.h"
 #include "lang/interp/call.h"
 #include "lang/interp/interp.h"
 #include "lang/interp/ops.h"
@@ -72,6 +73,27 @@ static bool find_in_class(struct lang_vm *vm, struct lang_value obj, struct lang
 
 /* ---- by kind ---- */
 
+/*
+ * A module's parameter without elements may be one whose memory comes and goes 
+ * (lang/prelude/deepspeed/deepspeed_params.py): then the module has a function that is called with it.
+ */
+static bool before_parameter_is_read(struct lang_vm *vm, const struct lang_instance *in,
+                                     struct lang_value v)
+{
+    const struct lang_value *function;
+    struct lang_value ignored;
+
+    if (v.kind != LANG_TENSOR || !v.as.tensor->is_parameter || eng_numel(v.as.tensor) > 0)
+        return true;
+    function = lang_dict_find(in->attrs, lang_name(vm, LANG_N_before_empty_read));
+    if (function == NULL)
+        return true;
+    if (!lang_call_value(vm, *function, &v, 1, &ignored))
+        return false;
+    lang_drop(vm, ignored);
+    return true;
+}
+
 static bool find_in_instance(struct lang_vm *vm, struct lang_value obj, struct lang_string *name,
                              struct lang_value *out)
 {
@@ -92,7 +114,7 @@ static bool find_in_instance(struct lang_vm *vm, struct lang_value obj, struct l
     if (m != NULL) {
         *out = lang_keep(vm->module_type->find(m, name));
         if (lang_is_bound(*out))
-            return true;
+            return before_parameter_is_read(vm, in, *out);
     }
     if (name == lang_name(vm, LANG_N_class)) {
         *out = class_value(in->cls);

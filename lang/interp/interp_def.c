@@ -187,8 +187,8 @@ static const char *instead_of(const char *path, size_t len)
         {"torch.distributed", "leave it out and use the toggle `shard`, with `world`"},
         {"torch.nn.parallel", "leave it out and use the toggle `shard=ddp`, with `world`"},
         {"fairscale", "leave it out and use the toggle `shard`: zero1 is its OSS, with `world`"},
-        {"deepspeed", "leave it out and use the toggle `shard`: deepspeed-zero1 and "
-                      "deepspeed-zero2, with `world`"},
+        {"deepspeed", "leave it out and use the toggle `shard`: deepspeed-zero1, "
+                      "deepspeed-zero2 and deepspeed-zero3, with `world`"},
         {"torchvision", "write the net file with sample_nets/tools/torch2net.py"},
         {"timm", "write the net file with sample_nets/tools/torch2net.py"},
         {"transformers", "write the net file with sample_nets/tools/torch2net.py"},

@@ -54,6 +54,8 @@ static const struct {
     {"distributed.py", "_distributed"},
     {"fsdp.py", "_fsdp"},
     {"deepspeed.py", "_deepspeed"},
+    {"deepspeed_params.py", "_deepspeed_params"},
+    {"deepspeed_stage3.py", "_deepspeed_stage3"},
     {"tensor_parallel.py", "_tensor_parallel"},
     {"pipeline_schedules.py", "_pipeline_schedules"},
     {"pipeline.py", "_pipeline"},

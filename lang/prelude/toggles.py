@@ -69,7 +69,7 @@ def note_without_effect(model, settings):
                             "gradients of parameters")
     elif settings["grad-sync"] != "always" and deepspeed.is_chosen(settings):
         torch._note_refused("grad-sync", settings["grad-sync"], "DeepSpeed's engine decides it: stage 1 reduces after "
-                            "the last part, stage 2 after each")
+                            "the last part, stages 2 and 3 after each")
     _note_freeze_without_effect(model, settings["freeze"])
 
 
@@ -95,6 +95,11 @@ def _note_sharding_without_effect(settings):
     for name, value in (("reduce-bucket-size", 500000000), ("overlap-comm", "off")):
         if not is_deepspeed and settings[name] != value:
             torch._note_refused(name, str(settings[name]), "it is DeepSpeed's: set shard=deepspeed-zero2")
+    for name, value in (("stage3-prefetch-bucket-size", "50000000"), ("stage3-param-persistence-threshold", "100000"),
+                        ("stage3-max-live-parameters", "1000000000"), ("stage3-max-reuse-distance", "1000000000"),
+                        ("sub-group-size", 1000000000)):
+        if settings["shard"] != "deepspeed-zero3" and settings[name] != value:
+            torch._note_refused(name, str(settings[name]), "it is of DeepSpeed's stage 3: set shard=deepspeed-zero3")
     if is_deepspeed and settings["zero-grad"] == "zeros":
         torch._note_refused("zero-grad", "zeros", "DeepSpeed's step() sets gradients to None")
 

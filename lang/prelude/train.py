@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 import _apex as apex
 import _deepspeed as deepspeed
+import _deepspeed_stage3 as stage3
 import _distributed as distributed
 import _formula as formula
 import _fsdp as fsdp
@@ -253,8 +254,7 @@ def run(net, settings):
         if settings["grad"] == "train":
             optimizer = toggles.make_optimizer(plain, settings)
     elif deepspeed.is_chosen(settings):
-        model = deepspeed.Engine(plain, optimizer, settings)
-        optimizer = model.optimizer
+        model, optimizer = stage3.initialize(plain, optimizer, settings)
     elif settings["shard"] in ("ddp", "zero1"):
         distributed.check(net, settings)
         model = distributed.DistributedDataParallel(plain, settings["world"])

@@ -142,12 +142,14 @@ static bool f_checkpoint_run(struct lang_vm *vm, const struct lang_call *call,
     checkpoint = eng_checkpoint_begin(vm->eng, &calls, inputs, count, lang_selective_of(a[5]),
                                       a[4].as.i != 0, a[3].as.i != 0);
     vs_free(inputs);
-    if (!lang_reserve(vm, 3))
-        return false;
-    lang_push(vm, lang_keep(a[0]));
-    lang_push(vm, lang_keep(a[1]));
-    lang_push(vm, lang_keep(a[2]));
-    ok = lang_call_spread(vm, at);
+    /* the recomputation of an outer checkpoint may end with these inputs: then the function is not called */
+    ok = lang_check_engine(vm) && lang_reserve(vm, 3);
+    if (ok) {
+        lang_push(vm, lang_keep(a[0]));
+        lang_push(vm, lang_keep(a[1]));
+        lang_push(vm, lang_keep(a[2]));
+        ok = lang_call_spread(vm, at);
+    }
     eng_checkpoint_end(vm->eng, checkpoint);
     if (!ok)
         return false;

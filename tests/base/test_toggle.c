@@ -112,12 +112,12 @@ static void an_illegal_value_is_refused_with_the_legal_ones(void **state)
         "sqrt, auto, auto:SIZE, or module paths");
     assert_refused("shard", "zero2", VS_E_VALUE,
                    "toggle `shard` cannot be `zero2`; legal: off, ddp, zero1, fsdp, tp, pp, "
-                   "deepspeed-zero1 or "
-                   "deepspeed-zero2; PyTorch's is shard=fsdp with reshard=off");
+                   "deepspeed-zero1, deepspeed-zero2 or deepspeed-zero3; PyTorch's is shard=fsdp "
+                   "with reshard=off");
     assert_refused("shard", "zero3", VS_E_VALUE,
                    "toggle `shard` cannot be `zero3`; legal: off, ddp, zero1, fsdp, tp, pp, "
-                   "deepspeed-zero1 or "
-                   "deepspeed-zero2; PyTorch's is shard=fsdp");
+                   "deepspeed-zero1, deepspeed-zero2 or deepspeed-zero3; PyTorch's is "
+                   "shard=fsdp");
     assert_refused("freeze", "a,,b", VS_E_VALUE,
                    "toggle `freeze` cannot be `a,,b`; legal: none, half, or module paths");
     assert_refused("freeze", "a,", VS_E_VALUE,

@@ -171,6 +171,13 @@ static void deepspeed_zero_is_equal_event_by_event_and_sends_the_same(void **sta
         golden_file("tests/golden/oracle/deepspeed.jsonl.gz", events_and_traffic_are_equal, NULL));
 }
 
+static void deepspeed_zero3_is_equal_event_by_event_and_sends_the_same(void **state)
+{
+    (void)state;
+    assert_true(golden_file("tests/golden/oracle/deepspeed_zero3.jsonl.gz",
+                            events_and_traffic_are_equal, NULL));
+}
+
 static void tensor_parallel_nets_are_equal_event_by_event_and_send_the_same(void **state)
 {
     (void)state;
@@ -244,6 +251,7 @@ int main(void)
         cmocka_unit_test(fully_sharded_nets_are_equal_event_by_event),
         cmocka_unit_test(a_process_sends_what_pytorch_gives_to_nccl),
         cmocka_unit_test(deepspeed_zero_is_equal_event_by_event_and_sends_the_same),
+        cmocka_unit_test(deepspeed_zero3_is_equal_event_by_event_and_sends_the_same),
         cmocka_unit_test(tensor_parallel_nets_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(stages_of_pipelines_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),

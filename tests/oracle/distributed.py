@@ -3,6 +3,7 @@
 NCCL is simulated, too (see nogpu), so what runs is PyTorch's own ProcessGroupNCCL, reducer and wrappers; no
 other process is needed to make its communicator.
 """
+import contextlib
 import logging
 import os
 
@@ -184,7 +185,9 @@ class Pipeline:
         return call
 
 
-DEEPSPEED = {"deepspeed-zero1": 1, "deepspeed-zero2": 2}  # values of the toggle, and the stage
+DEEPSPEED = {"deepspeed-zero1": 1, "deepspeed-zero2": 2, "deepspeed-zero3": 3}  # values of the toggle, and the stage
+STAGE3_SIZES = ("stage3-prefetch-bucket-size", "stage3-param-persistence-threshold", "stage3-max-live-parameters",
+                "stage3-max-reuse-distance", "sub-group-size")  # toggles that are settings of stage 3
 
 
 def ignore_value(owner, name):
@@ -196,6 +199,58 @@ def ignore_value(owner, name):
         return False
 
     setattr(owner, name, call)
+
+
+@contextlib.contextmanager
+def no_text_of_tensors():
+    """Stage 3 writes all parameters into a message that it does not print; how much memory that takes is decided by
+    their values, which are not computed."""
+    plain = torch.Tensor.__repr__
+    torch.Tensor.__repr__ = object.__repr__
+    try:
+        yield
+    finally:
+        torch.Tensor.__repr__ = plain
+
+
+class OrderedSet(dict):
+    """A set whose order is that of insertion."""
+
+    def __init__(self, items=()):
+        super().__init__((item, None) for item in items)
+
+    def add(self, item):
+        self[item] = None
+
+    def discard(self, item):
+        self.pop(item, None)
+
+    def update(self, items):
+        super().update((item, None) for item in items)
+
+
+def settle_stage3():
+    """Makes stage 3 say the same in every run. It walks sets of parameters, whose order depends on where Python has put
+    them: here it is that of the parameters. Ranks compare the order of their modules on the device: it is the same."""
+    from deepspeed.runtime.zero import partitioned_param_coordinator as coordinator, stage3, utils
+    coordinator.set = OrderedSet
+    ignore_value(stage3, "is_invalid_grad_norm")
+    ignore_value(stage3.DeepSpeedZeroOptimizer_Stage3, "has_overflow")
+    plain = utils.get_lst_from_rank0
+
+    def from_rank0(lst):
+        plain(lst)
+        return lst
+
+    def same_length(lst):
+        try:
+            plain_length(lst)
+        except RuntimeError:  # what came back is zero
+            pass
+
+    utils.get_lst_from_rank0 = from_rank0
+    plain_length = utils.assert_lst_len_same_as_other_ranks
+    utils.assert_lst_len_same_as_other_ranks = same_length
 
 
 def deepspeed(model, optimizer, toggles):
@@ -210,9 +265,12 @@ def deepspeed(model, optimizer, toggles):
     ignore_value(zero_file.DeepSpeedZeroOptimizer, "has_overflow")
     zero = {"stage": DEEPSPEED[toggles["shard"]], "overlap_comm": toggles["overlap-comm"] == "on",
             "reduce_bucket_size": toggles["reduce-bucket-size"]}
+    if zero["stage"] == 3:
+        settle_stage3()
+        zero.update({name.replace("-", "_"): toggles[name] for name in STAGE3_SIZES})
     config = {"train_micro_batch_size_per_gpu": toggles["batch"] // toggles["accumulate"],
               "gradient_accumulation_steps": toggles["accumulate"], "zero_optimization": zero,
               "zero_allow_untested_optimizer": True, "bf16": {"enabled": toggles["mp-policy"] == "bf16"},
               "fp16": {"enabled": toggles["mp-policy"] == "fp16"}}
-    with nogpu.Values():
+    with nogpu.Values(), no_text_of_tensors():
         return deepspeed.initialize(model=model, optimizer=optimizer, config=config)[0]

@@ -268,15 +268,61 @@ DEEPSPEED_NETS = (
                                    "rank": "1023", "reduce-bucket-size": "50000000", "overlap-comm": "on"}),
     ("sample_nets/unet.py", {"batch": "1", "rank": "1"}), ("sample_nets/vit_tiny.py", {"batch": "1", "rank": "2"}),
 )
+ZERO3_SMALL = {"stage3-param-persistence-threshold": "100", "stage3-prefetch-bucket-size": "2000",
+               "stage3-max-reuse-distance": "0"}  # of nets this small, parameters come and go with their modules
 DEEPSPEED_GRID = (
     ("tests/nets/gpt_tiny.py", ({"world": "1024", "rank": "1023"}, {"mp-policy": "bf16", "optimizer": "adam"},
                                 {"mp-policy": "fp16", "accumulate": "2", "reduce-bucket-size": "20000"},
                                 {"reduce-bucket-size": "20000", "overlap-comm": "on", "rank": "2"})),
-    ("tests/nets/resnet_small.py", ({"world": "2", "rank": "1", "optimizer": "adamw"},)),
-    ("sample_nets/gpt2_small.py", ({"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4"},
+    ("tests/nets/gpt_tiny.py", tuple(dict(given, shard="deepspeed-zero3") for given in (
+        {"world": "1024", "rank": "1023"}, dict(ZERO3_SMALL, optimizer="adam", **{"mp-policy": "bf16"}),
+        dict(ZERO3_SMALL, accumulate="2", **{"mp-policy": "fp16", "reduce-bucket-size": "20000"}),
+        dict(ZERO3_SMALL, checkpoint="blocks", rank="2", **{"overlap-comm": "on"})))),
+    ("tests/nets/resnet_small.py", ({"world": "2", "rank": "1", "optimizer": "adamw"},
+                                    dict(ZERO3_SMALL, shard="deepspeed-zero3", world="2", rank="1"))),
+    ("sample_nets/gpt2_small.py", ({"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4",
+                                    "shard": "deepspeed-zero3"},
+                                   {"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4"},
                                    {"batch": "1", "optimizer": "adam", "mp-policy": "bf16", "world": "4",
                                     "reduce-bucket-size": "5000000"})),
 )
+ZERO3_CASES = FSDP_RANKS + (
+    ZERO3_SMALL, {"stage3-param-persistence-threshold": "0"},
+    {"stage3-param-persistence-threshold": "0", "stage3-prefetch-bucket-size": "0", "rank": "1"},
+    dict(ZERO3_SMALL, rank="3", **{"mp-policy": "bf16"}), dict(ZERO3_SMALL, world="2", **{"mp-policy": "fp16"}),
+    {"stage3-param-persistence-threshold": "0", "stage3-max-reuse-distance": "5000", "rank": "7"},
+    {"stage3-param-persistence-threshold": "0", "stage3-max-live-parameters": "3000", "rank": "2"},
+    dict(ZERO3_SMALL, optimizer="adam", **{"sub-group-size": "500"}),
+    {"mp-policy": "bf16", "optimizer": "adamw", "accumulate": "2", "sub-group-size": "200", "rank": "5"},
+    dict(ZERO3_SMALL, accumulate="3", rank="2", **{"reduce-bucket-size": "3000"}),
+    {"reduce-bucket-size": "20000", "rank": "3"}, {"mp-policy": "fp16", "accumulate": "2", "rank": "6"},
+    dict(ZERO3_SMALL, rank="1", **{"overlap-comm": "on", "mp-policy": "bf16"}),
+    {"overlap-comm": "on", "accumulate": "2", "reduce-bucket-size": "3000", "rank": "4"},
+    {"optimizer": "adam", "world": "3", "rank": "2"}, {"optimizer": "momentum", "foreach": "off"},
+    {"freeze": "half", "rank": "1"}, dict(ZERO3_SMALL, freeze="half", checkpoint="blocks"),
+    dict(ZERO3_SMALL, checkpoint="blocks", rank="5"),
+    {"checkpoint": "blocks", "stage3-param-persistence-threshold": "0"},
+    dict(ZERO3_SMALL, checkpoint="blocks", rank="1", **{"checkpoint-impl": "reentrant"}),
+    {"checkpoint": "selective", "mp-policy": "bf16"}, {"inplace": "on", "rank": "2"}, {"offload": "activations"},
+    {"drop-outputs": "early", "prefetch": "1", "rank": "6"}, {"drop-outputs": "on", "accumulate": "2"},
+    {"world": "1"}, dict(ZERO3_SMALL, world="1", **{"mp-policy": "bf16"}), {"zero-grad": "zeros"},
+    {"chunk-loss": "4", "world": "4", "rank": "2"},
+)
+
+
+def zero3_cases(nets, is_refused):
+    """(net, toggles) of each run with shard=deepspeed-zero3."""
+    for net, given in DEEPSPEED_NETS:
+        yield net, dict(given, shard="deepspeed-zero3")
+    for i, net in enumerate(nets):
+        if not is_refused(net):
+            yield net, {"shard": "deepspeed-zero3"}
+            yield net, dict(ZERO3_SMALL, shard="deepspeed-zero3", rank=str(i % 8), **{"mp-policy": "bf16"})
+    for i, net in enumerate(n for n in nets if not is_refused(n)):
+        for k, given in enumerate(ZERO3_CASES):
+            is_long = given.get("world") == "1024" and given["rank"] != "512" and net != "tests/nets/mlp.py"
+            if not is_long and (net in DEEPSPEED_WHOLE or (k + i) % 13 == 0):
+                yield net, dict(given, shard="deepspeed-zero3")
 
 
 def pipeline_cases():

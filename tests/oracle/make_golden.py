@@ -13,6 +13,7 @@ shard         the same of one process of several
 fsdp          the same with fully_shard
 fsdp_grid     phase figures and peaks with fully_shard
 deepspeed     every event with DeepSpeed's ZeRO, and how often it calls each collective; needs a Python with DeepSpeed
+deepspeed_zero3  the same with stage 3
 deepspeed_grid  phase figures and peaks with DeepSpeed's ZeRO
 tensor_parallel  every event with shard=tp, and how often it calls each collective
 pipeline      the same with shard=pp
@@ -26,7 +27,7 @@ numbers_ops   the same for tests/nets/ops, sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
 With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard,
-fsdp, tensor_parallel and deepspeed, those with that toggle.
+fsdp, tensor_parallel, deepspeed and deepspeed_zero3, those with that toggle.
 """
 import gzip
 import json
@@ -393,9 +394,15 @@ def make_deepspeed(case, only):
     write("deepspeed.jsonl.gz", [deepspeed_line(case, version, n, t) for n, t in cases if only(n, t)], only)
 
 
+def make_deepspeed_zero3(case, only):
+    version = enter_deepspeed()
+    cases = golden_cases.zero3_cases(nets("tests/nets"), is_refused_by_fsdp)
+    write("deepspeed_zero3.jsonl.gz", [deepspeed_line(case, version, n, t) for n, t in cases if only(n, t)], only)
+
+
 def make_deepspeed_grid(case, only):
     enter_deepspeed()
-    lines = [sharded_grid_line(case, net, dict(given, shard="deepspeed-zero2"))
+    lines = [sharded_grid_line(case, net, dict({"shard": "deepspeed-zero2"}, **given))
              for net, several in golden_cases.DEEPSPEED_GRID for given in several if only(net)]
     write(os.path.join("grid", "deepspeed.jsonl"), lines, only)
 

@@ -5,6 +5,7 @@ prelude's, and whose `_op` is the op table spelled with PyTorch's own functions.
 prelude needs of the machine below it (docs/internals/prelude.md) is made of PyTorch here.
 """
 import builtins
+import glob
 import os
 import re
 import types
@@ -152,7 +153,7 @@ def load(given=None):
         return spaces[name] if fromlist else spaces[name.partition(".")[0]]
 
     for file, module in files():
-        path = os.path.join(ROOT, "lang", "prelude", file)
+        path = glob.glob(os.path.join(ROOT, "lang", "prelude", "**", file), recursive=True)[0]
         space = spaces[module].__dict__
         space["__builtins__"] = dict(vars(builtins), __import__=find)
         for name in spaces[module]._only or ():

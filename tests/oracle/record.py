@@ -253,10 +253,11 @@ def run(net, toggles, decided=None, keep_scratch=False):
     report = figures(events, marks.rows, keep_scratch)
     report["counters"] = [[step, phase] + list(counters.values())
                           for step, phase, end, counters in marks.rows]
-    report["parameters"] = sum(p.numel() for p in model.parameters())
+    report["parameters"] = sum(getattr(p, "ds_numel", p.numel()) for p in model.parameters())
     report["applied"] = notes
     report["collectives"] = nogpu.collectives()
-    if toggles["shard"] not in ("fsdp", "tp", "pp"):  # their parameters are other storages at every use; parts
+    # parameters of others are other storages at every use, or parts
+    if toggles["shard"] not in ("fsdp", "tp", "pp", "deepspeed-zero3"):
         report["saved"] = measure_saved(net, model, optimizer, scaler, toggles)
     return report
 

@@ -17,12 +17,13 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "preserve-rng": ("on", "off"), "optimizer": ("sgd", "momentum", "adam", "adamw"),
     "foreach": ("auto", "off"), "zero-grad": ("none", "zeros"), "drop-outputs": ("off", "on", "early"),
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
-    "shard": ("off", "ddp", "zero1", "fsdp", "tp", "pp", "deepspeed-zero1", "deepspeed-zero2"), "world": None,
-    "rank": None, "pp-split": None, "pp-schedule": ("1f1b", "gpipe", "interleaved1f1b", "loopedbfs"),
+    "shard": ("off", "ddp", "zero1", "fsdp", "tp", "pp", "deepspeed-zero1", "deepspeed-zero2", "deepspeed-zero3"),
+    "world": None, "rank": None, "pp-split": None, "pp-schedule": ("1f1b", "gpipe", "interleaved1f1b", "loopedbfs"),
     "microbatches": None,
     "shard-units": None, "tp-plan": None, "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce", "fp16"),
     "offload-policy": ("off", "cpu"), "reduce-bucket-size": None,
-    "overlap-comm": ("off", "on"),
+    "overlap-comm": ("off", "on"), "stage3-prefetch-bucket-size": None, "stage3-param-persistence-threshold": None,
+    "stage3-max-live-parameters": None, "stage3-max-reuse-distance": None, "sub-group-size": None,
     "grad-sync": ("always", "last"),
     "fuse": ("off", "on"), "quantize": ("off", "int8"),
 }
@@ -40,7 +41,10 @@ def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
     t = {"accumulate": 1, "inplace": "off", "offload": "off", "checkpoint": "off", "freeze": "",
          "prefetch": "off", "world": 8, "rank": 0, "pp-split": "none", "microbatches": 4, "chunk-loss": "off",
-         "shard-units": "blocks", "reduce-bucket-size": 500000000}
+         "shard-units": "blocks", "reduce-bucket-size": 500000000,
+         "stage3-prefetch-bucket-size": 50000000, "stage3-param-persistence-threshold": 100000,
+         "stage3-max-live-parameters": 1000000000, "stage3-max-reuse-distance": 1000000000,
+         "sub-group-size": 1000000000}
     t.update((n, v[0]) for n, v in VALUES.items() if v)
     t.update(DEFAULTS)
     t.update((n, v) for n, v in net.defaults.items() if n in VALUES)
@@ -50,7 +54,9 @@ def settle(given, net):
         if VALUES[name] and value not in VALUES[name]:
             raise SystemExit("%s: one of %s, not %s" % (name, ", ".join(VALUES[name]), value))
         t[name] = value
-    for name in ("batch", "steps", "accumulate", "world", "rank", "microbatches", "reduce-bucket-size"):
+    for name in ("batch", "steps", "accumulate", "world", "rank", "microbatches", "reduce-bucket-size",
+                 "stage3-prefetch-bucket-size", "stage3-param-persistence-threshold", "stage3-max-live-parameters",
+                 "stage3-max-reuse-distance", "sub-group-size"):
         t[name] = int(t[name])
     if "lr" in given:
         t["lr"] = float(given["lr"])

@@ -95,6 +95,13 @@ static void without_state_all_ranks_are_alike(void **state)
     check("tests/nets/mlp.py", "shard=fsdp world=1 optimizer=adam steps=1", 1, 1);
 }
 
+/* DeepSpeed pads the partition of each parameter, and its gradient's, to the same size on all ranks. */
+static void ranks_of_deepspeed_zero3_are_alike(void **state)
+{
+    (void)state;
+    check("tests/nets/mlp.py", "shard=deepspeed-zero3 world=6 optimizer=adam steps=2", 6, 1);
+}
+
 static void ranks_of_a_layer_split_are_alike(void **state)
 {
     (void)state;
@@ -156,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_are_those_of_running_every_rank),
         cmocka_unit_test(without_state_all_ranks_are_alike),
+        cmocka_unit_test(ranks_of_deepspeed_zero3_are_alike),
         cmocka_unit_test(ranks_of_a_layer_split_are_alike),
         cmocka_unit_test(stages_of_a_pipeline_are_all_run),
         cmocka_unit_test(stages_beside_each_other_may_be_alike),

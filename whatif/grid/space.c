@@ -159,7 +159,8 @@ enum vs_status wif_grid_space_vary(struct wif_grid_space *space, const char *pai
 static bool is_deepspeed(const struct vs_toggles *toggles)
 {
     return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero1") ||
-           vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero2");
+           vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero2") ||
+           vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero3");
 }
 
 /* Whether the toggle has a meaning with these toggles. */
@@ -188,6 +189,8 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp");
     if (toggle == VS_TOGGLE_REDUCE_BUCKET_SIZE || toggle == VS_TOGGLE_OVERLAP_COMM)
         return is_deepspeed(toggles);
+    if (toggle >= VS_TOGGLE_STAGE3_PREFETCH_BUCKET_SIZE && toggle <= VS_TOGGLE_SUB_GROUP_SIZE)
+        return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "deepspeed-zero3");
     return true;
 }
 

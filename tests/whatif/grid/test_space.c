@@ -157,6 +157,21 @@ static void only_deepspeed_has_buckets_of_a_size(void **state)
                   "shard=deepspeed-zero2 mp-policy=bf16 reduce-bucket-size=2000 overlap-comm=on\n");
 }
 
+static void only_stage_3_of_deepspeed_prefetches(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=fsdp,deepspeed-zero2,deepspeed-zero3");
+    vary(&space, "stage3-prefetch-bucket-size=0,2000");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "sub-group-size=500", &err), VS_OK);
+    check(&space, "shard=fsdp\n"
+                  "shard=deepspeed-zero2\n"
+                  "shard=deepspeed-zero3 stage3-prefetch-bucket-size=0 sub-group-size=500\n"
+                  "shard=deepspeed-zero3 stage3-prefetch-bucket-size=2000 sub-group-size=500\n");
+}
+
 /* The net may say how it is sharded, so nothing is left out where `shard` is not set. */
 static void without_shard_all_values_of_world_are_run(void **state)
 {
@@ -230,6 +245,7 @@ int main(void)
         cmocka_unit_test(only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients),
         cmocka_unit_test(only_pipelines_have_stages_and_microbatches),
         cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),
+        cmocka_unit_test(only_stage_3_of_deepspeed_prefetches),
         cmocka_unit_test(without_shard_all_values_of_world_are_run),
         cmocka_unit_test(wrong_values_are_refused_by_name),
         cmocka_unit_test(too_many_combinations_are_refused),

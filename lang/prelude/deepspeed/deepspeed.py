@@ -1,6 +1,7 @@
-# lang/prelude/deepspeed.py - DeepSpeed's ZeRO stages 1 and 2 in one of `world` processes, this one being `rank`.
+# lang/prelude/deepspeed/deepspeed.py - DeepSpeed's engine, and its ZeRO stages 1 and 2, in one of `world` processes,
+# this one being `rank`.
 #
-# For:       train.py; docs/internals/deepspeed.md has the sequence and how it was measured.
+# For:       train.py, deepspeed_stage3.py; docs/internals/deepspeed.md has the sequence and how it was measured.
 # Invariant: names, lists and their order are those of DeepSpeed 0.19's runtime/zero/stage_1_and_2.py, because the
 #            memory events depend on them. No data is sent: the other processes are assumed to have the same values, so
 #            a sum over them divided by their number changes nothing.
@@ -8,10 +9,10 @@ import torch
 import torch.nn as nn
 import _distributed as distributed
 
-_STAGES = {"deepspeed-zero1": 1, "deepspeed-zero2": 2}
+_STAGES = {"deepspeed-zero1": 1, "deepspeed-zero2": 2, "deepspeed-zero3": 3}
 _REDUCTION = 36  # the stream of overlap-comm=on; fsdp.py has 33 to 35
 _ALIGNMENT = 2  # elements, for each process: nccl_start_alignment_factor
-_CLIP = 1.0  # the default of gradient_clipping
+CLIP = 1.0  # the default of gradient_clipping
 
 
 def is_chosen(settings):
@@ -55,7 +56,7 @@ def check(net, settings):
 # ---- flat tensors ----
 
 
-def _flatten(tensors):
+def flatten(tensors):
     if len(tensors) == 1:
         return tensors[0].contiguous().view(-1)
     return torch.cat([t.contiguous().view(-1) for t in tensors])
@@ -66,14 +67,14 @@ def _flatten_aligned(tensor_list, alignment):
     if remaining > 0:
         pad_tensor = torch.zeros(alignment - remaining, dtype=tensor_list[0].dtype, device="cuda")
         torch._set_category(pad_tensor, "temporary")
-        return _flatten(tensor_list + [pad_tensor])
-    return _flatten(tensor_list)
+        return flatten(tensor_list + [pad_tensor])
+    return flatten(tensor_list)
 
 
 # ---- what is looked at on the device ----
 
 
-def _is_invalid(norm):
+def is_invalid(norm):
     (~torch.isfinite(norm) | (norm < 0)).any()
 
 
@@ -88,11 +89,19 @@ def _mask_nan_or_inf(input):
     err = torch.tensor(-1.0, device="cuda", dtype=torch.float)
 
 
-def _combined(norm_groups):
+def combined(norm_groups):
     stacked = torch.stack(norm_groups)
     invalid = (~torch.isfinite(stacked) | (stacked < 0)).any()
     combined = torch.linalg.vector_norm(stacked)
     return torch.where(invalid, torch.full_like(combined, float("inf")), combined)
+
+
+def check_dtypes(params, settings):
+    # the model's dtype is one, as DeepSpeed's config says
+    for p in params:
+        if p.dtype != params[0].dtype:
+            raise ValueError(f"shard={settings['shard']}: parameters of several dtypes are not supported: "
+                             f"{params[0].dtype} and {p.dtype}")
 
 
 # ---- DeepSpeedZeroOptimizer ----
@@ -112,7 +121,7 @@ class _Bucket:
         self.elements = 0
 
 
-class _Optimizer:
+class Optimizer:
     # One group of parameters; `optimizer` steps this process's partition of them in float32.
     @torch.no_grad()
     def __init__(self, optimizer, settings):
@@ -125,7 +134,7 @@ class _Optimizer:
         self.accumulate = settings["accumulate"]
         self.group = optimizer.param_groups[0]["params"]
         self.dtype = self.group[0].dtype
-        self._check_dtypes(settings)
+        check_dtypes(self.group, settings)
         self.loss_scale = 65536.0 if self.dtype == torch.float16 else 1.0  # no overflow is assumed, which lowers it
         self._global_grad_norm = 0.0
         self._engine_grad_norm = None
@@ -151,13 +160,6 @@ class _Optimizer:
         for i, param in enumerate(self.group):
             param.register_post_accumulate_grad_hook(self._hook_of(i))
         self._initialize_optimizer_states()
-
-    def _check_dtypes(self, settings):
-        # the model's dtype is one, as DeepSpeed's config says
-        for p in self.group:
-            if p.dtype != self.dtype:
-                raise ValueError(f"shard={settings['shard']}: parameters of several dtypes are not supported: "
-                                 f"{self.dtype} and {p.dtype}")
 
     def _update_model_weights(self):
         offset = 0
@@ -204,6 +206,9 @@ class _Optimizer:
         self.ready_for_gradients = False
 
     # ---- in backward ----
+
+    def begin_forward(self):
+        pass
 
     def _hook_of(self, i):
         def hook(param):
@@ -310,7 +315,7 @@ class _Optimizer:
         torch._stream(stream)
 
     def allreduce_and_copy(self, small_bucket, ranks):
-        allreduced = _flatten(small_bucket)
+        allreduced = flatten(small_bucket)
         torch._set_category(allreduced, "gradient")
         distributed.note_all_reduce(allreduced.numel() * allreduced.element_size(), self.world)
         if self.overlap_comm:
@@ -431,13 +436,13 @@ class _Optimizer:
         norm_groups = []
         norm = self.get_grad_norm(self.averaged_gradients)
         norm_groups.append(norm)
-        return _combined(norm_groups)
+        return combined(norm_groups)
 
     def unscale_and_clip_grads(self, grad, total_norm):
         combined_scale = self.loss_scale
         clip_norm = total_norm
-        _is_invalid(clip_norm)
-        clip = ((clip_norm / self.loss_scale) + 1e-6) / _CLIP
+        is_invalid(clip_norm)
+        clip = ((clip_norm / self.loss_scale) + 1e-6) / CLIP
         clip = torch.clamp(clip, min=1.0)
         combined_scale = clip * self.loss_scale
         grad.mul_(1.0 / combined_scale)
@@ -451,12 +456,12 @@ class _Optimizer:
         if self.dtype != torch.float32:
             self.check_overflow()
         scaled_global_grad_norm = self.scaled_global_norm()
-        _is_invalid(scaled_global_grad_norm)
+        is_invalid(scaled_global_grad_norm)
         self._global_grad_norm = scaled_global_grad_norm / self.loss_scale
         if self.rank == self.world - 1:
             flat_grad_partition = _flatten_aligned(self.averaged_gradients, self.partition_size)
         else:
-            flat_grad_partition = _flatten(self.averaged_gradients)
+            flat_grad_partition = flatten(self.averaged_gradients)
         torch._set_category(flat_grad_partition, "gradient")
         single_grad_partition = flat_grad_partition.to(torch.float32)
         torch._set_category(single_grad_partition, "gradient")
@@ -482,15 +487,15 @@ class _Optimizer:
 
 class Engine(nn.Module):
     # What deepspeed.initialize() returns: calls the model; backward() takes the place of the loss's.
-    def __init__(self, module, optimizer, settings):
+    def __init__(self, module, settings):
         super().__init__()
         self.module = module
         self.accumulate = settings["accumulate"]
         for p in module.parameters():
             distributed.note_broadcast(p.numel() * p.element_size(), settings["world"], settings["rank"] == "0")
-        self.optimizer = _Optimizer(optimizer, settings)
 
     def forward(self, *inputs, **kwargs):
+        self.optimizer.begin_forward()
         return self.module(*inputs, **kwargs)
 
     def backward(self, loss, is_boundary):
