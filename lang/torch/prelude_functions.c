@@ -197,6 +197,7 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_set_shares", lang_native_set_shares},
         {"_set_grad_dtype", lang_native_set_grad_dtype},
         {"_packed_pointers", lang_native_packed_pointers},
+        {"_has_target", lang_native_has_target},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

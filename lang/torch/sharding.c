@@ -194,6 +194,15 @@ bool lang_native_is_in_backward(struct lang_vm *vm, const struct lang_call *call
     return true;
 }
 
+bool lang_native_has_target(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_has_target", 0))
+        return false;
+    *out = lang_bool(eng_target(vm->eng) != NULL);
+    return true;
+}
+
 /* ---- tables of kernels ---- */
 
 /*

@@ -39,6 +39,9 @@ bool lang_native_after_backward(struct lang_vm *vm, const struct lang_call *call
 /* torch._is_in_backward(): whether a backward runs now. */
 bool lang_native_is_in_backward(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out);
+/* torch._has_target(): whether the memory of libraries is part of the trace. */
+bool lang_native_has_target(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out);
 /*
  * torch._packed_pointers(sizes, rows, is_split): how many 64-bit numbers PyTorch packs for one kernel over a list of
  * tensors. sizes: the bytes of each tensor in one of `rows` rows. is_split: split_with_sizes_copy, else _chunk_cat.

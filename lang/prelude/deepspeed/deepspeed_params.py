@@ -84,12 +84,16 @@ class _NoGather:
     # NoGatherHandle, NoGatherCoalescedHandle: one process has everything
     def __init__(self, params):
         self.params = params
+        self.is_complete = False
         for p in params:
             p.param.data = p.partition.view(p.shape)
 
     def wait(self):
+        if self.is_complete:
+            return
         for p in self.params:
             p.status = _AVAILABLE
+        self.is_complete = True
 
 
 class _Gather:

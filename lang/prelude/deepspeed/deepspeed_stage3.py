@@ -13,10 +13,19 @@ import _distributed as distributed
 _REDUCTION = 36
 
 
-def _barrier(world):
-    token = torch.empty(1, dtype=torch.uint8, device="cuda")
-    torch._set_category(token, "temporary")
-    distributed.note_all_reduce(4, world)
+class _Barrier:
+    # PyTorch's process group reduces a number that it keeps
+    def __init__(self, world):
+        self.world = world
+        self.number = None
+
+    def wait(self):
+        token = torch.empty(1, dtype=torch.uint8, device="cuda")
+        torch._set_category(token, "temporary")
+        if self.number is None and torch._has_target():
+            self.number = torch.empty(1, dtype=torch.float32, device="cuda")
+            torch._set_category(self.number, "workspace")
+        distributed.note_all_reduce(4, self.world)
 
 
 class _Bucket:
@@ -60,19 +69,20 @@ class Optimizer:
         self.coordinator = partitioned.coordinate(model, self.params, settings)
         self.persistent = [p for p in self.params.values() if p.persists]
         self.inf_or_nan_tracker = torch.zeros(1, dtype=torch.bool, device="cuda")
+        self.barrier = _Barrier(self.world)
         self._create_fp16_partitions([self.params[p] for p in optimizer.param_groups[0]["params"]])
         self.bucket = _Bucket()
         self._create_fp32_partitions()
-        _barrier(self.world)
+        self.barrier.wait()
         self._initialize_optimizer_states()
-        _barrier(self.world)
+        self.barrier.wait()
         self._create_gradient_buffers()
         self._create_hooks()
 
     # ---- set-up ----
 
     def _create_fp16_partitions(self, params):
-        _barrier(self.world)
+        self.barrier.wait()
         self.groups = self._sub_groups(params)
         self.numels = [sum([p.partition_numel for p in group]) for group in self.groups]
         # through the host into one buffer
