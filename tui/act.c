@@ -7,6 +7,7 @@
 #include "tui/act.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +119,7 @@ static void copy_row(struct tui_app *app)
     if (view->is_list && list->count)
         view->text(state_of(app), app, list->at, &app->copied);
     else
-        tui_where_text(app, &app->copied);
+        tui_where_text(app, INT_MAX, &app->copied);
     app->wish = TUI_WISH_COPY;
 }
 

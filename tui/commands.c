@@ -556,7 +556,8 @@ void tui_command_run(struct tui_app *app, const char *line)
     const char *found;
     char *name;
 
-    while (*line == ' ')
+    /* who types the colon again means the same */
+    while (*line == ' ' || *line == ':')
         line++;
     vs_text_add(&copy, line);
     while (copy.len && copy.data[copy.len - 1] == ' ')

@@ -6,6 +6,7 @@
  *                 start.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "replay/index/lifetimes.h"
@@ -141,7 +142,7 @@ static void run_to_hit(struct tui_app *app, bool is_back, int64_t count)
     if (found) {
         tui_app_go(app, found, true);
         vs_text_add(&text, "  ");
-        tui_where_text(app, &text);
+        tui_where_text(app, INT_MAX, &text);
         tui_app_say(app, "%s", vs_text_get(&text));
     }
     vs_text_release(&text);

@@ -25,6 +25,8 @@
 
 /* Width of one entry of the list of possible continuations of a key sequence. */
 #define WAY_ON_W 20
+/* Width in which it is worth beginning a line of code. */
+#define CODE_MIN_W 10
 
 /* Keys that the last row shows behind those of the view, most useful first; cut where the row ends. */
 static const struct tui_hint HINTS[] = {
@@ -37,20 +39,25 @@ static const struct tui_hint HINTS[] = {
 
 /* ---- words ---- */
 
-static void add_line(const struct tui_app *app, const struct rpl_here *here, struct vs_text *out)
+/* The line of code is left out where fewer than CODE_MIN_W of `w` cells are left for it. */
+static void add_line(const struct tui_app *app, const struct rpl_here *here, int w,
+                     struct vs_text *out)
 {
     size_t len;
     const char *line = rpl_function_source(tui_app_run(app)->trace, here->func, here->line, &len);
 
+    if (!here->line)
+        return;
     /* an imported trace has the file in its function's name, so the line number needs that name */
-    if (here->line && !rpl_trace_source_text(tui_app_run(app)->trace))
-        vs_text_addf(out, "  %s:%" PRIu32 "%s%.*s", here->func, here->line, len ? ": " : "",
-                     (int)len, line);
-    else if (here->line)
-        vs_text_addf(out, "  line %" PRIu32 "%s%.*s", here->line, len ? ": " : "", (int)len, line);
+    if (!rpl_trace_source_text(tui_app_run(app)->trace))
+        vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
+    else
+        vs_text_addf(out, "  line %" PRIu32, here->line);
+    if (len && tui_text_width(vs_text_get(out)) + 2 + CODE_MIN_W <= w)
+        vs_text_addf(out, ": %.*s", (int)len, line);
 }
 
-void tui_where_text(const struct tui_app *app, struct vs_text *out)
+void tui_where_text(const struct tui_app *app, int w, struct vs_text *out)
 {
     const struct tui_run *run = tui_app_run(app);
     struct rpl_here here = rpl_cursor_here(run->cursor);
@@ -73,7 +80,7 @@ void tui_where_text(const struct tui_app *app, struct vs_text *out)
         vs_text_addf(out, " in %s", here.module);
     if (here.is_recompute)
         vs_text_add(out, " (recomputed)");
-    add_line(app, &here, out);
+    add_line(app, &here, w, out);
 }
 
 /* ---- header ---- */
@@ -347,39 +354,51 @@ static void draw_panes(const struct tui_app *app, struct tui_surface *surface)
 
 /* ---- the last rows ---- */
 
-/* A message that is longer than its row goes on in the row of the keys: the canvas has both rows. */
-static void draw_message(const struct tui_app *app, struct tui_canvas *c, int w)
+/* A message that is longer than its row goes on in the row of the keys; a longer one begins above. */
+static void draw_message(const struct tui_app *app, struct tui_surface *surface, int w)
 {
     struct tui_style style = tui_style(app->is_bad ? TUI_BAD : TUI_STRONG);
     const char *text = vs_text_get(&app->message);
+    struct tui_rect at = {0, app->layout.status.y, app->w, 2};
+    int rows = tui_text_rows(w - 2, text);
+    struct tui_canvas c;
 
-    if (tui_text_width(text) > w - 2)
-        tui_fill(c, (struct tui_rect){0, 1, c->at.w, 1}, tui_style(TUI_PLAIN));
-    tui_text_wrap(c, 1, 0, w - 2, style, text);
+    if (rows > at.h) {
+        at.y -= rows - at.h;
+        if (at.y < app->layout.header.h)
+            at.y = app->layout.header.h;
+        at.h = app->h - at.y;
+    }
+    c = tui_canvas_of(surface, at);
+    tui_fill(&c, (struct tui_rect){0, 0, at.w, rows < at.h ? rows : at.h}, tui_style(TUI_PLAIN));
+    tui_text_wrap(&c, 1, 0, w - 2, style, text);
 }
 
-static void draw_status(const struct tui_app *app, struct tui_canvas *c)
+static void draw_status(const struct tui_app *app, struct tui_surface *surface)
 {
+    struct tui_canvas c = tui_canvas_of(surface, app->layout.status);
     struct vs_text text = {NULL, 0, 0};
-    int w = c->at.w;
+    int w = c.at.w;
 
     if (app->prompt.kind) {
-        tui_put(c, 0, 0, (unsigned char)app->prompt.kind, tui_style(TUI_STRONG));
-        tui_text(c, 1, 0, tui_style(TUI_PLAIN), vs_text_get(&app->prompt.text));
+        tui_put(&c, 0, 0, (unsigned char)app->prompt.kind, tui_style(TUI_STRONG));
+        tui_text(&c, 1, 0, tui_style(TUI_PLAIN), vs_text_get(&app->prompt.text));
         return;
     }
     tui_pending_text(&app->pending, &text);
-    if (text.len) {
+    if (text.len)
         w -= 12;
-        tui_text(c, w + 1, 0, tui_style(TUI_KEY_NAME), vs_text_get(&text));
-    }
-    vs_text_clear(&text);
     if (app->message.len) {
-        draw_message(app, c, w);
+        draw_message(app, surface, w);
     } else {
-        tui_where_text(app, &text);
-        tui_text_cut(c, 1, 0, w - 2, tui_style(TUI_PLAIN), vs_text_get(&text));
+        struct vs_text where = {NULL, 0, 0};
+
+        tui_where_text(app, w - 2, &where);
+        tui_text_cut(&c, 1, 0, w - 2, tui_style(TUI_PLAIN), vs_text_get(&where));
+        vs_text_release(&where);
     }
+    if (text.len)
+        tui_text(&c, w + 1, 0, tui_style(TUI_KEY_NAME), vs_text_get(&text));
     vs_text_release(&text);
 }
 
@@ -561,8 +580,7 @@ void tui_screen_draw(const struct tui_app *app, struct tui_surface *surface)
         draw_ways_on(app, surface);
     c = tui_canvas_of(surface, app->layout.keys);
     draw_keys(app, &c);
-    c = tui_canvas_of(surface, (struct tui_rect){0, app->layout.status.y, app->w, 2});
-    draw_status(app, &c);
+    draw_status(app, surface);
 }
 
 void tui_pane_text(const struct tui_app *app, struct vs_text *out)

@@ -397,6 +397,48 @@ static void every_help_is_shown_in_full(void **state)
     tui_app_release(&app);
 }
 
+/* The status line ends with the number of the line where its code would be cut after a few letters. */
+static void a_line_of_code_is_whole_or_absent_in_few_columns(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 80, 24);
+    session_type(&app, "iI");
+    session_expect(&app, "ConvolutionBackward0 in layer4.0.conv1  line 25\n");
+    tui_app_resize(&app, 120, 24);
+    session_expect(&app, "ConvolutionBackward0 in layer4.0.conv1  line 25: out = self.conv1(x)\n");
+    tui_app_release(&app);
+}
+
+/* A message that needs more than two rows begins above them, and ends in the last one. */
+static void a_long_message_is_shown_to_its_end(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, ":set alloc-conf=no_such_key:3<enter>");
+    session_expect(&app,
+                   "\n alloc-conf=no_such_key:3: alloc-conf: unknown key 'no_such_key'; known");
+    session_expect(&app, "\n pinned_reserve_segment_size_mb\n");
+    /* on few rows the header stays */
+    tui_app_resize(&app, 42, 10);
+    session_expect(&app, " variables.db ");
+    tui_app_release(&app);
+}
+
+static void a_second_colon_is_no_part_of_a_command(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, ":: goto 300<enter>");
+    assert_int_equal(app.at, 300);
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +455,9 @@ int main(void)
         cmocka_unit_test(a_search_of_all_ops_can_be_stopped),
         cmocka_unit_test(no_key_stands_twice_in_the_footer),
         cmocka_unit_test(a_command_is_completed_and_an_unknown_one_refused),
+        cmocka_unit_test(a_line_of_code_is_whole_or_absent_in_few_columns),
+        cmocka_unit_test(a_long_message_is_shown_to_its_end),
+        cmocka_unit_test(a_second_colon_is_no_part_of_a_command),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -368,6 +368,28 @@ int tui_text_tail(struct tui_canvas *c, int x, int y, int w, struct tui_style st
     return x + w;
 }
 
+int tui_text_words(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
+                   const char *text)
+{
+    const char *fit = NULL;
+    const char *at = text;
+    struct tui_canvas part;
+    int fit_w = 0;
+
+    for (int len = 0; *at && len + 2 <= w; len += tui_char_width(tui_utf8_next(&at))) {
+        if (*at == ' ' && at > text) {
+            fit = at;
+            fit_w = len;
+        }
+    }
+    if (!fit || tui_text_width(text) <= w)
+        return tui_text_cut(c, x, y, w, style, text);
+    part = tui_canvas_part(c, (struct tui_rect){x, y, fit_w, 1});
+    tui_text(&part, 0, 0, style, text);
+    tui_put_glyph(c, x + fit_w + 1, y, TUI_G_MORE, style);
+    return x + w;
+}
+
 /* The end of the row of at most `w` cells that begins at `text`, and has one character at least. */
 static const char *row_end(const char *text, int w)
 {
@@ -387,6 +409,21 @@ static const char *row_end(const char *text, int w)
     return end;
 }
 
+/* The row after the one that ended at `end`. */
+static const char *row_next(const char *end)
+{
+    return *end == ' ' ? end + strspn(end, " ") : end + (*end == '\n');
+}
+
+int tui_text_rows(int w, const char *text)
+{
+    int rows = 0;
+
+    for (; *text; rows++)
+        text = row_next(row_end(text, w));
+    return rows;
+}
+
 int tui_text_wrap(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
                   const char *text)
 {
@@ -399,9 +436,7 @@ int tui_text_wrap(struct tui_canvas *c, int x, int y, int w, struct tui_style st
         tui_text_cut(c, x, y + rows, w, style, row);
         vs_free(row);
         rows++;
-        text = end + (*end == '\n');
-        if (*end == ' ')
-            text += strspn(end, " ");
+        text = row_next(end);
     }
     return rows;
 }

@@ -125,12 +125,17 @@ int tui_text_cut(struct tui_canvas *c, int x, int y, int w, struct tui_style sty
 /* The same with the beginning left out: of a path the end says most. */
 int tui_text_tail(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
                   const char *text);
+/* As tui_text_cut, but cut before a word where that leaves one. */
+int tui_text_words(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
+                   const char *text);
 /*
  * From (x, y), broken at blanks into rows of `w` cells at most, and where the text has a line feed; the last row of the
  * canvas is cut as by tui_text_cut. Returns the number of rows.
  */
 int tui_text_wrap(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
                   const char *text);
+/* How many rows tui_text_wrap needs for all of the text; w >= 1. */
+int tui_text_rows(int w, const char *text);
 /* Ending before column `x + w`, cut where it is longer. */
 void tui_text_right(struct tui_canvas *c, int x, int y, int w, struct tui_style style,
                     const char *text);

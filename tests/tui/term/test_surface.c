@@ -77,6 +77,38 @@ static void shortened_text_has_an_ellipsis_at_the_omitted_end(void **state)
     tui_surface_release(&s);
 }
 
+static void text_is_cut_before_a_word_where_that_leaves_one(void **state)
+{
+    struct tui_surface s;
+    struct tui_canvas c;
+
+    (void)state;
+    tui_surface_init(&s, 12, 4, true);
+    c = tui_canvas_of(&s, (struct tui_rect){0, 0, 12, 4});
+    tui_text_words(&c, 0, 0, 8, tui_style(TUI_PLAIN), "ab cd efgh");
+    tui_text_words(&c, 0, 1, 6, tui_style(TUI_PLAIN), "ab cd efgh");
+    tui_text_words(&c, 0, 2, 5, tui_style(TUI_PLAIN), "abcdefgh ij");
+    tui_text_words(&c, 0, 3, 10, tui_style(TUI_PLAIN), "ab cd efgh");
+    expect(&s, "ab cd ~\nab ~\nabcd~\nab cd efgh\n");
+    tui_surface_release(&s);
+}
+
+static void rows_are_counted_as_they_are_drawn(void **state)
+{
+    static const char *const TEXTS[] = {"", "one", "one two three four five", "a\nb",
+                                        "abcdefghijklm"};
+    struct tui_surface s;
+    struct tui_canvas c;
+
+    (void)state;
+    tui_surface_init(&s, 10, 8, true);
+    c = tui_canvas_of(&s, (struct tui_rect){0, 0, 10, 8});
+    for (size_t i = 0; i < sizeof(TEXTS) / sizeof(TEXTS[0]); i++)
+        assert_int_equal(tui_text_rows(9, TEXTS[i]),
+                         tui_text_wrap(&c, 0, 0, 9, tui_style(TUI_PLAIN), TEXTS[i]));
+    tui_surface_release(&s);
+}
+
 static void text_is_wrapped_at_blanks_and_cut_in_the_last_row(void **state)
 {
     struct tui_surface s;
@@ -190,6 +222,8 @@ int main(void)
         cmocka_unit_test(text_is_clipped_at_the_surface),
         cmocka_unit_test(a_wide_character_is_drawn_completely_or_not_at_all),
         cmocka_unit_test(shortened_text_has_an_ellipsis_at_the_omitted_end),
+        cmocka_unit_test(text_is_cut_before_a_word_where_that_leaves_one),
+        cmocka_unit_test(rows_are_counted_as_they_are_drawn),
         cmocka_unit_test(text_is_wrapped_at_blanks_and_cut_in_the_last_row),
         cmocka_unit_test(an_ascii_surface_has_only_ascii),
         cmocka_unit_test(invalid_utf8_is_drawn_byte_by_byte),
