@@ -31,33 +31,37 @@ static void focus_move(struct tui_app *app, int64_t by)
 
 static void maximise(struct tui_app *app)
 {
-    int view = app->panes[app->focus];
+    const int view = app->panes[app->focus];
+    const struct tui_arrangement before = app->before;
+    const bool has_before = app->has_before;
 
     app->is_single = !app->is_single;
+    if (app->is_single)
+        app->all = tui_app_arrangement(app);
+    else
+        tui_app_arrange(app, &app->all);
     tui_app_resize(app, app->w, app->h);
     tui_app_view_at(app, view);
+    /* no view was opened: q leaves the same one as before */
+    app->before = before;
+    app->has_before = has_before;
 }
 
 /*
- * One step back: from a maximised pane to all panes; from a view that replaced another to that one; from another pane
- * to the main one; from the main pane to the timeline, where it ends.
+ * One step back: from a view to the panes that it changed, from a maximised pane to all panes, from other panes to
+ * those at start, with the focus on the main one, where it ends.
  */
 static void close_view(struct tui_app *app)
 {
-    int timeline = tui_view_find("timeline");
-    int now = app->panes[app->focus];
+    bool is_home = app->focus == 0 && app->panes[0] == app->home.panes[0];
 
-    if (app->is_single && app->layout.pane_count && app->h > 0 && now == timeline) {
+    if (app->has_before && !is_home) {
+        app->has_before = false;
+        tui_app_arrange(app, &app->before);
+    } else if (app->is_single && app->layout.pane_count && app->h > 0) {
         maximise(app);
-    } else if (app->previous != now && now != timeline) {
-        int to = app->previous;
-
-        tui_app_view_at(app, to);
-        app->previous = timeline;
-    } else if (app->panes[0] != timeline) {
-        app->focus = 0;
-        tui_app_view_at(app, timeline);
-        app->previous = timeline;
+    } else if (!is_home) {
+        tui_app_arrange(app, &app->home);
     } else {
         app->wish = TUI_WISH_QUIT;
     }

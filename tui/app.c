@@ -6,7 +6,6 @@
  */
 #include "tui/app.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -54,6 +53,7 @@ static void panes_set(struct tui_app *app, const char *const names[TUI_PANE_MAX]
     }
     app->focus = 0;
     app->previous = tui_view_find("timeline");
+    app->home = tui_app_arrangement(app);
 }
 
 static void views_init(struct tui_app *app)
@@ -450,13 +450,31 @@ void tui_app_resize(struct tui_app *app, int w, int h)
     app->moves++;
 }
 
+struct tui_arrangement tui_app_arrangement(const struct tui_app *app)
+{
+    struct tui_arrangement now = {.focus = app->focus};
+
+    memcpy(now.panes, app->panes, sizeof(now.panes));
+    return now;
+}
+
+void tui_app_arrange(struct tui_app *app, const struct tui_arrangement *panes)
+{
+    memcpy(app->panes, panes->panes, sizeof(app->panes));
+    app->focus = panes->focus;
+    tui_app_resize(app, app->w, app->h);
+}
+
 void tui_app_view_at(struct tui_app *app, int view)
 {
     const char *beside = tui_view_at((size_t)view)->beside;
 
     app->moves++;
-    if (app->panes[app->focus] != view)
+    if (app->panes[app->focus] != view) {
         app->previous = app->panes[app->focus];
+        app->before = tui_app_arrangement(app);
+        app->has_before = true;
+    }
     for (int i = 0; i < app->layout.pane_count; i++) {
         if (app->panes[i] == view) {
             app->focus = i;
@@ -523,36 +541,7 @@ bool tui_app_read_on(struct tui_app *app)
     return false;
 }
 
-/* ---- filters ---- */
-
-bool tui_app_is_hidden(const struct tui_app *app, int category)
-{
-    return (app->hidden >> category & 1) != 0;
-}
-
-static bool has_word(const char *text, const char *word, size_t len)
-{
-    for (; *text; text++)
-        if (strncasecmp(text, word, len) == 0)
-            return true;
-    return false;
-}
-
-bool tui_app_passes(const struct tui_app *app, const char *text)
-{
-    for (size_t i = 0; i < app->filter_count; i++) {
-        const char *word = app->filters[i];
-
-        while (*word) {
-            size_t len = strcspn(word, " ");
-
-            if (len && !has_word(text, word, len))
-                return false;
-            word += len + (word[len] == ' ');
-        }
-    }
-    return true;
-}
+/* ---- a recording that grows ---- */
 
 bool tui_app_refresh(struct tui_app *app)
 {

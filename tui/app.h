@@ -160,6 +160,12 @@ struct tui_sql;
 /* Draws the screen during long work. */
 typedef void tui_pump_fn(void *user, struct tui_app *app);
 
+/* Which view is in each pane, and which pane has the focus. */
+struct tui_arrangement {
+    int panes[TUI_PANE_MAX];
+    int focus;
+};
+
 /* What the loop has to do for the app. */
 enum tui_wish {
     TUI_WISH_NOTHING,
@@ -193,6 +199,8 @@ struct tui_moved {
  * hidden       categories that lists leave out, one bit each
  * view_state   state of each view; panes: index of the view in each pane
  * previous     index of the view that the newest view replaced
+ * home         the panes at start; before: those that the newest view changed, if has_before; all: those that a
+ *              maximised pane hides
  * w, h         size of the screen; columns: columns of the timeline
  * ranks        the ranks of the run, of which the base is one; owned, NULL: none were asked for
  * results      the latest results of a sweep (tui/results.h); NULL until the first
@@ -237,6 +245,10 @@ struct tui_app {
     int focus;
     bool is_single;
     int previous;
+    struct tui_arrangement home;
+    struct tui_arrangement before;
+    struct tui_arrangement all;
+    bool has_before;
     int w;
     int h;
     int columns;
@@ -347,6 +359,9 @@ void tui_app_choose_block(struct tui_app *app, uint64_t block);
 /* Show the view with this name in a pane and focus it. */
 void tui_app_view(struct tui_app *app, const char *name);
 void tui_app_view_at(struct tui_app *app, int view);
+/* The arrangement of the panes now; tui_app_arrange: have it again. */
+struct tui_arrangement tui_app_arrangement(const struct tui_app *app);
+void tui_app_arrange(struct tui_app *app, const struct tui_arrangement *panes);
 /* Whether the view with this name is in a pane that is drawn. */
 bool tui_app_shows(const struct tui_app *app, const char *name);
 /* The view of the focused pane. */

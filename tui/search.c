@@ -1,5 +1,5 @@
 /*
- * tui/search.c - goes to the next row, or op, that contains the search text.
+ * tui/search.c - goes to the next row, or op, that contains the search text; decides which rows filters keep.
  *
  * Must not know:  what a view shows.
  * Invariant:      the matches backwards are the matches forwards, reversed.
@@ -12,14 +12,17 @@
 /* Rows that one search reads at most, so that a missing word is not looked for in all ops of a long run. */
 #define ROWS_MAX 200000
 
-static bool contains(const char *text, const char *word)
+static bool has_word(const char *text, const char *word, size_t len)
 {
-    size_t len = strlen(word);
-
     for (; *text; text++)
         if (strncasecmp(text, word, len) == 0)
             return true;
     return false;
+}
+
+static bool contains(const char *text, const char *word)
+{
+    return has_word(text, word, strlen(word));
 }
 
 /* The next row whose text has the word, as view->find. */
@@ -125,4 +128,27 @@ void tui_search(struct tui_app *app, bool is_backward, int64_t count)
         if (!(view->is_list ? search_list(app, view, state, is_backward)
                             : search_run(app, is_backward)))
             return;
+}
+
+/* ---- filters ---- */
+
+bool tui_app_is_hidden(const struct tui_app *app, int category)
+{
+    return (app->hidden >> category & 1) != 0;
+}
+
+bool tui_app_passes(const struct tui_app *app, const char *text)
+{
+    for (size_t i = 0; i < app->filter_count; i++) {
+        const char *word = app->filters[i];
+
+        while (*word) {
+            size_t len = strcspn(word, " ");
+
+            if (len && !has_word(text, word, len))
+                return false;
+            word += len + (word[len] == ' ');
+        }
+    }
+    return true;
 }
