@@ -131,6 +131,23 @@ static void the_mark_of_the_peak_stands_above_its_column(void **state)
     }
 }
 
+/* The number of the last event is whole where the cursor, or a mark, stands on the last column. */
+static void the_cursor_covers_no_figure_of_the_axis(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_type(&app, "G");
+    session_expect(&app, "3.4k\xE2\x96\xB2\n");
+    session_type(&app, "2h");
+    session_expect(&app, "3.4k\xE2\x96\xB2\xE2\x94\x80\xE2\x94\x80\n");
+    session_type(&app, "gg");
+    session_expect(&app, "\xE2\x94\x80"
+                         "3.4k\n");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_followed_recording_is_shown_at_its_end),
         cmocka_unit_test(a_timeline_by_time_has_times),
         cmocka_unit_test(the_mark_of_the_peak_stands_above_its_column),
+        cmocka_unit_test(the_cursor_covers_no_figure_of_the_axis),
     };
 
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

@@ -369,20 +369,41 @@ static bool has_times(const struct timeline *t)
     return t->is_by_time && t->from_ns < t->to_ns;
 }
 
-/* The first and the last event of the window, or their times. */
+/* Whether something is drawn on the axis at column `x`: the cursor, the range or a mark. */
+static bool is_taken(const struct timeline *t, const struct tui_app *app, int x)
+{
+    int at = column_of(t->columns, t->count, app->at);
+    int from = app->range_from ? column_of(t->columns, t->count, app->range_from) : at;
+
+    if (at >= 0 && x >= (from < at ? from : at) && x <= (from < at ? at : from))
+        return true;
+    for (size_t i = 0; !app->change.is_shown && i < rpl_marks_count(app->marks); i++)
+        if (column_of(t->columns, t->count, rpl_marks_at(app->marks, i)->seq) == x)
+            return true;
+    return false;
+}
+
+/* The first and the last event of the window, or their times; the last one where nothing else covers it. */
 static void draw_axis(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
                       int y)
 {
-    int right = AXIS_W + t->count - TUI_SHORT_W;
     bool is_timed = has_times(t);
     char buf[TUI_SHORT_MAX];
+    const char *last;
+    int end = t->count;
+    int w;
 
     tui_row(c, AXIS_W, y, t->count, TUI_G_HLINE, tui_style(TUI_LINE));
     tui_text_right(c, 0, y, AXIS_W - 1, tui_style(TUI_DIM),
                    is_timed ? tui_short_ns(t->from_ns, buf)
                             : tui_short_count(app->window.first, buf));
-    tui_text_right(c, right, y, TUI_SHORT_W, tui_style(TUI_DIM),
-                   is_timed ? tui_short_ns(t->to_ns, buf) : tui_short_count(app->window.last, buf));
+    last = is_timed ? tui_short_ns(t->to_ns, buf) : tui_short_count(app->window.last, buf);
+    w = tui_text_width(last);
+    for (int x = end - 1; x >= 0 && x >= end - w; x--)
+        if (is_taken(t, app, x))
+            end = x;
+    if (end >= w && end >= t->count - 2 * w)
+        tui_text_right(c, AXIS_W + end - w, y, w, tui_style(TUI_DIM), last);
 }
 
 static void draw_cursor(const struct timeline *t, const struct tui_app *app, struct tui_canvas *c,
