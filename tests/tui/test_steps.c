@@ -61,10 +61,36 @@ static void steps_that_differ_are_lit(void **state)
     }
 }
 
+/* What a step keeps is known once the next one has ended; a net without arithmetic has no losses. */
+static void a_step_that_keeps_nothing_says_so(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("lenet", NULL), 80, 24);
+    session_type(&app, "gSgg2j");
+    session_background(&app, 0, 0);
+    session_expect_not(&app, " loss");
+    session_type(&app, "<space>");
+    session_expect(&app, "\n this step keeps nothing; this is its end\n");
+    session_type(&app, "G<space>");
+    session_expect(&app, "what it keeps, the next one would show");
+    /* the chart is not on the screen: it cannot be switched off */
+    session_type(&app, "t");
+    session_expect(&app, "the chart needs two steps and a higher pane: M");
+    session_type(&app, "M");
+    session_background(&app, 0, 0);
+    session_expect(&app, "\xE2\x97\x8F\xE2\x97\x8F");
+    session_type(&app, "t");
+    session_expect_not(&app, "\xE2\x97\x8F\xE2\x97\x8F");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_that_differ_are_lit),
+        cmocka_unit_test(a_step_that_keeps_nothing_says_so),
     };
     int failed = cmocka_run_group_tests_name("steps", tests, NULL, NULL);
 

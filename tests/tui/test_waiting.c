@@ -12,6 +12,18 @@
 
 #define BASE UINT64_C(0x10000000)
 
+/* A copy in a function whose name is long. */
+static uint32_t copy_location(struct rpl_trace *trace)
+{
+    const struct vs_location location = {
+        .op = rpl_trace_add_string(trace, "to"),
+        .func = rpl_trace_add_string(trace, "train.py:batches_of_the_set"),
+        .line = 18,
+    };
+
+    return rpl_trace_add_location(trace, &location);
+}
+
 static void event_add(struct rpl_trace *trace, enum vs_event_kind kind, uint64_t block,
                       uint32_t waits)
 {
@@ -21,6 +33,9 @@ static void event_add(struct rpl_trace *trace, enum vs_event_kind kind, uint64_t
                                       .block_bytes = 4096 * block,
                                       .address = BASE + block * 65536,
                                       .waits_for_stream = waits}};
+
+    if (kind == VS_EV_ALLOC && block == 3)
+        event.location = copy_location(trace);
 
     rpl_trace_add_event(trace, &event);
 }
@@ -59,6 +74,10 @@ static void the_view_lists_the_blocks_that_wait_at_the_event(void **state)
     session_expect(&app, "2 freed blocks wait for a stream, 16.0 KiB");
     session_expect(&app, "12.0K        7          7           never");
     session_expect(&app, "4.0K        7          5               8  parameter");
+    /* in few columns the line is whole, and what goes without saying is left out */
+    session_expect(&app, "never  to, train.py:batches_of_the_set:18\n");
+    tui_app_resize(&app, 120, 24);
+    session_expect(&app, "never  allocated by to, train.py:batches_of_the_set:18\n");
     session_type(&app, "G");
     session_type(&app, ":goto 8<enter>");
     session_expect(&app, "1 freed block waits for a stream, 12.0 KiB");

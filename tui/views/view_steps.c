@@ -238,7 +238,16 @@ static void draw_chart(const struct steps *s, struct tui_canvas *c, int h)
 
 /* ---- the table ---- */
 
-static void draw_head(struct tui_canvas *c, int y)
+/* Whether a row that is shown has a loss: there is none without arithmetic. */
+static bool has_loss(const struct steps *s)
+{
+    for (size_t i = s->list.top; i < s->steps.count && i < s->list.top + s->list.height; i++)
+        if (isfinite(s->steps.rows[i].loss))
+            return true;
+    return false;
+}
+
+static void draw_head(const struct steps *s, struct tui_canvas *c, int y)
 {
     struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
 
@@ -250,7 +259,7 @@ static void draw_head(struct tui_canvas *c, int y)
     tui_text_right(c, STEP_W + 28, y, 8, style, "at end");
     tui_text_right(c, STEP_W + 37, y, 8, style, "kept");
     tui_text_right(c, STEP_W + 46, y, 7, style, "blocks");
-    if (c->at.w >= TABLE_W + LOSS_W)
+    if (c->at.w >= TABLE_W + LOSS_W && has_loss(s))
         tui_text_right(c, TABLE_W, y, LOSS_W - 1, style, "loss");
 }
 
@@ -298,7 +307,7 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     }
     if (top)
         draw_chart(s, c, top);
-    draw_head(c, top);
+    draw_head(s, c, top);
     for (int y = top + 1; y < c->at.h; y++) {
         size_t row = s->list.top + (size_t)(y - top - 1);
 
@@ -333,11 +342,10 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
 
     (void)count;
     if (action == TUI_MODE) {
-        s->is_plain = !s->is_plain;
-        if (s->is_plain)
-            tui_app_say(app, "the table alone");
-        else if (!s->top || s->steps.curve_count < 2 || s->list.height + 1 < CHART_MIN_H)
-            tui_app_say(app, "the chart needs two steps and a higher pane");
+        if (!s->has_chart && !s->is_plain)
+            tui_app_say(app, "the chart needs two steps and a higher pane: M");
+        else
+            s->is_plain = !s->is_plain;
         return true;
     }
     if ((action != TUI_OPEN && action != TUI_ACT) || !s->steps.count)
@@ -350,6 +358,11 @@ static bool key(void *state, struct tui_app *app, enum tui_action action, int64_
     s->at = action == TUI_OPEN ? row->peak_seq : row->last;
     if (action == TUI_ACT && row->kept_block)
         tui_app_choose_block(app, row->kept_block);
+    else if (action == TUI_ACT && row->step >= 0)
+        tui_app_say(app, s->list.at + 1 < s->steps.count
+                             ? "this step keeps nothing; this is its end"
+                             : "this is the end of the last step; what it keeps, the next one "
+                               "would show");
     else if (s->at == app->at)
         tui_app_say(app, "event %" PRIu64 " is the current one", s->at);
     tui_app_go(app, s->at, true);

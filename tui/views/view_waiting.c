@@ -123,8 +123,10 @@ static void name_add(const struct tui_run *run, const struct rpl_pending_block *
 static void draw_row(const struct tui_run *run, const struct rpl_pending_block *item,
                      struct tui_canvas *c, int y)
 {
+    static const char ALLOCATED[] = "allocated by ";
     int64_t stream = stream_of(run, item->address);
     struct vs_text text = {NULL, 0, 0};
+    const char *name;
     char buf[TUI_SHORT_MAX];
 
     tui_text_right(c, 0, y, 8, tui_style(TUI_STRONG), tui_short_bytes(item->bytes, buf));
@@ -136,7 +138,11 @@ static void draw_row(const struct tui_run *run, const struct rpl_pending_block *
     else
         tui_textf(c, 29, y, tui_style(TUI_DIM), "%15" PRIu64, item->done_seq);
     name_add(run, item, &text);
-    tui_text_cut(c, NAME_X, y, c->at.w - NAME_X, tui_style(TUI_PLAIN), vs_text_get(&text));
+    name = vs_text_get(&text);
+    /* what it is goes without saying sooner than where */
+    if (tui_text_width(name) > c->at.w - NAME_X && strncmp(name, ALLOCATED, strlen(ALLOCATED)) == 0)
+        name += strlen(ALLOCATED);
+    tui_text_cut(c, NAME_X, y, c->at.w - NAME_X, tui_style(TUI_PLAIN), name);
     vs_text_release(&text);
 }
 
