@@ -15,6 +15,7 @@
 #include "tui/act.h"
 #include "tui/change.h"
 #include "tui/export.h"
+#include "whatif/alloc.h"
 #include "whatif/whatif.h"
 
 /* Words that fit, owned. */
@@ -201,6 +202,32 @@ static uint64_t segments_max(struct tui_app *app)
     return most;
 }
 
+/* The settings of alloc-conf: KEY: for all keys, and behind one what is legal, where that is a few words. */
+static void add_conf(struct words *words, const char *stem)
+{
+    static const char *const WORDS[] = {"True", "False", "native"};
+    struct vs_text text = {NULL, 0, 0};
+    const char *legal;
+    const char *ignored;
+    const char *name;
+
+    for (unsigned i = 0; (name = wif_conf_key(i, &legal, &ignored)); i++) {
+        vs_text_clear(&text);
+        vs_text_addf(&text, "%s:", name);
+        if (strncmp(stem, vs_text_get(&text), text.len) != 0) {
+            add(words, stem, vs_text_get(&text));
+            continue;
+        }
+        for (size_t w = 0; w < sizeof(WORDS) / sizeof(WORDS[0]); w++) {
+            vs_text_clear(&text);
+            vs_text_addf(&text, "%s:%s", name, WORDS[w]);
+            if (strstr(legal, WORDS[w]))
+                add(words, stem, vs_text_get(&text));
+        }
+    }
+    vs_text_release(&text);
+}
+
 /* Add the legal values of a toggle in this net, or modules if it takes a list of them. */
 static void add_values(struct words *words, struct tui_app *app, enum vs_toggle toggle,
                        const char *stem)
@@ -215,6 +242,8 @@ static void add_values(struct words *words, struct tui_app *app, enum vs_toggle 
             add(words, stem, value);
     if (vs_toggle_info(toggle)->flags & VS_TOGGLE_PATHS)
         add_modules(words, app, stem);
+    if (toggle == VS_TOGGLE_ALLOC_CONF)
+        add_conf(words, stem);
 }
 
 static void add_conditions(struct words *words, const struct tui_app *app, const char *stem)
@@ -354,6 +383,31 @@ void tui_command_complete(struct tui_app *app, const char *line, struct vs_text 
 
 /* ---- what is legal ---- */
 
+/*
+ * What may stand behind the key of alloc-conf in which `stem` ends and, if that fits into `w` cells, what it does.
+ * False: it is in no key.
+ */
+static bool add_legal_conf(const char *stem, int w, struct vs_text *out)
+{
+    const char *comma = strrchr(stem, ',');
+    const char *legal;
+    const char *what;
+    const char *name;
+
+    stem = comma ? comma + 1 : strchr(stem, '=') + 1;
+    for (unsigned i = 0; (name = wif_conf_key(i, &legal, &what)); i++) {
+        if (strncmp(stem, name, strlen(name)) == 0 && stem[strlen(name)] == ':') {
+            vs_text_addf(out, "%s; %s", legal, what);
+            if (tui_text_width(vs_text_get(out)) > w) {
+                vs_text_clear(out);
+                vs_text_add(out, legal);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The legal values of a toggle as base/toggle.def lists them, with the counts of this net. */
 static void add_legal(struct tui_app *app, enum vs_toggle toggle, struct vs_text *out)
 {
@@ -390,10 +444,17 @@ void tui_value_hint(struct tui_app *app)
     if (!app->prompt.kind || source_at(line, stem) != add_toggles ||
         !is_value(line + stem, &toggle, &value))
         return;
+    if (toggle == VS_TOGGLE_ALLOC_CONF && add_legal_conf(line + stem, app->w - 2, &text)) {
+        tui_app_say(app, "%s", vs_text_get(&text));
+        vs_text_release(&text);
+        return;
+    }
     vs_text_addf(&text, "now %s%s; ", tui_change_value(app, toggle),
                  tui_change_is_own(app, toggle) ? ", what the script says" : "");
     now = text.len;
     add_legal(app, toggle, &text);
+    if (toggle == VS_TOGGLE_ALLOC_CONF)
+        vs_text_add(&text, ": KEY:VALUE,\xE2\x80\xA6; <tab> lists the keys");
     /* in few columns the legal values alone */
     tui_app_say(app, "%s",
                 vs_text_get(&text) + (tui_text_width(vs_text_get(&text)) > app->w - 2 ? now : 0));

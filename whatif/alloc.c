@@ -442,3 +442,14 @@ enum vs_status wif_request_of(const struct rpl_trace *trace, uint64_t bytes,
     out->max_split = conf.max_split_bytes == ENG_NO_LIMIT ? UINT64_MAX : conf.max_split_bytes;
     return VS_OK;
 }
+
+const char *wif_conf_key(unsigned i, const char **legal, const char **text)
+{
+    const struct eng_alloc_conf_key *key = eng_alloc_conf_key_get(i);
+
+    if (!key)
+        return NULL;
+    *legal = key->legal;
+    *text = key->text;
+    return key->name;
+}

@@ -36,4 +36,10 @@ VS_MUST_USE enum vs_status wif_alloc_run(struct rpl_trace *base, const struct vs
 VS_MUST_USE enum vs_status wif_request_of(const struct rpl_trace *trace, uint64_t bytes,
                                           struct rpl_request *out, struct vs_error *err);
 
+/*
+ * Key number `i` of the toggle `alloc-conf`, from 0: its name, what its value may be and what it does, in words. NULL:
+ * there are no more.
+ */
+const char *wif_conf_key(unsigned i, const char **legal, const char **text);
+
 #endif

@@ -370,6 +370,48 @@ static void what_helps_runs_at_once_and_shows_no_exceptions(void **state)
     tui_app_release(&app);
 }
 
+/* The keys of alloc-conf, and what may stand behind each, also behind the first one. */
+static void settings_of_the_allocator_are_completed(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("variables", NULL), 80, 24);
+    session_type(&app, ":set alloc-conf=<tab>");
+    session_expect(&app, " default  max_split_size_mb:  ");
+    session_type(&app, "expandable_segments:<tab>");
+    session_expect(&app, "\n expandable_segments:True  expandable_segments:False\n");
+    session_type(&app, "T<tab>,max_s<tab>");
+    session_expect(&app, "\n:set alloc-conf=expandable_segments:True,max_split_size_mb:\n");
+    session_type(&app, "2");
+    session_expect(&app, "\n a whole number of MiB, at least 20\n");
+    session_type(&app, "0<enter>");
+    assert_string_equal(vs_toggles_get(&app.change.set, VS_TOGGLE_ALLOC_CONF),
+                        "expandable_segments:True,max_split_size_mb:20");
+    session_type(&app, ":set alloc-conf=");
+    session_expect(&app, "<tab> lists the keys");
+    session_type(&app, "<esc>");
+    tui_app_release(&app);
+}
+
+/* At 80 columns the names of single changes are whole, and of those of several toggles no word is cut. */
+static void changes_that_help_have_their_names(void **state)
+{
+    struct tui_app app;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 80, 24);
+    session_type(&app, "gW");
+    session_expect(&app, " = alloc-conf=expandable_segments:True ");
+    session_expect(&app, " = offload=activations \xE2\x80\xA6 ");
+    session_type(&app, "4j");
+    session_expect(&app, "\n offload=activations alloc-conf=expandable_segments:True  ");
+    tui_app_resize(&app, 120, 24);
+    session_type(&app, "M");
+    session_expect(&app, " = offload=activations alloc-conf=expandable_segments:True ");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +433,8 @@ int main(void)
         cmocka_unit_test(the_effect_of_a_toggle_stands_beside_it),
         cmocka_unit_test(what_helps_runs_at_once_and_shows_no_exceptions),
         cmocka_unit_test(the_cost_of_a_what_if_has_the_bytes_that_ops_move),
+        cmocka_unit_test(settings_of_the_allocator_are_completed),
+        cmocka_unit_test(changes_that_help_have_their_names),
     };
 
     return cmocka_run_group_tests_name("change", tests, NULL, NULL);

@@ -27,6 +27,9 @@
 #define BATCH_W 7
 /* Where sentences begin. */
 #define REASON_X 28
+/* Cells before the name of a change, and of the figures that every row has. */
+#define NAME_X 3
+#define FIGURES_W 25
 /* Lines below the table with all of the chosen row, at these heights of the pane. */
 #define WHOLE_MIN_H 6
 #define WHOLE_MORE_H 14
@@ -316,50 +319,100 @@ static void sync(void *state, struct tui_app *app, int w, int h)
     vs_text_release(&all);
 }
 
-static void draw_head(struct tui_canvas *c, int x)
+/* Width of the longest toggle with its value in a label. */
+static int toggle_width(const char *label)
+{
+    size_t most = 0;
+
+    for (; *label; label += strspn(label, " ")) {
+        size_t len = strcspn(label, " ");
+
+        most = len > most ? len : most;
+        label += len;
+    }
+    return (int)most;
+}
+
+/*
+ * Where the figures begin, and which of them there are: the largest batch and recomputed operations stand where a row
+ * has them and the toggles leave space for them. The last lines have the whole label of the chosen row.
+ */
+struct columns {
+    int x;
+    bool has_cost;
+    bool has_batch;
+};
+
+static struct columns columns_of(const struct sweep *s, int w)
+{
+    struct columns columns = {.x = w - FIGURES_W};
+    int label_w = 0;
+    int toggle_w = 0;
+
+    for (size_t i = 0; i < s->shown->count; i++) {
+        const struct wif_sweep_row *t = &s->shown->items[i];
+
+        columns.has_cost |= t->run.recompute_flops > 0;
+        columns.has_batch |= t->batch > 0;
+        if (t->failed)
+            continue;
+        label_w = label_w > tui_text_width(t->label) ? label_w : tui_text_width(t->label);
+        toggle_w = toggle_w > toggle_width(t->label) ? toggle_w : toggle_width(t->label);
+    }
+    columns.has_batch &= w >= BATCH_MIN_W;
+    columns.x -= columns.has_batch ? BATCH_W : 0;
+    columns.has_cost &= w >= COST_MIN_W && NAME_X + toggle_w + 1 <= columns.x - COST_W;
+    columns.x -= columns.has_cost ? COST_W : 0;
+    /* near the labels where there is more space than these need */
+    if (NAME_X + label_w + 1 < columns.x)
+        columns.x = NAME_X + label_w + 1;
+    return columns;
+}
+
+static void draw_head(const struct columns *columns, struct tui_canvas *c)
 {
     struct tui_style style = tui_style_marked(TUI_DIM, TUI_UNDERLINE);
+    int x = columns->x;
 
     tui_fill(c, (struct tui_rect){0, 0, c->at.w, 1}, style);
-    tui_text(c, 3, 0, style, "change");
+    tui_text(c, NAME_X, 0, style, "change");
     tui_text_right(c, x, 0, 7, style, "peak");
-    tui_text_right(c, x + 7, 0, 8, style, "");
     tui_text_right(c, x + 15, 0, 9, style, "%");
-    if (c->at.w >= COST_MIN_W)
-        tui_text_right(c, x + 24, 0, COST_W, style, "recomputed");
-    if (c->at.w >= BATCH_MIN_W)
-        tui_text_right(c, x + 24 + COST_W, 0, BATCH_W, style, "batch");
+    x += 24;
+    if (columns->has_cost)
+        tui_text_right(c, x, 0, COST_W, style, "recomputed");
+    x += columns->has_cost ? COST_W : 0;
+    if (columns->has_batch)
+        tui_text_right(c, x, 0, BATCH_W, style, "batch");
 }
 
-static int figures_x(int w)
-{
-    return w - 25 - (w >= COST_MIN_W ? COST_W : 0) - (w >= BATCH_MIN_W ? BATCH_W : 0);
-}
-
-static void draw_cost(const struct wif_sweep_row *t, struct tui_canvas *c, int x, int y)
+static void draw_cost(const struct wif_sweep_row *t, const struct columns *columns,
+                      struct tui_canvas *c, int y)
 {
     struct vs_text text = {NULL, 0, 0};
+    int x = columns->x + 24;
 
-    if (c->at.w >= COST_MIN_W && t->run.recompute_flops) {
+    if (columns->has_cost && t->run.recompute_flops) {
         vs_text_addf(&text, "%.1f %%",
                      100.0 * (double)t->run.recompute_flops / (double)t->run.flops);
         tui_text_right(c, x, y, COST_W, tui_style(TUI_DIM), vs_text_get(&text));
     }
+    x += columns->has_cost ? COST_W : 0;
     vs_text_clear(&text);
-    if (c->at.w >= BATCH_MIN_W && t->batch) {
+    if (columns->has_batch && t->batch) {
         vs_text_addf(&text, "%s%" PRIu64, t->is_batch_max ? ">=" : "", t->batch);
-        tui_text_right(c, x + COST_W, y, BATCH_W, tui_style(TUI_PLAIN), vs_text_get(&text));
+        tui_text_right(c, x, y, BATCH_W, tui_style(TUI_PLAIN), vs_text_get(&text));
     }
     vs_text_release(&text);
 }
 
 static void draw_try(const struct sweep *s, const struct tui_app *app, size_t item,
-                     struct tui_canvas *c, int y)
+                     const struct columns *columns, struct tui_canvas *c, int y)
 {
     const struct wif_sweep_row *t = &s->shown->items[item];
     const char *why = why_of(s, item);
     uint64_t recorded = recorded_peak(s, app);
-    int x = figures_x(c->at.w);
+    int x = columns->x;
     int64_t delta = (int64_t)(t->run.peak - recorded);
     char change[VS_CHANGE_TEXT_MAX];
     char buf[TUI_SHORT_MAX];
@@ -367,11 +420,12 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
 
     tui_put(c, 0, y, !t->failed && !t->fits ? '!' : ' ', tui_style(TUI_BAD));
     tui_put(c, 1, y, t->is_same ? '=' : ' ', tui_style(TUI_DIM));
-    tui_text_cut(c, 3, y, x - 4, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
-                 *t->label ? t->label : "(as recorded)");
+    /* half of a toggle says nothing */
+    tui_text_words(c, NAME_X, y, x - NAME_X - 1, tui_style(t->failed ? TUI_DIM : TUI_PLAIN),
+                   *t->label ? t->label : "(as recorded)");
     if (t->failed || (!delta && why)) {
         /* a sentence needs more cells than the figures; it begins behind short labels */
-        int from = 3 + tui_text_width(t->label) + 2;
+        int from = NAME_X + tui_text_width(t->label) + 2;
 
         from = from < REASON_X ? REASON_X : from > x ? x : from;
         tui_text_cut(c, from, y, c->at.w - from, tui_style(TUI_DIM),
@@ -387,7 +441,7 @@ static void draw_try(const struct sweep *s, const struct tui_app *app, size_t it
     if (recorded)
         tui_text_right(c, x + 15, y, 9, tui_style(role),
                        vs_change_text((double)recorded, (double)t->run.peak, change));
-    draw_cost(t, c, x + 24, y);
+    draw_cost(t, columns, c, y);
 }
 
 /* What the table will have, where it has no row yet. */
@@ -413,18 +467,20 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     struct tui_canvas below = tui_canvas_part(
         c, (struct tui_rect){0, rows_h(c->at.h) + 1, c->at.w, c->at.h - rows_h(c->at.h) - 1});
     struct tui_canvas table = tui_table_canvas(c, TABLE_W);
+    struct columns columns;
 
     if (!count_of(s)) {
         draw_nothing(app, c);
         return;
     }
-    draw_head(&table, figures_x(table.at.w));
+    columns = columns_of(s, table.at.w);
+    draw_head(&columns, &table);
     for (int y = 1; y <= rows_h(c->at.h); y++) {
         size_t row = s->list.top + (size_t)y - 1;
 
         if (row >= count_of(s))
             break;
-        draw_try(s, app, s->order[row], &table, y);
+        draw_try(s, app, s->order[row], &columns, &table, y);
         tui_list_mark(&s->list, row, c, y, is_focused);
     }
     tui_page_draw(&s->whole, &below, false);
