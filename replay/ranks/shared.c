@@ -65,6 +65,7 @@ static void gpu_release(struct rpl_shared *gpu)
 {
     vs_free(gpu->name);
     vs_free(gpu->parts);
+    vs_free(gpu->curve);
 }
 
 /* The trace of a rank that is read, and when it began. False: it does not say. */
@@ -124,6 +125,51 @@ static void take_highest(struct rpl_shared *gpu, struct stream *streams, uint64_
         gpu->parts[i].bytes = streams[i].now;
 }
 
+static uint64_t *point_of(const struct rpl_shared *gpu, size_t point)
+{
+    return &gpu->curve[point * gpu->part_count];
+}
+
+/* Point `to` has the values of `from` unless its own sum is higher. */
+static void point_take(struct rpl_shared *gpu, size_t to, const uint64_t *from)
+{
+    uint64_t have = 0;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < gpu->part_count; i++) {
+        have += point_of(gpu, to)[i];
+        sum += from[i];
+    }
+    if (sum > have)
+        memcpy(point_of(gpu, to), from, gpu->part_count * sizeof(*from));
+}
+
+/* Points twice as long, each of two. */
+static void points_halve(struct rpl_shared *gpu)
+{
+    for (size_t i = 0; i < gpu->point_count; i++) {
+        if (i % 2)
+            point_take(gpu, i / 2, point_of(gpu, i));
+        else
+            memmove(point_of(gpu, i / 2), point_of(gpu, i), gpu->part_count * sizeof(*gpu->curve));
+    }
+    gpu->point_count = (gpu->point_count + 1) / 2;
+    gpu->point_ns *= 2;
+}
+
+/* `now`, part_count values, begins at_ns after the first event; what was there before lasted until then. */
+static void curve_add(struct rpl_shared *gpu, const uint64_t *before, const uint64_t *now,
+                      uint64_t at_ns)
+{
+    const size_t size = gpu->part_count * sizeof(*now);
+
+    while (at_ns / gpu->point_ns >= RPL_SHARED_POINTS)
+        points_halve(gpu);
+    while (gpu->point_count <= at_ns / gpu->point_ns)
+        memcpy(point_of(gpu, gpu->point_count++), before, size);
+    point_take(gpu, gpu->point_count - 1, now);
+}
+
 /* The stream whose next event is the earliest; part_count: all are at their ends. */
 static size_t earliest(const struct rpl_shared *gpu, const struct stream *streams)
 {
@@ -141,9 +187,12 @@ static enum vs_status gpu_fill(const struct rpl_ranks *ranks, struct rpl_shared 
 {
     struct stream *streams = vs_calloc(gpu->part_count, sizeof(*streams));
     enum vs_status st = VS_OK;
+    uint64_t *held = vs_calloc(2 * gpu->part_count, sizeof(*held));
     uint64_t first_ns = 0;
     size_t at;
 
+    gpu->curve = vs_calloc(RPL_SHARED_POINTS * gpu->part_count, sizeof(*gpu->curve));
+    gpu->point_ns = 1;
     for (size_t i = 0; i < gpu->part_count; i++) {
         struct stream *s = &streams[i];
         struct rpl_trace *trace;
@@ -164,9 +213,13 @@ static enum vs_status gpu_fill(const struct rpl_ranks *ranks, struct rpl_shared 
 
         st = stream_step(&streams[at], err);
         take_highest(gpu, streams, now_ns - first_ns);
+        memcpy(held, &held[gpu->part_count], gpu->part_count * sizeof(*held));
+        held[gpu->part_count + at] = streams[at].now;
+        curve_add(gpu, held, &held[gpu->part_count], now_ns - first_ns);
         if (!streams[at].next)
-            streams[at].now = 0;
+            streams[at].now = held[gpu->part_count + at] = 0;
     }
+    vs_free(held);
     for (size_t i = 0; i < gpu->part_count; i++) {
         gpu->alone += gpu->parts[i].highest;
         rpl_live_release(&streams[i].live);

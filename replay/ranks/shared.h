@@ -23,6 +23,9 @@
 
 struct rpl_ranks;
 
+/* Points of the curve of a GPU at most: at least half of them are used, unless there are fewer nanoseconds. */
+#define RPL_SHARED_POINTS 512
+
 /*
  * One rank on a shared GPU.
  *
@@ -45,6 +48,8 @@ struct rpl_shared_part {
  * parts     part_count of them, at least two, in the order of the ranks
  * together  the highest sum, first reached at_ns nanoseconds after the first event of all of them
  * alone     sum of what each has at most: what would be needed if all peaked at once
+ * curve     part_count values for each of point_count points, which are point_ns nanoseconds each: what the parts have
+ *           when their sum is highest in that time; owned
  */
 struct rpl_shared {
     char *name;
@@ -53,6 +58,9 @@ struct rpl_shared {
     uint64_t together;
     uint64_t at_ns;
     uint64_t alone;
+    uint64_t *curve;
+    size_t point_count;
+    uint64_t point_ns;
 };
 
 /*

@@ -135,6 +135,10 @@ static void processes_on_one_gpu_are_added_up(void **state)
         session_expect(&app, "rank 0: ");
         session_expect(&app, "rank 1: ");
         session_expect(&app, "in PyTorch's segments\n");
+        /* a chart of its own, in which both have their letters */
+        session_expect(&app, "\n GPU 0 ");
+        session_expect(&app, "\n  a0  b1 ");
+        session_expect(&app, "\n over time ");
         if (i == 2) /* in fewer columns it is folded */
             session_expect(&app, "by line (A is rank 0, B is rank 1)\n");
         tui_app_release(&app);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/event.h"
 #include "base/text.h"
 #include "tui/parts/format.h"
@@ -261,6 +262,37 @@ void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, boo
 
     for (int x = 0; x < count && x < c->at.w; x++) {
         sides_stack(&sides[x], top, c->at.h, &stack);
+        stack_draw(&stack, has_letters, c, x);
+    }
+}
+
+enum tui_role tui_chart_part_role(size_t part)
+{
+    static const enum tui_role ROLES[] = {TUI_SIDE_A, TUI_SIDE_B, TUI_GOOD, TUI_STRONG};
+
+    return ROLES[part % (sizeof(ROLES) / sizeof(ROLES[0]))];
+}
+
+char tui_chart_part_letter(size_t part)
+{
+    return (char)('a' + part % TUI_CHART_PARTS);
+}
+
+void tui_chart_parts(const uint64_t *bytes, size_t parts, int count, uint64_t top, bool has_letters,
+                     struct tui_canvas *c)
+{
+    struct stack stack = {.count = (int)parts};
+
+    VS_ASSERT(parts > 0 && parts <= TUI_CHART_PARTS);
+    for (int x = 0; x < count && x < c->at.w; x++) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < parts; i++) {
+            sum += bytes[(size_t)x * parts + i];
+            stack.edges[i] = eighths(sum, top, c->at.h);
+            stack.roles[i] = (uint8_t)tui_chart_part_role(i);
+            stack.letters[i] = (unsigned char)tui_chart_part_letter(i);
+        }
         stack_draw(&stack, has_letters, c, x);
     }
 }

@@ -45,6 +45,16 @@ struct tui_sides {
 void tui_chart_sides(const struct tui_sides *sides, int count, uint64_t top, bool has_letters,
                      struct tui_canvas *c);
 
+/*
+ * The same of several parts, the first one below: `bytes` has `parts` values for each column, at most
+ * TUI_CHART_PARTS. Each is drawn in tui_chart_part_role or with tui_chart_part_letter.
+ */
+#define TUI_CHART_PARTS 8
+void tui_chart_parts(const uint64_t *bytes, size_t parts, int count, uint64_t top, bool has_letters,
+                     struct tui_canvas *c);
+enum tui_role tui_chart_part_role(size_t part);
+char tui_chart_part_letter(size_t part);
+
 /* Draw the scale beside a chart of h rows, `w` cells wide: a vertical line, and byte values in some rows. */
 void tui_chart_axis(struct tui_canvas *c, int w, int h, uint64_t top);
 /* Draw a part of a band below a chart, with its name if that fits. */

@@ -30,7 +30,7 @@
 #define TOP 12
 
 /*
- * page     rows of the charts, `rows` for each rank, and the text below them; choice: index of the rank + 1
+ * page     rows of the charts, `rows` for each rank and each GPU that several share, and the text below them; choice: index of the rank + 1
  * indexes  of the ranks, in their order; NULL for one that cannot be read
  * diffs    the run that is open aligned with each rank; NULL where that failed
  * columns  `width` for each rank
@@ -129,6 +129,41 @@ static void columns_make(struct ranks *s, const struct tui_app *app)
     vs_free(base);
 }
 
+static size_t parts_of(const struct rpl_shared *gpu)
+{
+    return gpu->part_count < TUI_CHART_PARTS ? gpu->part_count : TUI_CHART_PARTS;
+}
+
+/*
+ * What the processes on a GPU have over time, `parts` values for each column; those behind the last part that is drawn
+ * are added to it. Heap memory.
+ */
+static uint64_t *parts_make(const struct rpl_shared *gpu, size_t parts, int width)
+{
+    uint64_t *out = vs_calloc((size_t)width * parts, sizeof(*out));
+
+    for (size_t x = 0; x < (size_t)width && gpu->point_count; x++) {
+        const size_t first = x * gpu->point_count / (size_t)width;
+        const size_t next = (x + 1) * gpu->point_count / (size_t)width;
+        uint64_t most = 0;
+
+        for (size_t point = first; point == first || point < next; point++) {
+            const uint64_t *bytes = &gpu->curve[point * gpu->part_count];
+            uint64_t sum = 0;
+
+            for (size_t i = 0; i < gpu->part_count; i++)
+                sum += bytes[i];
+            if (sum < most || !sum)
+                continue;
+            most = sum;
+            memset(&out[x * parts], 0, parts * sizeof(*out));
+            for (size_t i = 0; i < gpu->part_count; i++)
+                out[x * parts + (i < parts ? i : parts - 1)] += bytes[i];
+        }
+    }
+    return out;
+}
+
 /* ---- rows ---- */
 
 static void add_rank(struct ranks *s, const struct tui_app *app, size_t i)
@@ -156,6 +191,27 @@ static void add_rank(struct ranks *s, const struct tui_app *app, size_t i)
     vs_text_release(&name);
 }
 
+/* Rows of the chart of a GPU that several ranks share: its name and the most they have together, then who is which. */
+static void add_gpu(struct ranks *s, const struct tui_app *app, const struct rpl_shared *gpu)
+{
+    char buf[TUI_SHORT_MAX];
+
+    for (int row = 0; row < s->rows; row++) {
+        if (row == 0) {
+            tui_page_add(&s->page, TUI_STRONG, "GPU %-*.*s", NAME_W - 4, NAME_W - 4, gpu->name);
+            tui_page_more(&s->page, NAME_W, TUI_PLAIN, "%6s", tui_short_bytes(gpu->together, buf));
+        } else {
+            tui_page_add(&s->page, TUI_DIM, "%s", row == 2 ? "over time" : "");
+        }
+        for (size_t i = 0; row == 1 && i < parts_of(gpu) && (int)i * 4 + 4 < HEAD_W; i++) {
+            const struct rpl_rank *rank = &app->ranks->items[gpu->parts[i].rank];
+
+            tui_page_more(&s->page, 1 + (int)i * 4, tui_chart_part_role(i), "%c%" PRId64,
+                          tui_chart_part_letter(i), rank->number < 0 ? (int64_t)i : rank->number);
+        }
+    }
+}
+
 /* The lines below the charts, broken at `w` cells: those of the table in its last column. */
 static void page_make(struct ranks *s, const struct tui_app *app, int w, int h)
 {
@@ -164,12 +220,14 @@ static void page_make(struct ranks *s, const struct tui_app *app, int w, int h)
     const char *line;
     const char *last;
     int indent = 0;
-    int rows = (h - TEXT_ROWS) / (int)s->count;
+    int rows = (h - TEXT_ROWS) / (int)(s->count + app->ranks->shared_count);
 
     s->rows = rows < 1 ? 1 : rows > CHART_ROWS_MAX ? CHART_ROWS_MAX : rows;
     tui_page_clear(&s->page);
     for (size_t i = 0; i < s->count; i++)
         add_rank(s, app, i);
+    for (size_t i = 0; i < app->ranks->shared_count; i++)
+        add_gpu(s, app, &app->ranks->shared[i]);
     tui_page_add(&s->page, TUI_PLAIN, "%s", "");
     rpl_ranks_text(app->ranks, TOP, &text);
     line = vs_text_get(&text);
@@ -228,6 +286,18 @@ static void draw_chart(const struct ranks *s, const struct tui_app *app, size_t 
     tui_chart_draw(&chart, &part);
 }
 
+/* The same of a GPU that several ranks share; its axis is time, its scale the most that they have together. */
+static void draw_gpu(const struct ranks *s, const struct rpl_shared *gpu, bool has_letters, int row,
+                     struct tui_canvas *c, int y)
+{
+    struct tui_canvas part =
+        tui_canvas_part(c, (struct tui_rect){HEAD_W, y - row, s->width, s->rows});
+    uint64_t *bytes = parts_make(gpu, parts_of(gpu), s->width);
+
+    tui_chart_parts(bytes, parts_of(gpu), s->width, gpu->together, has_letters, &part);
+    vs_free(bytes);
+}
+
 static void draw(const void *state, const struct tui_app *app, struct tui_canvas *c,
                  bool is_focused)
 {
@@ -240,9 +310,15 @@ static void draw(const void *state, const struct tui_app *app, struct tui_canvas
     tui_page_draw(&s->page, c, is_focused);
     for (int y = 0; y < c->at.h && s->page.list.top + (size_t)y < s->page.count; y++) {
         size_t line = s->page.list.top + (size_t)y;
+        size_t chart = line / (size_t)s->rows;
+        int row = (int)(line % (size_t)s->rows);
 
-        if (line < s->count * (size_t)s->rows && (y == 0 || line % (size_t)s->rows == 0))
-            draw_chart(s, app, line / (size_t)s->rows, (int)(line % (size_t)s->rows), c, y);
+        if (y && row)
+            continue;
+        if (chart < s->count)
+            draw_chart(s, app, chart, row, c, y);
+        else if (chart < s->count + app->ranks->shared_count)
+            draw_gpu(s, &app->ranks->shared[chart - s->count], tui_app_has_letters(app), row, c, y);
     }
 }
 
@@ -315,7 +391,7 @@ const struct tui_view tui_view_ranks = {
         "With --ranks: the memory of each rank over corresponding ops, all on one scale, with "
         "its peak; below, which rank peaks, from which event on the others differ, and the "
         "lines and blocks that make the difference. Enter on a rank compares the run that is open "
-        "with it.",
+        "with it. Where ranks share a GPU, what they have of it together, over time.",
     .hints = HINTS,
     .state_size = sizeof(struct ranks),
     .is_list = true,

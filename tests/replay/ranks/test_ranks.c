@@ -325,6 +325,22 @@ static void processes_that_share_a_gpu_are_added_up_over_time(void **state)
     assert_int_equal(gpu->parts[0].bytes, 2 << 20);
     assert_int_equal(gpu->parts[0].highest, 3 << 20);
     assert_int_equal(gpu->parts[1].bytes, 8 << 20);
+    /* 4 ms in points of a power of two nanoseconds; the second ends at 3 ms */
+    assert_int_equal(gpu->point_ns, 8192);
+    assert_int_equal(gpu->point_count, 4000000 / 8192 + 1);
+    for (size_t i = 0; i < gpu->point_count; i++) {
+        const uint64_t from = i * 8192;
+
+        assert_int_equal(gpu->curve[2 * i], (from + 8191 < 1000000   ? 1
+                                             : from + 8191 < 4000000 ? 2
+                                                                     : 3)
+                                                << 20);
+        assert_int_equal(gpu->curve[2 * i + 1], (from + 8191 < 2000000   ? 0
+                                                 : from + 8191 < 3000000 ? 4
+                                                 : from <= 3000000       ? 8
+                                                                         : 0)
+                                                    << 20);
+    }
     text_has(&ranks, "GPU 0 is shared by 2 processes: together they have at most 10.0 MiB, 0.003 s "
                      "after the first "
                      "event; 11.0 MiB if all had most at once\n"

@@ -11,6 +11,7 @@
 
 #include "tui/parts/chart.h"
 #include "tui/parts/format.h"
+#include "tui/term/surface_text.h"
 #include "tui/term/theme.h"
 
 #define W 40
@@ -128,6 +129,25 @@ static void the_second_run_is_drawn_where_it_differs(void **state)
     tui_surface_release(&surface);
 }
 
+/* Two parts in three columns, the first one below, each as high as its bytes. */
+static void parts_stand_on_each_other(void **state)
+{
+    static const uint64_t BYTES[] = {1, 3, 2, 1, 0, 4};
+    struct tui_surface surface;
+    struct vs_text text = {NULL, 0, 0};
+    struct tui_canvas c;
+
+    (void)state;
+    tui_surface_init(&surface, 3, 4, false);
+    c = tui_canvas_of(&surface, (struct tui_rect){0, 0, 3, 4});
+    tui_chart_parts(BYTES, 2, 3, 4, true, &c);
+    tui_surface_text(&surface, c.at, &text);
+    assert_string_equal(vs_text_get(&text), "b b\nbbb\nbab\naab\n");
+    vs_text_release(&text);
+    tui_surface_release(&surface);
+    assert_int_not_equal(tui_chart_part_role(0), tui_chart_part_role(1));
+}
+
 static void figures_fit_into_their_cells(void **state)
 {
     uint64_t n = 1;
@@ -163,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_column_is_as_high_as_its_peak),
         cmocka_unit_test(letters_distinguish_the_categories),
         cmocka_unit_test(the_second_run_is_drawn_where_it_differs),
+        cmocka_unit_test(parts_stand_on_each_other),
         cmocka_unit_test(figures_fit_into_their_cells),
     };
 
