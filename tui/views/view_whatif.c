@@ -460,13 +460,14 @@ static void draw_row(const struct whatif *s, const struct tui_app *app, enum vs_
     bool is_set = vs_toggles_is_set(&app->change.set, toggle);
     const char *value =
         tui_change_is_own(app, toggle) ? TUI_CHANGE_OWN_TEXT : tui_change_value(app, toggle);
-    int x = 5;
+    struct tui_style style = tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN);
+    int x = 5 + NAME_W;
+    int end; /* of the name: a long one moves what follows */
 
     tui_textf(c, 1, y, tui_style(is_set ? TUI_KEY_NAME : TUI_DIM), "[%c]",
               tui_change_mark(app, toggle));
-    x = tui_text_cut(c, x, y, NAME_W - 1, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) +
-        1;
-    x = tui_text_cut(c, x, y, VALUE_W - 1, tui_style(is_set ? TUI_KEY_NAME : TUI_PLAIN), value) + 1;
+    end = tui_text(c, 5, y, tui_style(is_set ? TUI_STRONG : TUI_PLAIN), info->name) + 1;
+    x = tui_text_cut(c, end > x ? end : x, y, VALUE_W - 1, style, value) + 1;
     draw_effect(&s->effects[toggle], app->rerun.job && vs_toggles_is_set(&app->rerun.set, toggle),
                 c, x, y);
     x += EFFECT_W;
