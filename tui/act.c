@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "tui/change.h"
+#include "tui/names.h"
 #include "tui/program.h"
 #include "tui/screen.h"
 

@@ -12,7 +12,7 @@
 #include "replay/index/lifetimes.h"
 #include "replay/inspect/step.h"
 #include "tui/act.h"
-#include "tui/screen.h"
+#include "tui/names.h"
 #include "tui/waiting.h"
 
 /* Smallest number of events in a window. */

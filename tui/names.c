@@ -7,12 +7,15 @@
 #include "tui/names.h"
 
 #include <inttypes.h>
-
 #include <string.h>
 
 #include "replay/inspect/block_name.h"
 #include "replay/inspect/block_text.h"
 #include "replay/report/report.h"
+#include "replay/trace/scripts.h"
+
+/* Width in which it is worth beginning a line of code. */
+#define CODE_MIN_W 10
 
 static struct rpl_lifetime life_of(struct rpl_index *index, uint64_t id)
 {
@@ -116,4 +119,50 @@ void tui_derived_text(const struct tui_run *run, struct vs_text *out)
     vs_text_addf(out, "%sphases, categories derived", out->len ? "  " : "");
     if (rpl_trace_meta_uint(run->trace, "start_events", &last) && last)
         vs_text_addf(out, "; pre-existing blocks up to @%" PRIu64, last);
+}
+
+/* ---- where ---- */
+
+/* The line of code is left out where fewer than CODE_MIN_W of `w` cells are left for it. */
+static void add_line(const struct tui_app *app, const struct rpl_here *here, int w,
+                     struct vs_text *out)
+{
+    size_t len;
+    const char *line = rpl_function_source(tui_app_run(app)->trace, here->func, here->line, &len);
+
+    if (!here->line)
+        return;
+    /* an imported trace has the file in its function's name, so the line number needs that name */
+    if (!rpl_trace_source_text(tui_app_run(app)->trace))
+        vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
+    else
+        vs_text_addf(out, "  line %" PRIu32, here->line);
+    if (len && tui_text_width(vs_text_get(out)) + 2 + CODE_MIN_W <= w)
+        vs_text_addf(out, ": %.*s", (int)len, line);
+}
+
+void tui_where_text(const struct tui_app *app, int w, struct vs_text *out)
+{
+    const struct tui_run *run = tui_app_run(app);
+    struct rpl_here here = rpl_cursor_here(run->cursor);
+    struct vs_text did = {NULL, 0, 0};
+    bool is_op;
+
+    vs_text_addf(out, "%" PRIu64 "/%" PRIu64, app->at, run->events);
+    if (!app->at)
+        return;
+    rpl_event_text(run->cursor, &here.event, &did);
+    is_op = !did.len;
+    if (did.len)
+        vs_text_addf(out, "  %s", vs_text_get(&did));
+    else
+        vs_text_add(out, here.event.kind == VS_EV_OP_BEGIN ? "  begin of" : "  end of");
+    vs_text_release(&did);
+    if (*here.op)
+        vs_text_addf(out, "%s%s", is_op ? " " : "  ", here.op);
+    if (*here.module)
+        vs_text_addf(out, " in %s", here.module);
+    if (here.is_recompute)
+        vs_text_add(out, " (recomputed)");
+    add_line(app, &here, w, out);
 }

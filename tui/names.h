@@ -1,5 +1,5 @@
 /*
- * tui/names.h - the names of blocks, and what is known about a block at the cursor.
+ * tui/names.h - the names of blocks, what is known about a block at the cursor, and where that stands.
  *
  * For:            every view that names a block.
  * Must not know:  drawing.
@@ -51,5 +51,11 @@ void tui_peak_text(const struct rpl_trace *trace, const struct rpl_run *run, str
  * blocks stand, whose category follows from less. Nothing of another run.
  */
 void tui_derived_text(const struct tui_run *run, struct vs_text *out);
+
+/*
+ * One line on where the program is: "5201/20440  alloc +4.5 MiB  relu in layer1  line 14: …". It ends with the line's
+ * number where `w` cells are too few for its code.
+ */
+void tui_where_text(const struct tui_app *app, int w, struct vs_text *out);
 
 #endif

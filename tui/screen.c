@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "replay/inspect/block_name.h"
 #include "replay/report/dropped.h"
-#include "replay/trace/scripts.h"
 #include "tui/change.h"
+#include "tui/names.h"
 #include "tui/parts/format.h"
 #include "tui/program.h"
 #include "tui/term/surface_text.h"
@@ -25,8 +25,6 @@
 
 /* Width of one entry of the list of possible continuations of a key sequence. */
 #define WAY_ON_W 20
-/* Width in which it is worth beginning a line of code. */
-#define CODE_MIN_W 10
 
 /* Keys that the last row shows behind those of the view, most useful first; cut where the row ends. */
 static const struct tui_hint HINTS[] = {
@@ -37,53 +35,36 @@ static const struct tui_hint HINTS[] = {
     {"+/-", "zoom"},      {"Y", "copy"},        {NULL, NULL},
 };
 
-/* ---- words ---- */
+/* ---- header ---- */
 
-/* The line of code is left out where fewer than CODE_MIN_W of `w` cells are left for it. */
-static void add_line(const struct tui_app *app, const struct rpl_here *here, int w,
-                     struct vs_text *out)
-{
-    size_t len;
-    const char *line = rpl_function_source(tui_app_run(app)->trace, here->func, here->line, &len);
-
-    if (!here->line)
-        return;
-    /* an imported trace has the file in its function's name, so the line number needs that name */
-    if (!rpl_trace_source_text(tui_app_run(app)->trace))
-        vs_text_addf(out, "  %s:%" PRIu32, here->func, here->line);
-    else
-        vs_text_addf(out, "  line %" PRIu32, here->line);
-    if (len && tui_text_width(vs_text_get(out)) + 2 + CODE_MIN_W <= w)
-        vs_text_addf(out, ": %.*s", (int)len, line);
-}
-
-void tui_where_text(const struct tui_app *app, int w, struct vs_text *out)
+/* What the header says of the run and of the event, behind the run's name. */
+static void add_state(const struct tui_app *app, bool is_short, struct vs_text *text)
 {
     const struct tui_run *run = tui_app_run(app);
     struct rpl_here here = rpl_cursor_here(run->cursor);
-    struct vs_text did = {NULL, 0, 0};
-    bool is_op;
 
-    vs_text_addf(out, "%" PRIu64 "/%" PRIu64, app->at, run->events);
-    if (!app->at)
-        return;
-    rpl_event_text(run->cursor, &here.event, &did);
-    is_op = !did.len;
-    if (did.len)
-        vs_text_addf(out, "  %s", vs_text_get(&did));
-    else
-        vs_text_add(out, here.event.kind == VS_EV_OP_BEGIN ? "  begin of" : "  end of");
-    vs_text_release(&did);
-    if (*here.op)
-        vs_text_addf(out, "%s%s", is_op ? " " : "  ", here.op);
-    if (*here.module)
-        vs_text_addf(out, " in %s", here.module);
-    if (here.is_recompute)
-        vs_text_add(out, " (recomputed)");
-    add_line(app, &here, w, out);
+    if (!rpl_trace_is_complete(app->base.trace) && app->is_following)
+        vs_text_add(text, is_short ? "  rec" : "  recording");
+    else if (!rpl_trace_is_complete(app->base.trace))
+        vs_text_add(text, is_short ? "  cut" : "  cut off");
+    /* a step's first phase begins after it */
+    if (app->at && here.event.kind == VS_EV_STEP && here.step >= 0)
+        vs_text_addf(text, "  step %" PRId64, here.step);
+    else if (app->at && here.step >= 0)
+        vs_text_addf(text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
+    else if (app->at)
+        vs_text_addf(text, "  %s", rpl_phase_name(run->trace, here.step, here.phase));
+    if (rpl_trace_device_count(app->base.trace))
+        vs_text_addf(text, "  device %" PRIu64 " of %zu",
+                     rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),
+                     rpl_trace_device_count(app->base.trace));
+    if (rpl_trace_meta(app->base.trace, "partial"))
+        vs_text_add(text, "  imported in part");
+    if (app->rerun.job) {
+        vs_text_add(text, "  ");
+        tui_program_text(app, text);
+    }
 }
-
-/* ---- header ---- */
 
 /* Is this the view that has the keys? */
 static bool tab_is_focus(const struct tui_app *app, size_t i)
@@ -99,9 +80,14 @@ enum tabs {
     TABS_NAMES
 };
 
+static bool tab_is_long(const struct tui_app *app, enum tabs tabs, size_t i)
+{
+    return tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i));
+}
+
 static int tab_width(const struct tui_app *app, enum tabs tabs, size_t i)
 {
-    if (tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i)))
+    if (tab_is_long(app, tabs, i))
         return tui_text_width(tui_view_at(i)->name) + 3;
     return tabs == TABS_CLOSE ? 1 : 2;
 }
@@ -115,19 +101,20 @@ static int tabs_width(const struct tui_app *app, enum tabs tabs)
     return w;
 }
 
-/* As many as leave two fifths of the row for the name of the trace and the current event. */
+/*
+ * As many as leave two fifths of the row for the name of the trace and the current event, and more where the header
+ * says more of the trace than these: it does so whatever the event is, so that a step moves no tab.
+ */
 static enum tabs tabs_of(const struct tui_app *app)
 {
+    const struct rpl_trace *trace = app->base.trace;
+    const bool says_more = rpl_trace_device_count(trace) || !rpl_trace_is_complete(trace) ||
+                           rpl_trace_meta(trace, "partial") || app->rerun.job;
     enum tabs tabs = TABS_NAMES;
 
     while (tabs != TABS_CLOSE && tabs_width(app, tabs) >= app->w * 3 / 5)
         tabs--;
-    return tabs;
-}
-
-static bool tab_is_long(const struct tui_app *app, enum tabs tabs, size_t i)
-{
-    return tabs == TABS_NAMES || (tabs == TABS_FOCUS && tab_is_focus(app, i));
+    return tabs == TABS_LETTERS && says_more ? TABS_CLOSE : tabs;
 }
 
 /* Column at which the tabs begin, right-aligned. */
@@ -242,37 +229,10 @@ static void draw_figures(const struct tui_app *app, struct tui_canvas *c)
         vs_text_clear(&text);
         add_here(app, less, &text);
     }
-    tui_text_cut(c, x, 1, app->w - x - 1, tui_style(TUI_BAR), vs_text_get(&text));
+    /* a part of a figure says something else */
+    if (tui_text_width(vs_text_get(&text)) < app->w - x)
+        tui_text(c, x, 1, tui_style(TUI_BAR), vs_text_get(&text));
     vs_text_release(&text);
-}
-
-/* What the header says of the run and of the event, behind the run's name. */
-static void add_state(const struct tui_app *app, bool is_short, struct vs_text *text)
-{
-    const struct tui_run *run = tui_app_run(app);
-    struct rpl_here here = rpl_cursor_here(run->cursor);
-
-    if (!rpl_trace_is_complete(app->base.trace) && app->is_following)
-        vs_text_add(text, is_short ? "  rec" : "  recording");
-    else if (!rpl_trace_is_complete(app->base.trace))
-        vs_text_add(text, is_short ? "  cut" : "  cut off");
-    /* a step's first phase begins after it */
-    if (app->at && here.event.kind == VS_EV_STEP && here.step >= 0)
-        vs_text_addf(text, "  step %" PRId64, here.step);
-    else if (app->at && here.step >= 0)
-        vs_text_addf(text, "  step %" PRId64 " %s", here.step, vs_phase_name(here.phase));
-    else if (app->at)
-        vs_text_addf(text, "  %s", rpl_phase_name(run->trace, here.step, here.phase));
-    if (rpl_trace_device_count(app->base.trace))
-        vs_text_addf(text, "  device %" PRIu64 " of %zu",
-                     rpl_trace_device(app->base.trace, rpl_trace_device_now(app->base.trace)),
-                     rpl_trace_device_count(app->base.trace));
-    if (rpl_trace_meta(app->base.trace, "partial"))
-        vs_text_add(text, "  imported in part");
-    if (app->rerun.job) {
-        vs_text_add(text, "  ");
-        tui_program_text(app, text);
-    }
 }
 
 static void draw_header(const struct tui_app *app, struct tui_canvas *c)

@@ -20,10 +20,4 @@ void tui_pane_text(const struct tui_app *app, struct vs_text *out);
 int tui_screen_tab_at(const struct tui_app *app, int x);
 /* Where the terminal's own cursor belongs: in the prompt. False: nowhere. */
 VS_MUST_USE bool tui_screen_cursor(const struct tui_app *app, int *x, int *y);
-/*
- * One line on where the program is: "5201/20440  alloc +4.5 MiB  relu in layer1  line 14: …". It ends with the line's
- * number where `w` cells are too few for its code.
- */
-void tui_where_text(const struct tui_app *app, int w, struct vs_text *out);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -412,6 +413,25 @@ static void changes_that_help_have_their_names(void **state)
     tui_app_release(&app);
 }
 
+/* A figure that does not fit into the header behind the name of the what-if is left out. */
+static void no_figure_of_the_header_is_cut(void **state)
+{
+    struct tui_app app;
+    char *screen;
+
+    (void)state;
+    session_open(&app, session_trace("resnet18", NULL), 80, 24);
+    session_type(&app, ":set batch=12 amp=bf16 checkpoint=blocks<enter>");
+    screen = session_screen(&app, false);
+    *strstr(strchr(screen, '\n') + 1, "\n") = 0;
+    if (strstr(screen, "\xE2\x80\xA6") || !strstr(screen, "  peak 192.8 MiB @7816"))
+        fail_msg("%s", screen);
+    free(screen);
+    tui_app_resize(&app, 120, 24);
+    session_expect(&app, "  peak 192.8 MiB @7816  here 192.8 MiB (100 %)");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +455,7 @@ int main(void)
         cmocka_unit_test(the_cost_of_a_what_if_has_the_bytes_that_ops_move),
         cmocka_unit_test(settings_of_the_allocator_are_completed),
         cmocka_unit_test(changes_that_help_have_their_names),
+        cmocka_unit_test(no_figure_of_the_header_is_cut),
     };
 
     return cmocka_run_group_tests_name("change", tests, NULL, NULL);

@@ -208,9 +208,9 @@ static void the_phase_is_whole_beside_a_recording(void **state)
         SQLITE_OK);
     sqlite3_close(db);
     session_open(&app, path, 80, 24);
-    session_expect(&app, "  cut  step 0 backward ");
+    session_expect(&app, "  cut off  step 0 backward ");
     app.is_following = true;
-    session_expect(&app, "  rec  step 0 backward ");
+    session_expect(&app, "  recording  step 0 backward ");
     tui_app_resize(&app, 120, 24);
     session_expect(&app, "  recording  step 0 backward ");
     tui_app_release(&app);

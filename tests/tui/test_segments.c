@@ -123,7 +123,7 @@ static void the_setting_that_helps_was_run(void **state)
     (void)state;
     program_release(&p);
     p = program_run("whatif", path, "--set", "alloc-conf=expandable_segments:True", "--json", NULL);
-    snprintf(text, sizeof(text), ": `:set alloc-conf=expandable_segments:True`, most %s reserved",
+    snprintf(text, sizeof(text), "\n reserved %s (",
              vs_bytes_text((uint64_t)json_int(p.out, "$.result.reserved"), bytes));
     program_release(&p);
     for (int w = 80; w <= 120; w += 40) { /* whole in 80 columns */
@@ -131,6 +131,7 @@ static void the_setting_that_helps_was_run(void **state)
         session_type(&app, "gsM");
         session_expect(&app, " fragmentation: ");
         session_expect(&app, text);
+        session_expect(&app, "): `:set alloc-conf=expandable_segments:True`\n");
         tui_app_release(&app);
     }
 }
@@ -196,6 +197,23 @@ static void fit_knows_the_memory_of_a_simulated_gpu(void **state)
     tui_app_release(&app);
 }
 
+/* Where memory ran out, the sentence has what was requested, and is whole in 80 columns. */
+static void what_was_refused_stands_beside_what_is_free(void **state)
+{
+    const char *path = program_path("refused.db");
+    struct program p = program_run("record", "sample_nets/resnet18.py", "--device", "meta",
+                                   "--capacity", "350M", "-o", path, NULL);
+    struct tui_app app;
+
+    (void)state;
+    program_release(&p);
+    session_open(&app, path, 80, 24);
+    session_type(&app, "gs");
+    session_expect(&app,
+                   "\n fragmentation: 6.1 MiB requested, 19.6 MiB of 346.0 MiB (5.7 %) are free\n");
+    tui_app_release(&app);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,7 +224,10 @@ int main(void)
         cmocka_unit_test(the_verdict_on_fragmentation_has_the_figures_of_the_segments),
         cmocka_unit_test(fit_compares_a_request_with_the_capacity),
         cmocka_unit_test(fit_knows_the_memory_of_a_simulated_gpu),
+        cmocka_unit_test(what_was_refused_stands_beside_what_is_free),
     };
+    int failed = cmocka_run_group_tests_name("segments", tests, NULL, NULL);
 
-    return cmocka_run_group_tests_name("segments", tests, NULL, NULL);
+    program_cleanup();
+    return failed;
 }

@@ -40,11 +40,13 @@ bool tui_fragmentation_text(const struct rpl_space *space, const struct tui_app 
     char a[VS_BYTES_TEXT_MAX];
     char b[VS_BYTES_TEXT_MAX];
 
-    vs_text_addf(out, "%s: %s of %s (%.1f %%) are free in segments",
-                 is_fragmented ? "fragmentation" : "not fragmentation",
-                 vs_bytes_text(space->free_bytes, a), vs_bytes_text(space->reserved, b), percent);
+    vs_text_add(out, is_fragmented ? "fragmentation: " : "not fragmentation: ");
     if (is_refused)
-        vs_text_addf(out, ", %s were requested", vs_bytes_text(run->oom_bytes, a));
+        vs_text_addf(out, "%s requested, ", vs_bytes_text(run->oom_bytes, a));
+    vs_text_addf(out, "%s of %s (%.1f %%) are free", vs_bytes_text(space->free_bytes, a),
+                 vs_bytes_text(space->reserved, b), percent);
+    if (!is_refused)
+        vs_text_add(out, " in segments");
     return is_fragmented;
 }
 
@@ -134,12 +136,11 @@ void tui_tried_text(const struct tui_tried *tried, struct vs_text *out)
         vs_text_addf(out, "none of %zu settings of alloc-conf that were run reserves less",
                      tried->count);
     else if (tried->is_fitting)
-        vs_text_addf(out, "it fits: `:set alloc-conf=%s`, most %s reserved", tried->best,
-                     vs_bytes_text(tried->after, a));
+        vs_text_addf(out, "it fits, reserved %s: `:set alloc-conf=%s`",
+                     vs_bytes_text(tried->after, a), tried->best);
     else
-        vs_text_addf(out, "%s: `:set alloc-conf=%s`, most %s reserved",
-                     vs_bytes_delta_text((int64_t)(tried->after - tried->before), b), tried->best,
-                     vs_bytes_text(tried->after, a));
+        vs_text_addf(out, "reserved %s (%s): `:set alloc-conf=%s`", vs_bytes_text(tried->after, a),
+                     vs_bytes_delta_text((int64_t)(tried->after - tried->before), b), tried->best);
 }
 
 void tui_tried_release(struct tui_tried *tried)

@@ -37,7 +37,7 @@ bool tui_fragmentation_text(const struct rpl_space *space, const struct tui_app 
  * that is typed stops it; the next call begins again.
  */
 void tui_tried_run(struct tui_tried *tried, struct tui_app *app);
-/* Append what was found: "-300.0 MiB: `:set alloc-conf=expandable_segments:True`, most 2.00 GiB reserved". */
+/* Append what was found: "reserved 2.00 GiB (-300.0 MiB): `:set alloc-conf=expandable_segments:True`". */
 void tui_tried_text(const struct tui_tried *tried, struct vs_text *out);
 void tui_tried_release(struct tui_tried *tried);
 

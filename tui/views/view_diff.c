@@ -297,7 +297,7 @@ static void draw_made(const struct tui_app *app, struct tui_canvas *c, int y)
                      diff->toggles[i].a ? diff->toggles[i].a : "?",
                      diff->toggles[i].b ? diff->toggles[i].b : "?");
     if (diff->line_count)
-        vs_text_addf(&text, "%s%zu lines of the net", diff->toggle_count ? ", " : "; ",
+        vs_text_addf(&text, "%s%zu lines of the net differ", diff->toggle_count ? ", " : "; ",
                      diff->line_count);
     tui_text_cut(c, 1, y, c->at.w - 1, tui_style(TUI_DIM), vs_text_get(&text));
     vs_text_release(&text);
