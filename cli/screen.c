@@ -99,7 +99,7 @@ static int dump(const struct cli_screen *screen, struct tui_app *app, const char
     /* after a key that quits the last screen is printed */
     (void)tui_type_patiently(app, keys);
     tui_dump(app, screen->has_styles, &text);
-    status = cli_print(&text);
+    status = cli_print_of(app->base.trace, &text);
     vs_text_release(&text);
     return status;
 }

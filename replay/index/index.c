@@ -123,6 +123,8 @@ static enum vs_status index_get(struct rpl_trace *trace, bool is_read, rpl_progr
         rpl_index_build_begin(index,
                               is_stored ? rpl_scratch_new(sto_reader_path(index->reader)) : NULL);
         st = rpl_index_build(index, count, progress, user, err);
+        if (!st) /* locations decide what is in it */
+            st = rpl_trace_check(trace, err);
         if (!st && is_stored && rpl_index_save(index, &ignored) == VS_OK && is_read)
             st = rpl_index_reload(index, err);
         /* If it could not be stored it stays in memory, and is computed again next time. */

@@ -27,6 +27,8 @@
 
 #define PATH_SIZE 4096
 #define CALLS_MAX 20000
+/* Enough for an index that is stored. */
+#define LONG "steps=70"
 
 static void ok(enum vs_status st, const struct vs_error *err)
 {
@@ -41,8 +43,7 @@ static void print_nothing(void *user, const char *text, size_t len)
     (void)len;
 }
 
-/* Long enough for a stored index. */
-static void record(const char *path)
+static void record(const char *path, const char *steps)
 {
     struct facts_net net = facts_net_read("sample_nets/lenet.py");
     struct lang_settings settings = {.file_name = net.path, .text = net.text};
@@ -52,7 +53,7 @@ static void record(const char *path)
     struct lang_result result;
 
     memset(&result, 0, sizeof(result));
-    facts_toggles("steps=70", &set);
+    facts_toggles(steps, &set);
     ok(trc_recorder_open(path, NULL, &rec, &err), &err);
     trc_recorder_meta_set(rec, "source_kind", "net");
     trc_recorder_source_add(rec, net.path, net.text);
@@ -122,7 +123,7 @@ static void every_call_fails(void **state, enum fault fault)
 
     trace_path(state, "faults.db", path, sizeof(path));
     remove(path);
-    record(path);
+    record(path, LONG);
     bytes = bytes_in_the_middle(path);
     assert_true(is_stored(path));
     while (has_failed) {
@@ -184,7 +185,7 @@ static void a_trace_in_a_folder_that_may_not_be_written_is_read(void **state)
     trace_path(state, "readonly", folder, sizeof(folder));
     assert_int_equal(mkdir(folder, 0755), 0);
     snprintf(path, sizeof(path), "%s/trace.db", folder);
-    record(path);
+    record(path, LONG);
     bytes = bytes_in_the_middle(path);
     sql(path, "DELETE FROM derived", NULL);
     assert_int_equal(chmod(path, 0444), 0);
@@ -200,6 +201,27 @@ static void a_trace_in_a_folder_that_may_not_be_written_is_read(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* All events are read at once, and then their locations, which are not there any more. */
+static void an_index_without_locations_is_none(void **state)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace = NULL;
+    struct rpl_index *index = NULL;
+    char path[PATH_SIZE];
+
+    trace_path(state, "short.db", path, sizeof(path));
+    record(path, "steps=1");
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    ok(rpl_trace_check(trace, &err), &err);
+    sql(path, "DROP TABLE place", NULL);
+    assert_int_not_equal(rpl_index_open(trace, NULL, NULL, &index, &err), VS_OK);
+    assert_null(index);
+    assert_int_not_equal(rpl_trace_check(trace, &err), VS_OK);
+    if (!strstr(err.text, "place"))
+        fail_msg("%s", err.text);
+    rpl_trace_free(trace);
+}
+
 static int setup(void **state)
 {
     fault_vfs_install();
@@ -213,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_disk_that_fails_once_costs_the_index_alone),
         cmocka_unit_test(a_write_that_is_cut_short_costs_the_index_alone),
         cmocka_unit_test(a_trace_in_a_folder_that_may_not_be_written_is_read),
+        cmocka_unit_test(an_index_without_locations_is_none),
     };
 
     return cmocka_run_group_tests(tests, setup, trace_folder_teardown);
