@@ -231,6 +231,8 @@ enum vs_status sto_reader_tensor(struct sto_reader *r, uint32_t id, struct vs_te
     enum vs_status st;
 
     st = sto_tensors_get(r->tensors, id, &row, err);
+    if (st && st != VS_E_NOT_FOUND && st != VS_E_DAMAGED && !r->tensor_failure.status)
+        r->tensor_failure = *err;
     if (st)
         return st;
     if (row->shape < 1 || row->shape > r->shapes.count)
@@ -287,7 +289,8 @@ uint64_t sto_reader_event_count(const struct sto_reader *r)
     return device ? device->last_seq - r->devices.before : sto_chunks_event_count(r->chunks);
 }
 
-enum vs_status sto_reader_check(const struct sto_reader *r, struct vs_error *err)
+/* Why something that is read when it is first needed could not be. */
+static enum vs_status failure_get(const struct sto_reader *r, struct vs_error *err)
 {
     const struct vs_error *failures[] = {&r->strings->failure, &r->locations->failure,
                                          &r->steps->failure};
@@ -300,10 +303,17 @@ enum vs_status sto_reader_check(const struct sto_reader *r, struct vs_error *err
     return VS_OK;
 }
 
+enum vs_status sto_reader_check(const struct sto_reader *r, struct vs_error *err)
+{
+    if (r->tensor_failure.status)
+        *err = r->tensor_failure;
+    return r->tensor_failure.status ? r->tensor_failure.status : failure_get(r, err);
+}
+
 enum vs_status sto_reader_events(struct sto_reader *r, uint64_t first_seq, size_t count,
                                  struct vs_event *out, struct vs_error *err)
 {
-    enum vs_status st = sto_reader_check(r, err);
+    enum vs_status st = failure_get(r, err);
 
     if (!st)
         st = sto_chunks_read(r->chunks, r->devices.before + first_seq, count, out, err);

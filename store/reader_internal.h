@@ -74,6 +74,7 @@ struct sto_reader {
     struct sto_devices devices;
     struct sto_chunks *chunks;
     struct sto_tensors *tensors;
+    struct vs_error tensor_failure; /* the first one that is none of the file's contents */
 };
 
 struct sto_by_id *sto_strings_new(void) VS_MUST_USE;

@@ -77,12 +77,19 @@ static void *row_of_key(struct sto_reader *r, struct sto_rows *rows, size_t size
     return row;
 }
 
+/* Columns 0 and 1 are never NULL, but in a page of which a part was lost. */
+static bool has_both(sqlite3_stmt *stmt)
+{
+    return sqlite3_column_type(stmt, 0) != SQLITE_NULL &&
+           sqlite3_column_type(stmt, 1) != SQLITE_NULL;
+}
+
 static bool meta_take(struct sto_reader *r, sqlite3_stmt *stmt)
 {
     struct sto_meta_row *row = row_of_key(r, &r->meta, sizeof(*row), stmt);
 
     row->value = text_keep_new(r, stmt, 1, row->value);
-    return true;
+    return has_both(stmt);
 }
 
 static bool toggle_take(struct sto_reader *r, sqlite3_stmt *stmt)
@@ -91,7 +98,7 @@ static bool toggle_take(struct sto_reader *r, sqlite3_stmt *stmt)
 
     row->value = text_keep_new(r, stmt, 1, row->value);
     row->is_default = sqlite3_column_int(stmt, 2) != 0;
-    return true;
+    return has_both(stmt);
 }
 
 static bool source_take(struct sto_reader *r, sqlite3_stmt *stmt)
@@ -99,7 +106,7 @@ static bool source_take(struct sto_reader *r, sqlite3_stmt *stmt)
     struct sto_source *row = row_of_key(r, &r->sources, sizeof(*row), stmt);
 
     row->text = text_keep_new(r, stmt, 1, row->text);
-    return true;
+    return has_both(stmt);
 }
 
 static bool shape_take(struct sto_reader *r, sqlite3_stmt *stmt)

@@ -1,6 +1,6 @@
 /*
  * tests/replay/index/test_index_faults.c - a disk that fails while the index is stored, and a folder that may not be
- * written, cost the index and nothing else.
+ * written, cost the index and nothing else; one that fails while a trace is read gives an error, or what is right.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,7 @@
 #include "lang/run/run.h"
 #include "replay/index/cursor.h"
 #include "replay/index/index.h"
+#include "replay/report/report.h"
 #include "tests/facts/facts.h"
 #include "tests/store/faults/fault_vfs.h"
 #include "tests/store/trace_file.h"
@@ -222,6 +223,71 @@ static void an_index_without_locations_is_none(void **state)
     rpl_trace_free(trace);
 }
 
+/* The report of a trace; an empty text and an error where it cannot be made. */
+static enum vs_status report_make(const char *path, struct vs_text *out, struct vs_error *err)
+{
+    struct rpl_report report = {.trace = NULL};
+    struct rpl_trace *trace = NULL;
+    enum vs_status st = rpl_trace_open(path, &trace, err);
+
+    if (!st)
+        st = rpl_report_fill(&report, trace, 10, err);
+    if (!st) {
+        rpl_report_text(&report, "trace.db", out);
+        st = rpl_trace_check(trace, err);
+    }
+    rpl_report_release(&report);
+    rpl_trace_free(trace);
+    return st;
+}
+
+/* The n-th read fails while a report is made, for every n. */
+static void every_read_fails(void **state, enum fault fault, const char *steps)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct vs_text right = {NULL, 0, 0};
+    uint64_t n = 0;
+    uint64_t failures = 0;
+    bool has_failed = true;
+    char path[PATH_SIZE];
+
+    trace_path(state, "reads.db", path, sizeof(path));
+    remove(path);
+    record(path, steps);
+    ok(report_make(path, &right, &err), &err);
+    while (has_failed) {
+        struct vs_text text = {NULL, 0, 0};
+        enum vs_status st;
+
+        assert_true(++n < CALLS_MAX);
+        memset(&err, 0, sizeof(err));
+        fault_vfs_arm(fault, n);
+        st = report_make(path, &text, &err);
+        has_failed = fault_vfs_has_failed();
+        fault_vfs_arm(FAULT_NONE, 0);
+        if (st ? !strstr(err.text, path) : strcmp(vs_text_get(&text), vs_text_get(&right)) != 0)
+            fail_msg("read %llu: %s: %s", (unsigned long long)n, err.text,
+                     st ? "" : vs_text_get(&text));
+        failures += st != VS_OK;
+        vs_text_release(&text);
+    }
+    assert_true(n > 10);
+    assert_true(failures > 3);
+    vs_text_release(&right);
+}
+
+static void a_read_that_fails_is_an_error(void **state)
+{
+    every_read_fails(state, FAULT_READ, LONG);
+    every_read_fails(state, FAULT_READ, "steps=1");
+}
+
+static void a_file_that_is_cut_meanwhile_is_an_error(void **state)
+{
+    every_read_fails(state, FAULT_READ_SHORT, LONG);
+    every_read_fails(state, FAULT_READ_SHORT, "steps=1");
+}
+
 static int setup(void **state)
 {
     fault_vfs_install();
@@ -236,6 +302,8 @@ int main(void)
         cmocka_unit_test(a_write_that_is_cut_short_costs_the_index_alone),
         cmocka_unit_test(a_trace_in_a_folder_that_may_not_be_written_is_read),
         cmocka_unit_test(an_index_without_locations_is_none),
+        cmocka_unit_test(a_read_that_fails_is_an_error),
+        cmocka_unit_test(a_file_that_is_cut_meanwhile_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, setup, trace_folder_teardown);

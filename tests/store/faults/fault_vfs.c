@@ -3,7 +3,7 @@
  *
  * Must not know:  traces.
  *
- * What counts as a call: writing, cutting, syncing, creating and deleting a file.
+ * What counts as a call: writing, cutting, syncing, creating and deleting a file; or, of faults of reading, a read.
  */
 #include "tests/store/faults/fault_vfs.h"
 
@@ -30,11 +30,18 @@ static sqlite3_file *real_of(sqlite3_file *file)
     return ((struct file *)file)->real;
 }
 
-/* Count a call; whether it fails. takes_space: bytes of the disk that were free before. */
+static bool is_of_reads(void)
+{
+    return armed == FAULT_READ || armed == FAULT_READ_SHORT;
+}
+
+/* Count a call that changes a file; whether it fails. takes_space: bytes of the disk that were free before. */
 static bool fails(bool takes_space)
 {
     bool now;
 
+    if (is_of_reads())
+        return false;
     calls++;
     now = armed == FAULT_IO ? calls == armed_at : armed && takes_space && calls >= armed_at;
     has_failed |= now;
@@ -53,7 +60,15 @@ static int file_close(sqlite3_file *file)
 
 static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
 {
-    return real_of(file)->pMethods->xRead(real_of(file), bytes, count, at);
+    const bool now = is_of_reads() && ++calls == armed_at;
+
+    has_failed |= now;
+    if (now && armed == FAULT_READ)
+        return SQLITE_IOERR_READ;
+    if (!now)
+        return real_of(file)->pMethods->xRead(real_of(file), bytes, count, at);
+    memset(bytes, 0, (size_t)count);
+    return SQLITE_IOERR_SHORT_READ;
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)

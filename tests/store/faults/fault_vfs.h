@@ -1,5 +1,5 @@
 /*
- * tests/store/faults/fault_vfs.h - SQLite's files, of which the n-th call that changes one fails.
+ * tests/store/faults/fault_vfs.h - SQLite's files, of which the n-th call that changes one fails, or that reads one.
  *
  * For:            tests of what a full disk or a failing one leaves.
  * Must not know:  traces.
@@ -13,10 +13,10 @@
 
 /*
  * FULL: the disk is full (ENOSPC), from the n-th call on: what makes a file or makes one longer fails. IO: the n-th
- * call fails (EIO). SHORT: like FULL, but of a write that fails half of the bytes are written.
+ * call fails (EIO). SHORT: like FULL, but of a write that fails half of the bytes are written. READ: the n-th read
+ * fails (EIO). READ_SHORT: it has no bytes, as where the file was cut.
  */
-enum fault { FAULT_NONE, FAULT_FULL, FAULT_IO, FAULT_SHORT };
-#define FAULT_COUNT 4
+enum fault { FAULT_NONE, FAULT_FULL, FAULT_IO, FAULT_SHORT, FAULT_READ, FAULT_READ_SHORT };
 
 /* Make it SQLite's default, once in a process. */
 void fault_vfs_install(void);
