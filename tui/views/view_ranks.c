@@ -30,7 +30,8 @@
 #define TOP 12
 
 /*
- * page     rows of the charts, `rows` for each rank and each GPU that several share, and the text below them; choice: index of the rank + 1
+ * page     rows of the charts, `rows` for each rank and each GPU that several share, and the text below them; choice:
+ *          index of the rank + 1
  * indexes  of the ranks, in their order; NULL for one that cannot be read
  * diffs    the run that is open aligned with each rank; NULL where that failed
  * columns  `width` for each rank
