@@ -24,27 +24,39 @@ static uint64_t runs(struct tui_app *app)
 
 /*
  * The column of effects shows what has been run so far, and is the only part of the screen that may differ: it is
- * blanked in the rows of toggles, " [ ] name            value           EFFECT".
+ * blanked in the rows of toggles, " [ ] name            value           EFFECT". A long name moves what follows it, and
+ * behind the effect may be nothing: blanks at the end of a line do not count.
  */
 static void effects_blank(char *screen)
 {
-    enum { FROM = 37, TO = 46 };
+    enum { NAME = 5, NAME_W = 18, FROM = 37, TO = 46 };
+    char *to = screen;
 
     for (char *line = screen; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         char *row = strstr(line, " [");
         size_t len = strcspn(line, "\n");
+        int moved;
 
         if (!row || row >= line + len || !strchr(" x*", row[2]) || row[3] != ']')
             continue;
+        moved = (int)strcspn(row + NAME, " \n") - NAME_W;
+        if (moved < 0)
+            moved = 0;
         /* one byte a cell but for a cut name's sign, whose first byte counts */
         for (int cell = 0; row < line + len; row++) {
             bool is_first = (*row & 0xC0) != 0x80;
 
-            if (is_first && cell >= FROM && cell < TO)
+            if (is_first && cell >= FROM + moved && cell < TO + moved)
                 *row = ' ';
             cell += is_first;
         }
     }
+    for (const char *from = screen; *from; from++) {
+        while (*from == '\n' && to > screen && to[-1] == ' ')
+            to--;
+        *to++ = *from;
+    }
+    *to = '\0';
 }
 
 static void assert_same_screen(struct tui_app *a, struct tui_app *b, const char *after)
