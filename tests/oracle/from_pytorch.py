@@ -242,6 +242,33 @@ def _transformers():
             max_source_positions=50, max_target_positions=64, use_cache=False, **special)),
             lambda n: {"input_features": torch.zeros(n, 40, 100), "labels": words_of(n)},
             lambda n: torch.full((n,), 1), own, 4),
+        "hubert": Case(lambda: t.HubertForSequenceClassification(t.HubertConfig(
+            **small, conv_dim=[32, 32], conv_stride=[5, 4], conv_kernel=[10, 8], num_feat_extract_layers=2,
+            num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, mask_time_prob=0.0, apply_spec_augment=False)),
+            lambda n: {"input_values": torch.zeros(n, 800)}, lambda n: torch.full((n,), 1), logits, 4),
+        "beit": pictures(t.BeitForImageClassification, lambda: t.BeitConfig(
+            **pixels, intermediate_size=128, image_size=64, patch_size=16)),
+        "videomae": Case(lambda: t.VideoMAEForVideoClassification(t.VideoMAEConfig(
+            **pixels, intermediate_size=128, image_size=64, patch_size=16, num_frames=4)),
+            lambda n: {"pixel_values": torch.zeros(n, 4, 3, 64, 64)}, lambda n: torch.full((n,), 1), logits, 4),
+        "gemma3": causal(t.Gemma3ForCausalLM, lambda: t.Gemma3TextConfig(
+            **llama, num_key_value_heads=2, head_dim=16, sliding_window=16)),
+        "olmoe": causal(t.OlmoeForCausalLM, lambda: t.OlmoeConfig(**llama, num_experts=4, num_experts_per_tok=2)),
+        "gpt_oss": causal(t.GptOssForCausalLM, lambda: t.GptOssConfig(
+            **llama, num_key_value_heads=2, head_dim=16, num_local_experts=4, num_experts_per_tok=2,
+            sliding_window=16)),
+        "deepseek_v3": causal(t.DeepseekV3ForCausalLM, lambda: t.DeepseekV3Config(
+            **llama, num_key_value_heads=4, q_lora_rank=32, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8,
+            v_head_dim=16, n_routed_experts=4, n_shared_experts=1, num_experts_per_tok=2, n_group=2, topk_group=1,
+            first_k_dense_replace=1, moe_intermediate_size=32)),
+        "cohere": causal(t.CohereForCausalLM, lambda: t.CohereConfig(**llama)),
+        "mpt": causal(t.MptForCausalLM, lambda: t.MptConfig(
+            d_model=64, n_heads=4, n_layers=2, vocab_size=1000, max_seq_len=64, use_cache=False)),
+        "mobilebert": sentence(t.MobileBertForSequenceClassification, lambda: t.MobileBertConfig(
+            **small, embedding_size=32, intra_bottleneck_size=32, true_hidden_size=32, max_position_embeddings=64),
+            ["input_ids"]),
+        "convbert": sentence(t.ConvBertForSequenceClassification, lambda: t.ConvBertConfig(
+            **small, embedding_size=32, max_position_embeddings=64), ["input_ids"]),
     }
 
 
