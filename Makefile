@@ -451,9 +451,9 @@ demo: $(B)/vramscope ## set up, build, train a small net on the CPU and show whe
 	$(B)/vramscope whatif $(B)/demo/lenet.db --each
 
 # Under a sanitizer one cell in nine of what is a grid (tests/share.h): they reach the same code. All of them with
-# STRESS=1 or GRID_SHARE=1.
+# STRESS=1 or GRID_SHARE=1, which `make check` sets.
 test: $(B)/vramscope $(TESTS) $(TWIN_SO) ## set up, build and run every test
-	@GRID_SHARE=$(or $(GRID_SHARE),$(if $(SAN),$(if $(STRESS),1,9),1)) VRAMSCOPE=$(abspath $(B))/vramscope \
+	@GRID_SHARE=$(or $(GRID_SHARE),$(if $(SAN),$(if $(STRESS),1,9))) VRAMSCOPE=$(abspath $(B))/vramscope \
 	  sh tools/run-tests.sh $(B) $(TESTS)
 
 # Where threads meet: the recorder's two, the kernels' pool, and both at once in the program. Under SAN=thread these are

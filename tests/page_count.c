@@ -67,7 +67,7 @@ void page_count_check(const char *data, uint64_t equal, uint64_t total)
     size_t end;
     FILE *page;
 
-    if (tests_share() != 1)
+    if (tests_share(1) != 1)
         return;
     page = fopen(PAGE, is_writing ? "r+" : "r");
     if (!page)

@@ -12,11 +12,11 @@
 #include <stddef.h>
 
 /*
- * Of so many cells a test takes one: 1, unless GRID_SHARE is in the environment. Row number k begins with cell k
+ * Of so many cells a test takes one: `usual`, unless GRID_SHARE is in the environment. Row number k begins with cell k
  * modulo this, so that every column comes up. `make SAN=… test` takes a part of them, with STRESS=1 all.
  */
-size_t tests_share(void);
-/* The same where rows have names and no numbers: the cell that row `name` begins with, less than tests_share(). */
+size_t tests_share(size_t usual);
+/* The same where rows have names and no numbers: the cell that row `name` begins with, less than tests_share(1). */
 size_t tests_share_first(const char *name);
 
 /* Of a row of few cells one is taken at least: is it cell `column` of `columns`? */

@@ -26,8 +26,8 @@ step layers, headers, layout, pages
 $make "$jobs" B="$out" layer-check hdr-check format-check docs-check words-check files-check
 step gcc: all that is in the tree
 $make "$jobs" B="$out" CUDA_ARCH="${CUDA_ARCH:-90}" everything globals-check
-step tests
-$make B="$out" test
+step tests, whole grids
+GRID_SHARE=1 $make B="$out" test
 step clang: the program, tests and benchmarks
 $make "$jobs" B="$out/clang" CC=clang all tests benches
 # sanitizers are slow, and slower beside other work: only what hangs shall run into the limit

@@ -34,6 +34,9 @@ struct facts_net facts_sample_read(const struct facts_sample *sample);
 extern const char *const FACTS_SMALL[];
 extern const size_t FACTS_SMALL_COUNT;
 
+/* Of the toggles of each of these nets one in so many is run, another one with each net (tests_share). */
+#define FACTS_SHARE 3
+
 /*
  * Toggle settings number `i`: first each toggle alone, then some combinations ("amp=fp16 checkpoint=blocks"). `buf`
  * has FACTS_PAIRS_MAX bytes. Returns false past the end.

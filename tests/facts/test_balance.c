@@ -43,7 +43,7 @@ static bool leaks(const char *path, const char *pairs)
 
 static void every_event_under_every_toggle_balances(void **state)
 {
-    const size_t share = tests_share();
+    const size_t share = tests_share(FACTS_SHARE);
     const char *const conf_word = "alloc-conf=";
     char pairs[FACTS_PAIRS_MAX];
     char what[FACTS_PAIRS_MAX + 128];

@@ -43,7 +43,7 @@ static bool compare_devices(const struct facts_net *net, const char *toggles)
 
 static void each_toggle_gives_the_same_events_on_both(void **state)
 {
-    const size_t share = tests_share();
+    const size_t share = tests_share(FACTS_SHARE);
     char pairs[FACTS_PAIRS_MAX];
     char toggles[FACTS_PAIRS_MAX + 32];
     size_t ran = 0;

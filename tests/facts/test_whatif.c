@@ -75,7 +75,7 @@ static void assert_equals_recording_again(const struct facts_net *net, struct rp
 static void what_ifs_of_every_toggle_equal_recordings_for_small_nets(void **state)
 {
     struct tally tally = {0, 0, 0};
-    const size_t share = tests_share();
+    const size_t share = tests_share(FACTS_SHARE);
     char pairs[FACTS_PAIRS_MAX];
 
     (void)state;
@@ -99,7 +99,7 @@ static void what_ifs_equal_recordings_when_the_recording_has_toggles(void **stat
     static const char *const NETS[] = {"tests/nets/resnet_small.py", "tests/nets/gpt_tiny.py"};
     const char *given = SIZE " amp=bf16 checkpoint=blocks inplace=on optimizer=adam accumulate=2";
     struct tally tally = {0, 0, 0};
-    const size_t share = tests_share();
+    const size_t share = tests_share(FACTS_SHARE);
     char pairs[FACTS_PAIRS_MAX];
 
     (void)state;

@@ -298,7 +298,7 @@ static bool is_known(const char *known, const char *cell)
 bool golden_file(const char *path, golden_check_fn *check, struct golden_sum *sum)
 {
     const char *only = getenv("GOLDEN_ONLY");
-    const size_t share = only ? 1 : tests_share();
+    const size_t share = only ? 1 : tests_share(1);
     size_t len, known_len, equal = 0, total = 0, surprises = 0, lines = tests_share_first(path);
     char *text = read_file(path, &len);
     char *known = read_file("tests/golden/known.tsv", &known_len);
