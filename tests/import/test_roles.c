@@ -47,6 +47,8 @@ static void each_frame_is_classified_by_its_role(void **state)
     check(IMP_RUN_LOAD,
           TORCH "nn/modules/linear.py __init__ 105|net.py __init__ 4|train.py main 1");
     check(IMP_RUN_LOAD, TORCH "nn/init.py normal_ 20|net.py build 4");
+    check(IMP_RUN_LOAD, TORCH "distributed/utils.py _sync_params_and_buffers 328|" TORCH
+                              "nn/parallel/distributed.py __init__ 891|train.py main 2");
     check(IMP_RUN_LOAD, TORCH "serialization.py load 1000|train.py main 2");
     check(IMP_RUN_LOAD, TORCH "nn/modules/module.py load_state_dict 2000|train.py main 2");
     check(IMP_RUN_LOAD,
