@@ -183,6 +183,25 @@ static void of_several_ranks_the_one_of_the_trace_is_examined(void **state)
     program_release(&p);
 }
 
+/* They were wrapped since the model was called last. */
+static void modules_have_the_paths_that_they_have_at_the_event(void **state)
+{
+    struct program p = corpus_record("observed/replaced", 0, CORPUS_GPU);
+    char seq[24];
+
+    (void)state;
+    program_release(&p);
+    snprintf(seq, sizeof(seq), "%" PRId64,
+             sql_int(program_path("trace.db"), "select seq from event where kind = 'alloc' and op "
+                                               "= 'randn' order by seq limit 1 offset 8"));
+    p = why("--at", seq);
+    if (!strstr(p.out, "attribute `weight` of `head.base`") ||
+        !strstr(p.out, "attribute `a` of `body.0`") ||
+        strstr(p.out, "attribute `weight` of `head`"))
+        fail_msg("the paths of wrapped modules are others: %.4000s", p.out);
+    program_release(&p);
+}
+
 /*
  * Where a block is freed, the node that releases it has addresses of tensors that are gone. This is in the middle of
  * the last backward; rank 1 comes to its end meanwhile.
@@ -439,6 +458,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_key_at_a_prompt_in_backward_drops_the_line),
         cmocka_unit_test(an_interrupt_at_a_prompt_leaves_it_open_in_one_line),
         cmocka_unit_test(an_interrupt_before_the_event_ends_the_program_in_one_line),
+        cmocka_unit_test(modules_have_the_paths_that_they_have_at_the_event),
         cmocka_unit_test(a_rank_is_examined_where_backward_frees_after_others_have_ended),
         cmocka_unit_test(a_signal_ends_the_command_and_each_process_of_the_program),
         cmocka_unit_test(a_prompt_opens_in_the_script_at_the_event),

@@ -30,6 +30,11 @@ class Names:
         found = self.paths.get(id(module))
         return found[1] if found is not None and found[0]() is module else None
 
+    def paths_of_roots(self):
+        """By id of each outermost module that was called and is still there: its path."""
+        roots = [root for root in (ref() for ref in self.roots) if root is not None]
+        return {id(root): self.path_of(root) or "" for root in roots}
+
     def is_on_gpu(self, root):
         """Now, if only with tensors whose memory is elsewhere at present, or when it was noted last."""
         tensors = itertools.chain(root.parameters(), root.buffers())

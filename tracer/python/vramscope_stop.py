@@ -43,14 +43,10 @@ class Names:
         self.dicts = {}  # by id of a dictionary: the module whose parameters or buffers it has
         modules = [o for o in objects if issubclass(type(o), torch.nn.Module) and "_modules" in vars(o)]
         inner = {id(child) for module in modules for child in module._modules.values()}
-        roots = [module for module in modules if id(module) not in inner]
-        for root in roots:
-            prefix = ""
-            if len(roots) > 1 and (known is None or known.path_of(root) is None):
-                prefix = type(root).__name__
-            for path, module in root.named_modules():
-                found = known.path_of(module) if known is not None else None
-                self.paths[id(module)] = ".".join(p for p in (prefix, path) if p) if found is None else found
+        outermost = [module for module in modules if id(module) not in inner]
+        called = known.paths_of_roots() if known is not None else {}
+        for module in sorted(outermost, key=lambda module: id(module) not in called):
+            self.walk(module, type(module).__name__ if len(outermost) > 1 else "", called)
         for module in modules:
             path = self.paths.get(id(module), "")
             for named in module._parameters, module._buffers:
@@ -58,6 +54,18 @@ class Names:
                 for name, tensor in named.items():
                     if tensor is not None:
                         self.parameters.setdefault(id(tensor), path + "." + name if path else name)
+
+    def walk(self, module, path, called):
+        """Paths are those of now: modules may have been wrapped since the last call. called: by id of the outermost
+        modules that the program called, their paths, which those of their parts begin with."""
+        todo = [(module, path)]
+        while todo:
+            module, path = todo.pop()
+            if module is None or id(module) in self.paths:
+                continue
+            path = self.paths[id(module)] = called.get(id(module), path)
+            todo.extend((child, path + "." + name if path else name)
+                        for name, child in reversed(list(module._modules.items())))
 
     def owner(self, value):
         """Path of a module; else its class."""
