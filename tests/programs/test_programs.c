@@ -241,6 +241,9 @@ static void of_a_graph_that_is_released_in_part_the_rest_is_known(void **state)
     assert_int_equal(sql_int(program_path("trace.db"), "select count(*) from event where kind = "
                                                        "'save' and op = 'cos'"),
                      1);
+    assert_int_equal(sql_int(program_path("trace.db"), "select count(*) from event where kind = "
+                                                       "'op_begin' and op = 'Square'"),
+                     1);
     program_release(&p);
 }
 

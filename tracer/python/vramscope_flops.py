@@ -68,6 +68,11 @@ class Flops:
     def __init__(self, tensor):
         self.tensor = tensor
 
+    def may_count(self, name, full):
+        """Whether an op of this name can have arithmetic, known or not. full: the name with its library."""
+        return (not full.startswith("aten::") or name in PRODUCTS or name in VECTORS or name in UNKNOWN
+                or name in (CONVOLUTION, CONVOLUTION_BACKWARD) or name.startswith(UNKNOWN_STARTS + (ATTENTION,)))
+
     def inputs(self, event, first, count):
         """The sizes of `count` inputs on the GPU; None where one is none."""
         given = event.extra_fields.inputs[first:first + count]

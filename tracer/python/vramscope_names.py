@@ -25,6 +25,10 @@ class Names:
         self.paths = {}  # by id of the module: (weak reference, path)
         self.roots = []  # weak references
         self.last = {}  # by id of the root: addresses and names when they were noted last
+        self.states = {}  # by id of the root: its state then
+        self.lists = {}  # by id of the root: (its modules and parameters, names of the parameters)
+        self.rows = {}  # by name: the address, dtype, shape, strides and row of the tensor that was noted last
+        self.plain = (torch.Tensor, torch.nn.Parameter)  # classes of tensors that are what they seem
 
     def path_of(self, module):
         found = self.paths.get(id(module))
@@ -50,7 +54,8 @@ class Names:
             taken = sum(type(known) is type(root) for known in others)
             prefix = type(root).__name__ + ("" if not taken else "#%d" % (taken + 1))
         ref = weakref.ref(root)
-        self.last.pop(id(root), None)  # of another module, that is gone
+        for kept in self.last, self.states, self.lists:
+            kept.pop(id(root), None)  # of another module, that is gone
         if prefix:
             self.roots.append(ref)
         else:
@@ -67,9 +72,12 @@ class Names:
 
     def storage(self, tensor):
         """(device, address) of a tensor's memory on the GPU, or None."""
-        tensor = getattr(tensor, "_local_tensor", tensor)
-        if not isinstance(tensor, self.torch.Tensor) or not tensor.is_cuda or type(tensor).__name__ == "FakeTensor":
-            return None  # a fake one has no memory: torch.compile traces with them
+        if type(tensor) not in self.plain:
+            tensor = getattr(tensor, "_local_tensor", tensor)
+            if not isinstance(tensor, self.torch.Tensor) or type(tensor).__name__ == "FakeTensor":
+                return None  # a fake one has no memory: torch.compile traces with them
+        if not tensor.is_cuda:
+            return None
         try:
             storage = tensor.untyped_storage()
             is_there = storage.device.type == "cuda" and storage.nbytes()  # not that of a compiler's fake tensor
@@ -83,18 +91,68 @@ class Names:
                 tuple(tensor.stride()))
 
     def add(self, out, tensor, kind, name):
+        """What was noted of this name before is taken where nothing of it has changed: all names are noted in each
+        step."""
         at = self.storage(tensor)
-        if at:
+        if not at:
+            return
+        if type(tensor) not in self.plain:
             out.append((at, kind, name, self.about(tensor)))
+            return
+        now = at, tensor.dtype, tensor.shape, tensor.stride(), kind
+        before = self.rows.get(name)
+        if before is None or before[0] != now:
+            before = self.rows[name] = now, (at, kind, name, self.about(tensor))
+        out.append(before[1])
+
+    def tree(self, root):
+        """(what names depend on, parameters) of a module: each module and parameter, and what it is called."""
+        path, parameters, modules = [self.path_of(root) or ""], [], {}
+        todo = [root]
+        while todo:
+            module = todo.pop()
+            if module is None or id(module) in modules:
+                continue
+            modules[id(module)] = module
+            path.append(id(module))
+            path.extend(module._parameters.keys())
+            path.extend(module._modules.keys())
+            parameters.extend(module._parameters.values())
+            todo.extend(module._modules.values())
+        path.extend(map(id, parameters))
+        return path, parameters, modules.values()
 
     def named(self):
         """The parameters of all modules that are still there, with their names."""
+        found = []
         for ref in self.roots:
             root = ref()
             if root is not None:
-                prefix = self.path_of(root) or ""
-                for name, parameter in root.named_parameters():
-                    yield prefix + "." + name if prefix else name, parameter
+                found.extend(self.named_of(root))
+        return found
+
+    def named_of(self, root):
+        """As named_parameters(), which takes longer: the names are kept until the module changes."""
+        path, parameters, _ = self.tree(root)
+        kept = self.lists.get(id(root))
+        if kept is None or kept[0] != path:
+            prefix = path[0] + "." if path[0] else ""
+            names = {id(parameter): prefix + name for name, parameter in root.named_parameters()}
+            kept = self.lists[id(root)] = path, [names.pop(id(parameter), None) for parameter in parameters]
+        return [(name, parameter) for name, parameter in zip(kept[1], parameters) if name is not None]
+
+    def state(self, root):
+        """What the names and addresses of its parameters and buffers depend on; None: not known without all names."""
+        path, parameters, modules = self.tree(root)
+        for module in modules:
+            path.extend(module._buffers.keys())
+            parameters.extend(module._buffers.values())
+        for tensor in parameters:
+            if type(tensor) in self.plain:
+                path.append(tensor.untyped_storage().data_ptr())
+            elif tensor is not None:
+                return None
+        return path
 
     def flat_add(self, out, at, group):
         """Parameters that are parts of one buffer, as DeepSpeed, Apex and cuDNN want them."""
@@ -106,6 +164,16 @@ class Names:
 
     def of_root(self, root):
         """Parameters and buffers; [] where none moved or was replaced since they were noted last."""
+        try:
+            state = self.state(root)
+        except Exception:  # a tensor without memory of its own, a module that is none of PyTorch's
+            state = None
+        if state is not None and self.states.get(id(root)) == state:
+            return []
+        self.states[id(root)] = state
+        return self.of_root_changed(root)
+
+    def of_root_changed(self, root):
         out = []
         prefix = self.path_of(root) or ""
         prefix = prefix + "." if prefix else ""
@@ -164,14 +232,14 @@ class Names:
 
         The name is that of the program's variable, if there is one, and its place. What no variable of the program
         reaches, in an optimizer without any parameter of a module, are copies that the optimizer trains instead."""
+        if all(id(parameter) in known for parameters in optimizer.param_groups for parameter in parameters["params"]):
+            return {}
         places = {id(parameter): "param_groups[%d][%d]" % (group, i)
                   for group, parameters in enumerate(optimizer.param_groups)
                   for i, parameter in enumerate(parameters["params"])}
         is_apart = known and not any(key in known for key in places)
         unknown = {key: place for key, place in places.items() if key not in known}
         self.known.update(unknown)
-        if not unknown:
-            return {}
         before = self.places.get(id(optimizer))
         if before is None or before[0] != list(unknown):
             variables = self.find(sys._getframe(), set(unknown))

@@ -16,6 +16,7 @@ OWN = "vramscope own"  # what this file does: it must not allocate
 EVALUATE = "autograd::engine::evaluate_function: "
 ADDING = ("aten::add", "aten::add_")
 HIDING = ("CopySlices",)  # nodes that contain another one: what it saved cannot be asked for, and shows when it is used
+TENSORLESS = ("aten::empty", "aten::empty_strided")  # ops that get no tensor
 DIMS_MAX = 8
 PLACE = "param_groups["  # in the name of what an optimizer alone knows
 
@@ -88,13 +89,34 @@ class Allocation:
         self.tensor = self.name = self.kind = self.freed = self.freed_time = self.index = self.requested = None
 
 
+class Op:
+    """What the name of an op says, full with its library, and the scope of an event. scope: what other events of that
+    name must have, too; None: all have it. A range of the program may be called as an op that is not PyTorch's."""
+    __slots__ = ("scope", "is_function", "is_user", "is_node", "name", "lower", "counts", "has_arithmetic",
+                 "is_in_place", "has_tensors")
+
+    def __init__(self, full, scope, scopes, composite, flops):
+        self.scope = None if full.startswith("aten::") else scope
+        self.is_function = scope == scopes.FUNCTION
+        self.is_user, self.is_node = scope == scopes.USER_SCOPE, scope == scopes.BACKWARD_FUNCTION
+        self.name = short(full)
+        self.lower = self.name.replace("_", "").lower()
+        self.counts = full not in composite and full != "aten::detach"  # as dispatched
+        self.has_arithmetic = flops.may_count(self.name, full)
+        self.is_in_place = full.endswith("_") and not full.endswith("__")
+        self.has_tensors = full not in TENSORLESS
+
+
 class Reading:
     """The profiler's lists, read one after the other: allocations by device and address, in order of time; times of
     marks."""
 
     def __init__(self, profiler, flops):
         self.P = profiler
+        self.tensor = profiler._TensorMetadata
         self.flops = flops.Flops(profiler._TensorMetadata)
+        self.names = {}  # by the full name of an op: Op
+        self.op_names = {}  # by the name of a node: that of its op
         self.product = flops.CONVOLUTION, flops.CONVOLUTION_BACKWARD
         self.convolutions = []  # whose arithmetic shows in what they made
         self.scopes = profiler.RecordScope
@@ -115,16 +137,16 @@ class Reading:
     def read(self, roots):
         first = len(self.happened)
         stack = [(event, Context()) for event in reversed(roots)]
-        torch_op, allocation = self.P._EventType.TorchOp, self.P._EventType.Allocation
+        torch_op, allocation = self.P._ExtraFields_TorchOp, self.P._ExtraFields_Allocation
         while stack:
             event, context = stack.pop()
-            tag = event.tag
-            if tag == torch_op:
-                inner = self.op_read(event, context)
+            fields = event.extra_fields
+            if type(fields) is torch_op:
+                inner = self.op_read(event, fields, context)
                 for child in reversed(event.children):
                     stack.append((child, inner))
-            elif tag == allocation:
-                self.allocation_read(event, context)
+            elif type(fields) is allocation:
+                self.allocation_read(event, fields, context)
         for number, made in self.found.items():
             made.tensor = self.tensors.get(number)
         self.happened[first:] = self.resolved(self.happened[first:])
@@ -158,46 +180,51 @@ class Reading:
             list_.sort(key=lambda made: made.time)
         self.happened.sort(key=lambda one: one[0])
 
-    def op_read(self, event, context):
+    def op_read(self, event, fields, context):
         name = event.name
         if name.startswith("vramscope"):
             return self.own_read(event, name, context)
-        fields = event.extra_fields
         if name.startswith(EVALUATE):
             is_inside = context.node is not None
             return self.node_read(event, short(name[len(EVALUATE):]), fields.sequence_number, is_inside)
-        scope = fields.scope
-        if scope == self.scopes.USER_SCOPE:
-            self.inputs_read(fields.inputs)
-            phase = ("optimizer" if name.startswith("Optimizer.step#") else
-                     "zero_grad" if name.startswith("Optimizer.zero_grad#") else context.phase)
-            if phase == context.phase:
-                return context
-            return Context(phase=phase)
-        if scope != self.scopes.FUNCTION:
-            if scope == self.scopes.BACKWARD_FUNCTION and context.node is not None:
-                self.node_run(event, fields, context)
-            else:
-                self.inputs_read(fields.inputs)
-            return context
+        known = self.names.get(name)
+        if known is None or known.scope is not None and known.scope != fields.scope:
+            known = self.names[name] = Op(name, fields.scope, self.scopes, self.composite, self.flops)
+        if not known.is_function:
+            return self.range_read(event, name, known, fields.inputs, context)
         inner = context
         seq = fields.sequence_number
+        inputs = fields.inputs if known.has_tensors else ()
         if context.op is None:
-            inner = self.outermost(event, name, fields, context, seq)
+            inner = self.outermost(event, known, inputs, context, seq)
         else:
-            self.inputs_read(fields.inputs, event.start_time_ns, inner if inner.node in HIDING else None)
+            self.inputs_read(inputs, event.start_time_ns, inner if inner.node in HIDING else None)
             if name == "aten::to" and self.is_cast(event):
-                self.cast_read(event, inner)
-        self.arithmetic(event, name, inner)
+                self.cast_read(event, inputs, inner)
+        if known.has_arithmetic:
+            self.arithmetic(event, name, inner)
         if seq >= 0:
             number = seq if context.node is None else inside(seq)
-            self.forwards.setdefault(number, []).append((short(name).replace("_", "").lower(), inner))
-            if inner.is_recompute and self.is_counted(name):
+            self.forwards.setdefault(number, []).append((known.lower, inner))
+            if inner.is_recompute and known.counts:
                 inner.dispatched += 1
         return inner
 
-    def is_counted(self, name):
-        return name not in self.composite and name != "aten::detach"
+    def range_read(self, event, name, known, inputs, context):
+        """What is no op: a range that the program or PyTorch has begun, the part of a node that computes."""
+        if known.is_user:
+            self.inputs_read(inputs)
+            phase = ("optimizer" if name.startswith("Optimizer.step#") else
+                     "zero_grad" if name.startswith("Optimizer.zero_grad#") else context.phase)
+            return context if phase == context.phase else Context(phase=phase)
+        if known.is_node and context.node is not None:
+            self.node_run(event, inputs, context)
+        else:
+            self.inputs_read(inputs)
+        return context
+
+    def counts(self, name):
+        return name not in self.names or self.names[name].counts
 
     def interrupted(self, event, context):
         """A second run that has all it needs ends in an op, which does not count if it has only packed its inputs: it
@@ -205,7 +232,7 @@ class Reading:
         op = event.parent
         while op is not None and not op.name.startswith("vramscope"):
             if (op.tag == self.P._EventType.TorchOp and op.extra_fields.sequence_number >= 0
-                    and self.is_counted(op.name) and not op.name.endswith("_") and not self.made_in(op)):
+                    and self.counts(op.name) and not op.name.endswith("_") and not self.made_in(op)):
                 context.dispatched -= 1
                 self.arithmetic_undo(op, context)
             op = op.parent
@@ -252,22 +279,22 @@ class Reading:
         first = inputs[0] if inputs else None
         count = 0
         for one in first if isinstance(first, list) else (first,):
-            if isinstance(one, self.P._TensorMetadata) and one.device.type == "cuda":
+            if type(one) is self.tensor and one.device.type == "cuda":
                 size = one.dtype.itemsize
                 for dim in one.sizes:
                     size *= dim
                 count += size
         return count
 
-    def outermost(self, event, name, fields, context, seq):
+    def outermost(self, event, known, inputs, context, seq):
         self.ops += 1
         time = event.start_time_ns
-        inner = Context(context.module, short(name), context.node, context.phase, seq, context.is_recompute, self.ops,
+        inner = Context(context.module, known.name, context.node, context.phase, seq, context.is_recompute, self.ops,
                         None, time)
-        if name.endswith("_") and not name.endswith("__"):
-            inner.overwritten = self.overwritten(fields.inputs)
+        if known.is_in_place:
+            inner.overwritten = self.overwritten(inputs)
         self.happened.append((time, BEGIN, inner, None))
-        self.inputs_read(fields.inputs, time, inner)
+        self.inputs_read(inputs, time, inner)
         self.happened.append((max(time, event.end_time_ns), END, inner, None))
         return inner
 
@@ -277,8 +304,8 @@ class Reading:
         return op is not None and op.tag == self.P._EventType.TorchOp and any(
             child.tag == self.P._EventType.TorchOp and child.name == op.name for child in op.children)
 
-    def cast_read(self, event, context):
-        original = [value for value in event.extra_fields.inputs if isinstance(value, self.P._TensorMetadata)]
+    def cast_read(self, event, inputs, context):
+        original = [value for value in inputs if type(value) is self.tensor]
         todo = [event]
         while original and todo:
             inside = todo.pop()
@@ -344,7 +371,9 @@ class Reading:
         """The op that made a node: the last one before `time` with its number and its name, else the one with the next
         smaller number, as an op may make several nodes. Or, where a gradient has a graph of its own, one inside of a
         node."""
-        wanted = op_of_node(node)
+        wanted = self.op_names.get(node)
+        if wanted is None:
+            wanted = self.op_names[node] = op_of_node(node)
         ops = self.before(seq, time)
         named = [context for name, context in ops if name == wanted]
         if not named and seq >= 0:
@@ -360,35 +389,38 @@ class Reading:
         """Names and contexts of the ops with a number that began before."""
         return [one for one in self.forwards.get(seq, ()) if one[1].time <= time]
 
-    def node_run(self, event, fields, context):
+    def node_run(self, event, inputs, context):
         """The part of a node that computes."""
         time = event.start_time_ns
-        self.inputs_read(fields.inputs, time, context)
+        self.inputs_read(inputs, time, context)
         if context.node == "AccumulateGrad":
-            for value in fields.inputs:
-                if isinstance(value, self.P._TensorMetadata) and value.allocation_id is not None:
+            for value in inputs:
+                if type(value) is self.tensor and value.allocation_id is not None:
                     self.happened.append((max(time, event.end_time_ns), GRADIENT, context, value.allocation_id))
 
     def inputs_read(self, inputs, time=0, user=None):
         """user: the context that uses them, at this time; None: nothing is noted."""
         for value in inputs:
-            if isinstance(value, self.P._TensorMetadata):
+            kind = type(value)
+            if kind is self.tensor:
                 self.tensor_read(value, time, user)
-            elif isinstance(value, list):
+            elif kind is list:
                 for item in value:
-                    if isinstance(item, self.P._TensorMetadata):
+                    if type(item) is self.tensor:
                         self.tensor_read(item, time, user)
 
     def tensor_read(self, tensor, time, user):
-        """Of the tensors that share an allocation, the one that uses most of it is described. The allocation itself may
-        come later in the list: of another thread."""
         number = tensor.allocation_id
         if number is None:
             return
         if user is not None:
             self.happened.append((time, USE, user, number))
-        if number in self.complete:
-            return
+        if number not in self.complete:
+            self.tensor_describe(tensor, number)
+
+    def tensor_describe(self, tensor, number):
+        """Of the tensors that share an allocation, the one that uses most of it is described. The allocation itself may
+        come later in the list: of another thread."""
         sizes = tensor.sizes
         count = 1
         for size in sizes:
@@ -401,9 +433,9 @@ class Reading:
             if made is not None and size + 512 > made.size:
                 self.complete.add(number)
 
-    def allocation_read(self, event, context):
-        fields = event.extra_fields
-        if fields.device.type != "cuda":
+    def allocation_read(self, event, fields, context):
+        device = fields.device
+        if device.type != "cuda":
             return
         if fields.alloc_size <= 0:
             made = self.found.get(fields.allocation_id)
@@ -412,7 +444,7 @@ class Reading:
                 self.own += context.op == OWN
                 self.collected += context.op == COLLECTOR
             return
-        at = (fields.device.index or 0, fields.ptr)
+        at = (device.index or 0, fields.ptr)
         made = Allocation(at, event.start_time_ns, fields.alloc_size, context)
         self.own += context.op == OWN
         if fields.allocation_id is not None:

@@ -1,5 +1,5 @@
 """tests/programs/observed/freed.py - at the end there is a graph of which a backward has released a part: what the rest
-of it has saved is known."""
+of it has saved is known. A range has the name of an op of the program."""
 import torch
 from figures import figures
 
@@ -17,7 +17,8 @@ class Square(torch.autograd.Function):
 
 
 x = torch.ones(1 << 18, device="cuda", requires_grad=True)
-part = Square.apply(x)
+with torch.profiler.record_function("Square"):
+    part = Square.apply(x)
 whole = (part * 2).cos()
 part.sum().backward()
 figures()
