@@ -1,7 +1,7 @@
 #!/bin/sh
-# check.sh PYTHON SIMUMAX MEGATRON_0_14 MEGATRON_0_16 [CASE…] - measures the rows of peaks.tsv, or those of the CASEs.
-# Prints what differs from the column `measured`, writing it there with WRITE=1; exit status 1 if something does.
-# VRAMSCOPE is the program. SIMUMAX and MEGATRON_… are checkouts (README.md).
+# tests/programs/published/sharded/check.sh PYTHON SIMUMAX MEGATRON_0_14 MEGATRON_0_16 [CASE…] - measures peaks.tsv.
+# All rows, or those of the CASEs. Prints what differs from the column `measured`, writing it there with WRITE=1; exit
+# status 1 if something does. VRAMSCOPE is the program. SIMUMAX and MEGATRON_… are checkouts (README.md).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 vramscope=$(realpath "${VRAMSCOPE:-$here/../../../../build/vramscope}")

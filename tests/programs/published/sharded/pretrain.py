@@ -1,4 +1,5 @@
-"""pretrain.py CHECKOUT SCRIPT CASE [STEPS] - one rank of Megatron-LM's training, and its memory after each step.
+"""tests/programs/published/sharded/pretrain.py CHECKOUT SCRIPT CASE [STEPS] - one rank of Megatron-LM's
+training, and its memory after each step.
 
 CHECKOUT is a checkout of NVIDIA/Megatron-LM, SCRIPT its pretrain_gpt.py or another of that kind, CASE a row of
 peaks.tsv (settings.py). Run by `vramscope record --world N --rank R`. After each step comes a line

@@ -1,4 +1,4 @@
-"""Settings of the published runs: arguments of Megatron-LM's pretrain_gpt.py.
+"""tests/programs/published/sharded/settings.py - arguments of the published runs of Megatron-LM.
 
 Those of NVIDIA's functional tests are read from a checkout; those of MooreThreads/SimuMax are written out here, after
 its docs/b200 and launch scripts (v1.2).
@@ -14,7 +14,7 @@ GPT2_TOKENS = 50257
 WORLD = 8
 # name: hidden size, hidden size of the MLP, heads, groups of keys and values
 DENSE = {"llama3_70b": (8192, 28672, 64, 8), "llama3_405b": (16384, 53248, 128, 16)}
-# name: hidden size, hidden size of the MLP, vocabulary, experts, hidden size of one, of the shared ones, experts a token
+# name: hidden size, hidden size of the MLP, vocabulary, experts, hidden size of one, of the shared, experts a token
 EXPERTS = {"deepseekv2": (5120, 12288, 102400, 160, 1536, 3072, 6),
            "deepseekv3": (7168, 18432, 129280, 256, 2048, 2048, 8)}
 

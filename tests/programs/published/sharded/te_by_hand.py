@@ -1,4 +1,4 @@
-"""What NVIDIA's Transformer Engine does in C++ for PyTorch, as far as memory sees it: transformer_engine_torch 2.11.
+"""tests/programs/published/sharded/te_by_hand.py - memory of Transformer Engine's C++ (transformer_engine_torch 2.11).
 
 That extension has no wheel and is compiled on the machine; its libraries of kernels have wheels. Over a simulated GPU
 kernels do nothing, so what remains of a function is what it allocates: outputs and what it keeps for backward, written
@@ -36,7 +36,8 @@ NAMES = {
                      "GEMM3_WEIGHT GEMM3_OUTPUT",
     "FP8BwdTensors": "GRAD_OUTPUT1 GRAD_INPUT1 GRAD_OUTPUT2 GRAD_INPUT2 GRAD_OUTPUT3 GRAD_INPUT3",
 }
-CLASSES = "FP8TensorMeta CommOverlapHelper CommOverlapCore CommOverlapBase CommOverlapP2PBase CommOverlap CommOverlapP2P"
+CLASSES = ("FP8TensorMeta CommOverlapHelper CommOverlapCore CommOverlapBase CommOverlapP2PBase CommOverlap "
+           "CommOverlapP2P")
 
 
 def enum_of(name, text):
@@ -156,8 +157,8 @@ def fused_attn_fwd(max_q, max_kv, is_training, scale, dropout, set_zero, layout,
     return [out, empty(rows, torch.float32), random]
 
 
-def fused_attn_bwd(max_q, max_kv, scale, dropout, set_zero, layout, bias_type, mask, softmax_type, window, deterministic,
-                   lengths_q, lengths_kv, q, k, v, out, grad, dtype, grad_type, *_):
+def fused_attn_bwd(max_q, max_kv, scale, dropout, set_zero, layout, bias_type, mask, softmax_type, window,
+                   deterministic, lengths_q, lengths_kv, q, k, v, out, grad, dtype, grad_type, *_):
     kind, name = TORCH[grad_type], layout.name
     if name.endswith("3HD"):
         whole = empty([*q.shape[:-2], 3, *q.shape[-2:]], kind)
