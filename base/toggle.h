@@ -66,7 +66,7 @@ const char *vs_toggle_legal_text(enum vs_toggle toggle, char *buf);
  * "auto:8G" auto:BYTES, and "1" a count among words. Returns false past the end, and always for a toggle whose only
  * legal value is a count. `buf` must have VS_TOGGLE_VALUE_MAX bytes.
  */
-#define VS_TOGGLE_VALUE_MAX 512
+#define VS_TOGGLE_VALUE_MAX 1024
 VS_MUST_USE bool vs_toggle_choice(enum vs_toggle toggle, size_t i, char *buf);
 
 /*

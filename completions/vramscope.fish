@@ -30,6 +30,7 @@ function __vramscope_pairs
     printf '%s\n' rank=0 rank=1
     printf '%s\n' shard-units=blocks
     printf '%s\n' tp-plan=none
+    printf '%s\n' loss-parallel=off loss-parallel=on
     printf '%s\n' pp-split=none
     printf '%s\n' microbatches=
     printf '%s\n' pp-schedule=1f1b pp-schedule=gpipe pp-schedule=interleaved1f1b pp-schedule=loopedbfs
@@ -115,7 +116,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'of
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp one or more stages each'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp that of the stages'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l tp-plan -x -a 'none' -d 'linear layers that parallelize_module splits: PATH:colwise or PATH:rowwise with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l tp-plan -x -a 'none' -d 'modules that parallelize_module splits: PATH:STYLE with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise; styles: colwise, rowwise, sequence, prepare-input, prepare-output, with :input=, :output=, :desired= of replicate, shard0, shard1, …, and :local=on or off'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l loss-parallel -x -a 'off on' -d 'with shard=tp: loss_parallel() around the loop: F.cross_entropy of logits whose classes are split'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l pp-split -x -a 'none' -d 'with shard=pp: paths of the modules that the stages after the first one begin with, with commas between: layers.4,layers.8; what a stage has not is None there, or is missing in its list'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l microbatches -x -a '' -d 'with shard=pp: equal parts of a batch that pass through the pipeline one after the other'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l pp-schedule -x -a '1f1b gpipe interleaved1f1b loopedbfs' -d 'with shard=pp: Schedule1F1B: a backward after each forward as soon as there can be one; ScheduleGPipe: all forwards, then all backwards; with several stages in each process ScheduleInterleaved1F1B or ScheduleLoopedBFS'
@@ -227,7 +229,8 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp one or more stages each'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp that of the stages'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l tp-plan -x -a 'none' -d 'linear layers that parallelize_module splits: PATH:colwise or PATH:rowwise with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l tp-plan -x -a 'none' -d 'modules that parallelize_module splits: PATH:STYLE with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise; styles: colwise, rowwise, sequence, prepare-input, prepare-output, with :input=, :output=, :desired= of replicate, shard0, shard1, …, and :local=on or off'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l loss-parallel -x -a 'off on' -d 'with shard=tp: loss_parallel() around the loop: F.cross_entropy of logits whose classes are split'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l pp-split -x -a 'none' -d 'with shard=pp: paths of the modules that the stages after the first one begin with, with commas between: layers.4,layers.8; what a stage has not is None there, or is missing in its list'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l microbatches -x -a '' -d 'with shard=pp: equal parts of a batch that pass through the pipeline one after the other'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l pp-schedule -x -a '1f1b gpipe interleaved1f1b loopedbfs' -d 'with shard=pp: Schedule1F1B: a backward after each forward as soon as there can be one; ScheduleGPipe: all forwards, then all backwards; with several stages in each process ScheduleInterleaved1F1B or ScheduleLoopedBFS'

@@ -27,6 +27,7 @@ static const struct {
     {VS_TOGGLE_MP_POLICY, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_SHARD_UNITS, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_TP_PLAN, "how a script is distributed is its own: change it there"},
+    {VS_TOGGLE_LOSS_PARALLEL, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_PP_SPLIT, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_MICROBATCHES, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_PP_SCHEDULE, "how a script is distributed is its own: change it there"},

@@ -211,9 +211,10 @@ static uint32_t heap_pop(struct eng_task *task)
 /*
  * Adds a gradient to a slot of a buffer. If the slot is empty it takes ownership of `*taken`; otherwise the sum belongs
  * to the slot, and `*taken` is still owned by the caller. As in PyTorch, the sum is computed in place only if the
- * buffered gradient has no other references.
+ * buffered gradient has no other references, and is no DTensor (`apart`).
  */
-static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor **taken)
+static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tensor **taken,
+                       bool apart)
 {
     struct eng_tensor *old = *slot, *var = *taken;
     struct eng_tensor *sum;
@@ -225,7 +226,7 @@ static void buffer_add(struct eng *e, struct eng_tensor **slot, struct eng_tenso
         *taken = NULL;
         return;
     }
-    if (!e->grad_enabled && old->refs == 1 && old->storage->refs == 1 &&
+    if (!apart && !e->grad_enabled && old->refs == 1 && old->storage->refs == 1 &&
         eng_is_non_overlapping_and_dense(old)) {
         sum = eng_add_(e, old, var);
         eng_unref(sum);
@@ -296,7 +297,7 @@ static void deliver(struct eng_task *task, struct eng_node *n, struct eng_tensor
         VS_ASSERT(n->edges[i].input_nr < next->output_count);
         if (next->stream != n->stream && out[i] && !out[i]->storage->on_host)
             eng_record_stream(out[i], next->stream);
-        buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], &out[i]);
+        buffer_add(task->e, &tn->buffer[n->edges[i].input_nr], &out[i], next->is_dtensor);
         VS_ASSERT(tn->waits_for > 0);
         if (!--tn->waits_for)
             heap_push(task, n->edges[i].node->task_slot);
@@ -429,7 +430,7 @@ static void run(struct eng_task *task, struct eng_tensor *const *tensors,
         if (!tn->buffer)
             tn->buffer = gradients_make(n);
         grad = eng_ref(grads[i]);
-        buffer_add(e, &tn->buffer[nr], &grad);
+        buffer_add(e, &tn->buffer[nr], &grad, n->is_dtensor);
         eng_unref(grad);
     }
     /* A root that other roots lead to waits for their gradients. */

@@ -63,6 +63,8 @@ static void validate(struct eng *e, const struct eng_node *n, struct eng_tensor 
 
         if (!out[i] || !eng_edge_is_wanted(edge))
             continue;
+        if (edge->node->variable && edge->node->variable->has_whole_grad)
+            continue;
         if (!shape_legal(n, i, out[i]))
             return;
         if (out[i]->ndim != edge->ndim ||
@@ -85,6 +87,15 @@ static void drop_unwanted(const struct eng_node *n, struct eng_tensor **out)
     }
 }
 
+/* Collectives whose results a formula uses have ended when it runs. Some only pass them on: eng_set_pending. */
+static void wait_for_gradients(const struct eng_node *n, struct eng_tensor **g)
+{
+    if (eng_op_get(n->op)->kind == ENG_VIEW || n->op == ENG_OP_add || n->op == ENG_OP_sub)
+        return;
+    for (int i = 0; i < n->output_count; i++)
+        eng_wait(g[i]);
+}
+
 void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **g,
                          struct eng_tensor **out)
 {
@@ -102,6 +113,7 @@ void eng_run_op_backward(struct eng *e, struct eng_node *n, struct eng_tensor **
             eng_unref(t);
     }
     e->backward_depth = depth;
+    wait_for_gradients(n, g);
     if (!e->failed)
         eng_op_get(n->op)->backward(&b);
     /* what a checkpoint computed again is released after them, as the variables of PyTorch's formulas are */

@@ -117,6 +117,8 @@ struct eng {
     struct eng_counters counters;
     struct eng_grown_cast grown_cast;
     uint64_t live_storages;
+    /* the result of the last collective, while it has `pending`; not counted */
+    struct eng_storage *collective;
     /* in-place checks, see eng_set_writer */
     uint32_t writer;
     bool is_blaming;

@@ -102,7 +102,9 @@ struct eng_node {
     bool released;
     bool is_inplace;
     bool has_own_saves; /* eng_node_saves_make */
-    bool is_pruned;     /* the running eng_grad needs nothing beyond this node */
+    /* its results are parts of DTensors: gradients are never summed in place, memory is released before the history */
+    bool is_dtensor;
+    bool is_pruned; /* the running eng_grad needs nothing beyond this node */
     bool
         is_checkpoint; /* what it saves are inputs that a checkpoint keeps to run its function again */
     /* size of the node with the arrays that the next five point to, except saved tensors of a custom node */

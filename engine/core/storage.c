@@ -177,6 +177,22 @@ struct eng_storage *eng_storage_ref(struct eng_storage *s)
     return s;
 }
 
+void eng_set_pending(struct eng_tensor *t, struct eng_tensor *input)
+{
+    struct eng_storage *s = t->storage, *last = s->eng->collective;
+    struct eng_tensor *ended = last && (last == s || input) ? last->pending : NULL;
+
+    if (ended) {
+        last->pending = NULL;
+        s->eng->collective = NULL;
+    }
+    if (input) {
+        s->pending = eng_ref(input);
+        s->eng->collective = s;
+    }
+    eng_unref(ended);
+}
+
 void eng_storage_unref(struct eng_storage *s)
 {
     struct eng *e;
@@ -184,6 +200,9 @@ void eng_storage_unref(struct eng_storage *s)
     if (!s || --s->refs)
         return;
     e = s->eng;
+    if (e->collective == s)
+        e->collective = NULL;
+    eng_unref(s->pending);
     storage_memory_free(s);
     e->live_storages--;
     vs_pool_put(&e->pool, s, sizeof(*s));

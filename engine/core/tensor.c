@@ -32,19 +32,26 @@ struct eng_tensor *eng_tensor_on(struct eng_storage *s_taken, struct eng_version
     return t;
 }
 
-/* Releases in the order of PyTorch's TensorImpl: the base of a view, the history, the gradient, the storage. */
+/*
+ * Releases in the order of PyTorch's TensorImpl: the base of a view, the history, the gradient, the storage. A DTensor
+ * has its part as an attribute, which goes first.
+ */
 void eng_tensor_free(struct eng_tensor *t)
 {
     struct eng *e = t->storage->eng;
+    const bool is_dtensor = t->grad_fn && t->grad_fn->is_dtensor;
 
     if (t->hooks) {
         t->hooks->free_user(t->hooks->user);
         vs_free(t->hooks);
     }
     eng_unref(t->base);
+    if (is_dtensor)
+        eng_storage_unref(t->storage);
     eng_node_unref(t->grad_fn);
     eng_unref(t->grad);
-    eng_storage_unref(t->storage);
+    if (!is_dtensor)
+        eng_storage_unref(t->storage);
     if (!--t->version->refs)
         vs_pool_put(&e->pool, t->version, sizeof(*t->version));
     vs_pool_put(&e->tensors, t, sizeof(*t));

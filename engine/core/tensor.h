@@ -48,6 +48,8 @@ struct eng_storage {
     uint32_t checkpoint_count; /* of these, the checkpoint inputs */
     uint8_t category;          /* enum vs_category */
     bool on_host;
+    /* what a collective reads until an op uses its result, which this is; counted, NULL: nothing. eng_set_pending */
+    struct eng_tensor *pending;
 };
 
 /*
@@ -95,6 +97,8 @@ struct eng_tensor {
     bool requires_grad;
     bool is_parameter;
     bool had_grad; /* .grad was set at least once */
+    /* of a leaf that is a part of a tensor: its gradients have the shape of the whole one, as those of an embedding */
+    bool has_whole_grad;
     /* a Python number during an op: in type promotion it counts less than tensors */
     bool is_wrapped_number;
     uint8_t view_kind; /* enum eng_view_kind */
@@ -153,6 +157,17 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
  */
 void eng_free_storage(struct eng_tensor *t);
 void eng_alloc_storage(struct eng *e, struct eng_tensor *t);
+/*
+ * t is the result of a collective that still runs and reads `input`, whose memory therefore stays until an op that is
+ * no view uses t, or a tensor that shares its memory, or t is gone, or the next collective begins: there a process
+ * group releases what collectives that have ended have read. input NULL: it runs no longer.
+ */
+void eng_set_pending(struct eng_tensor *t, struct eng_tensor *input);
+static inline void eng_wait(struct eng_tensor *t)
+{
+    if (t && t->storage->pending)
+        eng_set_pending(t, NULL);
+}
 /*
  * A tensor object with t's storage and version counter, without autograd history: PyTorch's detach, without dispatch.
  */

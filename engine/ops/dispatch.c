@@ -423,6 +423,17 @@ static bool reads_allowed(struct eng *e, const struct eng_op *op, const struct e
     return true;
 }
 
+/* Collectives whose results the op uses have ended when it runs: eng_set_pending. */
+static void wait_for_args(const struct eng_arg *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (args[i].kind == ENG_A_TENSOR)
+            eng_wait(args[i].v.tensor);
+        for (uint32_t k = 0; args[i].kind == ENG_A_TENSORS && k < args[i].count; k++)
+            eng_wait(args[i].v.tensors[k]);
+    }
+}
+
 static void bump_versions(const struct eng *e, const struct eng_arg *written)
 {
     if (written->kind == ENG_A_TENSOR)
@@ -480,6 +491,8 @@ static bool run_leaf(struct eng *e, enum eng_op_id id, const struct eng_signatur
     ok = eng_devices_allowed(e, id, sig, args, inplace) &&
          (e->backward_depth || reads_allowed(e, op, args, sig->count)) &&
          (!c.inplace || inplace_allowed(e, op, c.inplace, n != NULL));
+    if (op->kind != ENG_VIEW)
+        wait_for_args(args, sig->count);
     if (ok && n) {
         n->is_inplace = inplace;
         save_inputs(e, n, sig, args, inplace);

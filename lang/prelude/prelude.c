@@ -56,6 +56,7 @@ static const struct {
     {"deepspeed.py", "_deepspeed"},
     {"deepspeed_params.py", "_deepspeed_params"},
     {"deepspeed_stage3.py", "_deepspeed_stage3"},
+    {"dtensor.py", "_dtensor"},
     {"tensor_parallel.py", "_tensor_parallel"},
     {"pipeline_schedules.py", "_pipeline_schedules"},
     {"pipeline.py", "_pipeline"},

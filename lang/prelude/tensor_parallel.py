@@ -1,16 +1,28 @@
-# lang/prelude/tensor_parallel.py - parallelize_module() of linear layers in one of `world` processes.
+# lang/prelude/tensor_parallel.py - parallelize_module() in one of `world` processes.
 #
 # For:       train.py; docs/internals/tensor-parallel.md has what is split and how it was measured.
-# Invariant: between the layers of a plan tensors are those of this process alone, as with use_local_output=True, so
-#            only the layers differ from a net's. What each allocates, and in which order, is what PyTorch 2.15's
-#            DTensor does. No data is sent: a sum over all processes is assumed to be `world` times this one's.
+# Invariant: the net's own code works on tensors of this process alone; a DTensor only goes from one module of the plan
+#            to another, or to the loss. What each module allocates, and in which order, is what PyTorch 2.15's does.
 import torch
 import torch.nn as nn
 
 import _distributed as distributed
+import _dtensor as dtensor
 
+DTensor = dtensor.DTensor
+PARTIAL = dtensor.PARTIAL
+REPLICATE = dtensor.REPLICATE
 _COLWISE = "colwise"
 _ROWWISE = "rowwise"
+_SEQUENCE = "sequence"
+_PREPARE_INPUT = "prepare-input"
+_PREPARE_OUTPUT = "prepare-output"
+# what may follow each style, with PyTorch's defaults; "": must be given
+_OPTIONS = {_COLWISE: {"input": REPLICATE, "output": "shard-1", "local": "on"},
+            _ROWWISE: {"input": "shard-1", "output": REPLICATE, "local": "on"},
+            _SEQUENCE: {"dim": "1", "local": "off"},
+            _PREPARE_INPUT: {"input": "", "desired": "", "local": "off"},
+            _PREPARE_OUTPUT: {"output": "", "desired": "", "local": "on"}}
 _OTHER = "for other plans record the script itself: vramscope record --gpu h100 --world 8 -- python3 train.py"
 
 
@@ -53,68 +65,230 @@ def _check_optimizer(model, split, settings):
                              "is not split; set foreach=off, or name all layers in tp-plan")
 
 
-# ---- what processes do to a tensor ----
+# ---- the loss ----
+#
+# Names, and the order in which they are bound, are those of torch/distributed/tensor/parallel/loss.py of PyTorch 2.15,
+# because these decide what is freed when.
 
 
-def _summed(t, world):
-    result = torch.empty(t.shape, dtype=t.dtype, device=t.device)
-    torch._set_category(result, "other")
-    result.copy_(t).mul_(world)
-    distributed.note_all_reduce(t.numel() * t.element_size(), world)
-    return result
+def _masked(indices, first, size):
+    # _MaskPartial: which indices are other processes', and all of them, as this process counts
+    mask = (indices < first) | (indices >= first + size)
+    masked_indices = indices.clone() - first
+    masked_indices.masked_fill_(mask, 0)
+    return mask, masked_indices
 
 
-class _Replicated(torch.autograd.Function):
-    # DTensor.from_local(t, Replicate()): each process has a part of the gradient
+class _LogSoftmax(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, t, world):
-        ctx.world = world
-        return t
-
-    @staticmethod
-    def backward(ctx, grad):
-        return _summed(grad, ctx.world), None
-
-
-class _Reduced(torch.autograd.Function):
-    # redistribute() from Partial() to Replicate(): each process has the whole gradient
-    @staticmethod
-    def forward(ctx, t, world):
-        return _summed(t, world)
+    def forward(ctx, x, mesh):
+        dtype = x.dtype
+        x = x.to(torch.float32)
+        shifted = None  # bound first, as there
+        x_max = torch.amax(x, 1, keepdim=True)
+        x_max = dtensor.all_reduce(x_max, mesh, False)
+        shifted = x - x_max
+        shifted_sumexp = torch.sum(torch.exp(shifted), 1, keepdim=True)
+        shifted_sumexp = dtensor.all_reduce(shifted_sumexp, mesh)
+        shifted_logsumexp = torch.log(shifted_sumexp)
+        result = shifted - shifted_logsumexp
+        result = result.to(dtype)
+        ctx.save_for_backward(result)
+        return result
 
     @staticmethod
     def backward(ctx, grad):
         return grad, None
 
 
-class _Local(torch.autograd.Function):
-    # DTensor.to_local(): a view that nobody may overwrite
+class _NllLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, t):
-        return t
+    def forward(ctx, x, target, mesh, reduction, ignore_index):
+        safe_target = torch.where(target != ignore_index, target, 0)
+        size = x.shape[1]
+        mask, safe_target_partial_ = _masked(safe_target.unsqueeze(1), size * mesh.rank, size)
+        result_partial = torch.gather(x, 1, safe_target_partial_)
+        result_partial.masked_fill_(mask, 0)
+        del mask
+        result_reduced = dtensor.all_reduce(result_partial, mesh)
+        result = -result_reduced.squeeze(1)
+        result = torch.where(target != ignore_index, result, 0)
+        total_weight = (target != ignore_index).sum().to(x.dtype)
+        if reduction == "sum":
+            result = result.sum()
+        else:
+            result = result.sum() / total_weight
+        ctx.save_for_backward(x, target, total_weight)
+        ctx.mesh = mesh
+        ctx.reduction = reduction
+        ctx.ignore_index = ignore_index
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, target, total_weight = ctx.saved_tensors
+        return _nll_loss_and_log_softmax_backward(grad_output, x, target, total_weight, ctx), None, None, None, None
+
+
+def _nll_loss_and_log_softmax_backward(grad_output, x, target, total_weight, ctx):
+    if ctx.reduction == "mean":
+        grad_output = grad_output / total_weight
+    target = target.unsqueeze(1)
+    safe_target = torch.where(target != ctx.ignore_index, target, 0)
+    grad_input = torch.zeros_like(x)
+    safe_target = safe_target.squeeze(1).flatten()
+    mask, masked_safe_target = _masked(safe_target, x.shape[1] * ctx.mesh.rank, x.shape[1])
+    grad_update = mask.to(grad_input.dtype) - 1.0
+    arange_1d = torch.arange(masked_safe_target.shape[0], device=masked_safe_target.device)
+    grad_input[arange_1d, masked_safe_target] = grad_update
+    grad_output = torch.where(target != ctx.ignore_index, grad_output, 0)
+    return (grad_input + torch.exp(x)) * grad_output
+
+
+def _cross_entropy_loss(input, target, reduction, ignore_index):
+    logp = _LogSoftmax.apply(input.local, input.mesh)
+    return _NllLoss.apply(logp.float() if torch.is_autocast_enabled("cuda") else logp, target, input.mesh, reduction,
+                          ignore_index)
+
+
+def _enter_loss(is_on):
+    # is_on: the loop runs in loss_parallel()
+    plain = nn.functional.cross_entropy
+
+    def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+                      label_smoothing=0.0):
+        if not isinstance(input, DTensor):
+            return plain(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing)
+        if not is_on:
+            raise NotImplementedError("shard=tp: F.cross_entropy() of a DTensor outside of loss_parallel() is not "
+                                      "followed here; set loss-parallel=on, or let the layer return a tensor: local=on")
+        if input.layout != 1 or input.dim() != 2:
+            raise NotImplementedError("loss-parallel=on: F.cross_entropy() is followed for logits of two dimensions "
+                                      "that are split along the second one: flatten(0, 1) those of a sequence")
+        if weight is not None or label_smoothing != 0.0 or reduction not in ("mean", "sum"):
+            raise NotImplementedError("loss-parallel=on: weight, label_smoothing and reduction=\"none\" of "
+                                      "F.cross_entropy() are not followed here; leave them out")
+        input.uses.note(1)
+        l = _cross_entropy_loss(input, target, reduction, ignore_index)
+        torch._set_dtensor(l)
+        return l
+
+    nn.functional.cross_entropy = cross_entropy
+
+
+# ---- modules ----
+
+
+class _Masked(torch.autograd.Function):
+    # F.embedding() of a table of which this process has some rows. The gradient is a partial sum of the whole table's.
+    @staticmethod
+    def forward(ctx, weight, indices, masked, padding_idx, rows):
+        ctx.save_for_backward(indices)
+        ctx.padding_idx = padding_idx
+        ctx.rows = rows
+        return torch._op.embedding(weight, masked, padding_idx)
 
     @staticmethod
     def backward(ctx, grad):
-        return grad
+        indices, = ctx.saved_tensors
+        return torch._op.embedding_dense_backward(grad, indices, ctx.rows, ctx.padding_idx), None, None, None, None
 
 
-# ---- layers ----
+def _embedding_of_rows(m, mesh):
+    size = m.weight.shape[0]
+    padding_idx = -1 if m.padding_idx is None else m.padding_idx
+
+    def forward(d):
+        mask, masked = _masked(d.local, size * mesh.rank, size)
+        output = DTensor(_Masked.apply(m.weight, d.local, masked, padding_idx, size * mesh.size), PARTIAL, mesh)
+        output.mask = mask
+        return output
+
+    return forward
 
 
-def _colwise(m, world):
-    def forward(input):
-        input = _Replicated.apply(input, world)
-        return _Local.apply(nn.functional.linear(input, m.weight, m.bias))
+def _embedding_of_columns(m, mesh):
+    def forward(d):
+        output = nn.functional.embedding(d.local, m.weight, m.padding_idx)
+        return DTensor(output, output.dim() - 1, mesh)
 
     return forward
 
 
-def _rowwise(m, world):
-    def forward(input):
-        output = nn.functional.linear(input, m.weight, m.bias)
-        return _Local.apply(_Reduced.apply(output, world))
+def _linear(m, mesh, is_colwise):
+    def forward(d):
+        output = nn.functional.linear(d.local, m.weight, m.bias)
+        d.uses.note(PARTIAL if is_colwise else d.layout)
+        return DTensor(output, output.dim() - 1 if is_colwise else PARTIAL, mesh)
 
     return forward
+
+
+def _laid(input, given, desired, mesh, is_async=True):
+    # an argument of a module as a DTensor of the layout that is desired
+    if not isinstance(input, DTensor):
+        input = dtensor.from_local(input, dtensor.layout_of(given, input.dim()), mesh)
+    if given != desired:
+        input = dtensor.redistribute(input, dtensor.layout_of(desired, input.dim()), is_async)
+    return input
+
+
+def _returned(output, desired, is_local):
+    layout = dtensor.layout_of(desired, output.dim())
+    if output.layout != layout:
+        output = dtensor.redistribute(output, layout)
+    return dtensor.to_local(output) if is_local else output
+
+
+def _split_forward(on_parts, path, style, mesh):
+    def forward(input):
+        desired = style.desired
+        input = _laid(input, style.input, desired, mesh)
+        if input.layout != dtensor.layout_of(desired, input.dim()):
+            raise NotImplementedError(f"shard=tp: {path} gets a DTensor with the layout {input.layout}, not {desired}; "
+                                      "say what it is in the plan: input=shard1")
+        return _returned(on_parts(input), style.output, style.is_local)
+
+    return forward
+
+
+def _sequence_forward(m, style, mesh):
+    plain = m.forward
+
+    def forward(input):
+        desired = style.desired
+        if isinstance(input, DTensor):
+            layout = dtensor.layout_of(desired, input.dim())
+            if input.layout != layout:
+                input = dtensor.redistribute(input, layout)
+        else:
+            input = dtensor.from_local(input, dtensor.layout_of(desired, input.dim()), mesh)
+        input.uses.note(input.layout)
+        if isinstance(m, nn.Dropout) and m.training:
+            dtensor.draw(input.local, mesh)
+        output = DTensor(plain(input.local), input.layout, mesh)
+        return dtensor.to_local(output) if style.is_local else output
+
+    return forward
+
+
+def _prepared_input(plain, style, mesh):
+    def forward(input):
+        input = _laid(input, style.input, style.desired, mesh, False)
+        return plain(dtensor.to_local(input) if style.is_local else input)
+
+    return forward
+
+
+def _prepared_output(plain, style, mesh):
+    def forward(*args, **kwargs):
+        output = _laid(plain(*args, **kwargs), style.output, style.desired, mesh, False)
+        return dtensor.to_local(output) if style.is_local else output
+
+    return forward
+
+
+# ---- parameters ----
 
 
 def _part(p, name, dim, world, rank):
@@ -136,22 +310,62 @@ def _part(p, name, dim, world, rank):
     return part
 
 
-def _split(m, path, style, world, rank):
-    # returns the parameters that are DTensors from now on
-    if style == _COLWISE:
-        whole = [p for name, p in m.named_parameters()]
-        for name, p in list(m.named_parameters()):
-            setattr(m, name, _part(p, path + "." + name, 0, world, rank))
-        del p
-        while len(whole) > 0:
-            whole.pop(0)
-        m.forward = _colwise(m, world)
+def _split_whole(m, path, dim, world, rank):
+    # all parameters of `m`, one after the other
+    whole = [p for name, p in m.named_parameters()]
+    for name, p in list(m.named_parameters()):
+        setattr(m, name, _part(p, path + "." + name, dim, world, rank))
+    del p
+    while len(whole) > 0:
+        whole.pop(0)
+
+
+def _split_linear(m, path, style, mesh):
+    if style.name == _COLWISE:
+        _split_whole(m, path, 0, mesh.size, mesh.rank)
     else:
-        m.weight = _part(m.weight, path + ".weight", 1, world, rank)
+        m.weight = _part(m.weight, path + ".weight", 1, mesh.size, mesh.rank)
         if m.bias is not None:
-            torch._set_shares(m.bias, world)  # as Partial(): what each process adds to its part of the sum
-            distributed.note_broadcast(m.bias.numel() * m.bias.element_size(), world, rank == 0)
-        m.forward = _rowwise(m, world)
+            torch._set_shares(m.bias, mesh.size)  # as Partial(): what each process adds to its part of the sum
+            distributed.note_broadcast(m.bias.numel() * m.bias.element_size(), mesh.size, mesh.rank == 0)
+    m.forward = _split_forward(_linear(m, mesh, style.name == _COLWISE), path, style, mesh)
+
+
+def _split_embedding(m, path, style, mesh, partial):
+    _split_whole(m, path, 1 if style.name == _COLWISE else 0, mesh.size, mesh.rank)
+    if style.name == _COLWISE:
+        on_parts = _embedding_of_columns(m, mesh)
+    else:
+        style.desired = REPLICATE
+        on_parts = _embedding_of_rows(m, mesh)
+        partial[m.weight] = True
+        torch._set_whole_grad(m.weight)
+    m.forward = _split_forward(on_parts, path, style, mesh)
+
+
+def _apply(m, path, style, mesh, partial):
+    # returns the parameters that are DTensors from now on; adds to `partial` those whose gradients are partial sums
+    if style.name == _PREPARE_INPUT:
+        m.forward = _prepared_input(m.forward, style, mesh)
+        return []
+    if style.name == _PREPARE_OUTPUT:
+        m.forward = _prepared_output(m.forward, style, mesh)
+        return []
+    if style.name == _SEQUENCE:
+        if not isinstance(m, (nn.LayerNorm, nn.RMSNorm, nn.Dropout)):
+            raise ValueError(f"tp-plan={path}:sequence: the class of {path} is {type(m).__name__}, and only "
+                             f"nn.LayerNorm, nn.RMSNorm and nn.Dropout are followed on sequences; {_OTHER}")
+        m.forward = _sequence_forward(m, style, mesh)
+        for p in m.parameters():
+            p.requires_grad_(True)  # a new nn.Parameter, whatever the old one was
+            partial[p] = True
+    elif isinstance(m, nn.Linear):
+        _split_linear(m, path, style, mesh)
+    elif isinstance(m, nn.Embedding):
+        _split_embedding(m, path, style, mesh, partial)
+    else:
+        raise ValueError(f"tp-plan={path}:{style.name}: the class of {path} is {type(m).__name__}, and only nn.Linear "
+                         f"and nn.Embedding are split; {_OTHER}")
     return list(m.parameters())
 
 
@@ -168,27 +382,75 @@ def _is_at(names, patterns):
     return True
 
 
-def parallelize(model, settings):
-    # `model` is on the device
-    plan = settings["tp-plan"]
+def _is_layout(word):
+    if word == REPLICATE:
+        return True
+    return word in ["shard" + str(i) for i in range(-4, 5)]
+
+
+class _Style:
+    # an entry of the plan. name; input, output, desired: layouts as the plan says them; is_local: use_local_output
+    def __init__(self, entry, words):
+        self.name = words[0]
+        if self.name not in _OPTIONS:
+            raise ValueError(f"tp-plan={entry}: not of the form PATH:STYLE, with a STYLE of {', '.join(_OPTIONS)}; "
+                             f"{_OTHER}")
+        given = dict(_OPTIONS[self.name])
+        for word in words[1:]:
+            pair = word.split("=")
+            if len(pair) != 2 or pair[0] not in given:
+                raise ValueError(f"tp-plan={entry}: {word}: the options of {self.name} are "
+                                 f"{', '.join([name + '=' for name in _OPTIONS[self.name]])}")
+            given[pair[0]] = pair[1]
+        if given["local"] not in ("on", "off"):
+            raise ValueError(f"tp-plan={entry}: local={given['local']}: on or off")
+        self.is_local = given["local"] == "on"
+        self.input = given.get("input")
+        self.output = given.get("output")
+        self.desired = given.get("desired")
+        if self.name == _SEQUENCE:
+            self.desired = "shard" + given["dim"]
+        for name, layout in (("input", self.input), ("output", self.output), ("desired", self.desired)):
+            if layout == "":
+                raise ValueError(f"tp-plan={entry}: {self.name} needs {name}=replicate or {name}=shard1")
+            if layout is not None and not _is_layout(layout):
+                raise ValueError(f"tp-plan={entry}: {name}={layout}: a layout is replicate, or shard and a dimension, "
+                                 "as shard1, shard-1")
+        if self.name == _COLWISE:
+            self.desired = REPLICATE
+        elif self.name == _ROWWISE:
+            self.desired = "shard-1"
+
+
+def _entries(plan):
+    # pairs of a path with `*`, and a style
     if plan == "none":
         raise ValueError("shard=tp: no layer is named; set tp-plan, as in tp-plan=layers.*.up:colwise,"
                          "layers.*.down:rowwise")
-    world = settings["world"]
-    rank = int(settings["rank"])
-    split = []
+    pairs = []
     for entry in plan.split(","):
         words = entry.split(":")
-        if len(words) != 2 or words[1] not in (_COLWISE, _ROWWISE):
-            raise ValueError(f"tp-plan={entry}: not of the form PATH:colwise or PATH:rowwise; {_OTHER}")
-        found = [(path, m) for path, m in model.named_modules() if _is_at(path.split("."), words[0].split("."))]
+        if len(words) < 2:
+            raise ValueError(f"tp-plan={entry}: not of the form PATH:STYLE, with a STYLE of {', '.join(_OPTIONS)}")
+        pairs.append((entry, words[0], words[1:]))
+    return pairs
+
+
+def parallelize(model, settings):
+    # `model` is on the device
+    mesh = dtensor.Mesh(settings["world"], int(settings["rank"]))
+    split = []
+    partial = {}
+    for entry, pattern, words in _entries(settings["tp-plan"]):
+        found = [(path, m) for path, m in model.named_modules() if _is_at(path.split("."), pattern.split("."))]
         if len(found) == 0:
             raise ValueError(f"tp-plan={entry}: the model has no module at such a path")
         for path, m in found:
-            if not isinstance(m, nn.Linear):
-                raise ValueError(f"tp-plan={entry}: the class of {path} is {type(m).__name__}, and only nn.Linear is "
-                                 f"split; {_OTHER}")
-            if any([p in split for p in m.parameters()]):
+            style = _Style(entry, words)
+            if style.name not in (_PREPARE_INPUT, _PREPARE_OUTPUT) and any([p in split for p in m.parameters()]):
                 raise ValueError(f"tp-plan={entry}: {path} is split already")
-            split.extend(_split(m, path, words[1], world, rank))
+            split.extend(_apply(m, path, style, mesh, partial))
     _check_optimizer(model, split, settings)
+    if len(partial) > 0:
+        dtensor.enter_optimizers(partial, mesh)
+    _enter_loss(settings["loss-parallel"] == "on")

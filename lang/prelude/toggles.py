@@ -82,8 +82,9 @@ def _note_sharding_without_effect(settings):
     for name, value in (("pp-split", "none"), ("microbatches", 4), ("pp-schedule", "1f1b")):
         if settings["shard"] != "pp" and settings[name] != value:
             torch._note_refused(name, str(settings[name]), "there is no pipeline; say so: shard=pp")
-    if settings["shard"] != "tp" and settings["tp-plan"] != "none":
-        torch._note_refused("tp-plan", settings["tp-plan"], "no layer is split; say so: shard=tp")
+    for name, value in (("tp-plan", "none"), ("loss-parallel", "off")):
+        if settings["shard"] != "tp" and settings[name] != value:
+            torch._note_refused(name, settings[name], "no layer is split; say so: shard=tp")
     if not is_fsdp and settings["shard-units"] != "blocks":
         torch._note_refused("shard-units", settings["shard-units"], "nothing is gathered in units; say so: shard=fsdp")
     if not is_fsdp and settings["reshard"] != "on":

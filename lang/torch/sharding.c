@@ -12,6 +12,7 @@
 #include "base/target.h"
 #include "engine/autograd/autograd.h"
 #include "engine/core/engine.h"
+#include "engine/core/graph.h"
 #include "lang/interp/call.h"
 #include "lang/interp/interp.h"
 #include "lang/torch/callback.h"
@@ -95,6 +96,47 @@ bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
         call->args[1].kind != LANG_INT || call->args[1].as.i < 1 || call->args[1].as.i > UINT32_MAX)
         return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_shares() takes a tensor, a number");
     call->args[0].as.tensor->shares = (uint32_t)call->args[1].as.i;
+    return true;
+}
+
+bool lang_native_shares(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_shares", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_shares() takes a tensor");
+    *out = lang_int(call->args[0].as.tensor->shares);
+    return true;
+}
+
+bool lang_native_set_pending(struct lang_vm *vm, const struct lang_call *call,
+                             struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_set_pending", 2) || call->args[0].kind != LANG_TENSOR ||
+        (call->args[1].kind != LANG_TENSOR && call->args[1].kind != LANG_NONE))
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_pending() takes a tensor, a tensor");
+    eng_set_pending(call->args[0].as.tensor,
+                    call->args[1].kind == LANG_TENSOR ? call->args[1].as.tensor : NULL);
+    return true;
+}
+
+bool lang_native_set_dtensor(struct lang_vm *vm, const struct lang_call *call,
+                             struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_set_dtensor", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_dtensor() takes a tensor");
+    if (call->args[0].as.tensor->grad_fn)
+        call->args[0].as.tensor->grad_fn->is_dtensor = true;
+    return true;
+}
+
+bool lang_native_set_whole_grad(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out)
+{
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_set_whole_grad", 1) || call->args[0].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_set_whole_grad() takes a tensor");
+    call->args[0].as.tensor->has_whole_grad = true;
     return true;
 }
 

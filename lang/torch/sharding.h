@@ -1,7 +1,7 @@
 /*
- * lang/torch/sharding.h - functions for lang/prelude/fsdp.py and pipeline.py: memory that is freed while tensors refer
- * to it, calls before and after parts of a backward, backwards from tensors that are gone, sizes of the tables that
- * PyTorch's kernels over lists of tensors take.
+ * lang/torch/sharding.h - functions for lang/prelude/fsdp.py, pipeline.py and dtensor.py: memory that is freed while
+ * tensors refer to it, calls before and after parts of a backward, backwards from tensors that are gone, sizes of the
+ * tables that PyTorch's kernels over lists of tensors take.
  *
  * For:            lang/torch/prelude_functions.c.
  * Must not know:  units, processes.
@@ -27,6 +27,20 @@ bool lang_native_empty_strided(struct lang_vm *vm, const struct lang_call *call,
 /* torch._set_shares(bias, n): addmm adds one of n equal parts of it, which exists while it runs. */
 bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out);
+/* torch._shares(t): what _set_shares has set; 0 at first */
+bool lang_native_shares(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
+/* torch._set_pending(t, input or None): eng_set_pending */
+bool lang_native_set_pending(struct lang_vm *vm, const struct lang_call *call,
+                             struct lang_value *out);
+/* torch._set_dtensor(t): t is what this process has of a DTensor: is_dtensor of its node, if it has one (graph.h) */
+bool lang_native_set_dtensor(struct lang_vm *vm, const struct lang_call *call,
+                             struct lang_value *out);
+/*
+ * torch._set_whole_grad(leaf): it is a part of a parameter, and its gradients are those of the whole one, whose shape
+ * they have. Only a custom function may give them.
+ */
+bool lang_native_set_whole_grad(struct lang_vm *vm, const struct lang_call *call,
+                                struct lang_value *out);
 /* torch._set_grad_dtype(leaf, dtype or None): eng_set_grad_dtype */
 bool lang_native_set_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out);

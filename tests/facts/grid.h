@@ -41,7 +41,7 @@ extern const size_t FACTS_SMALL_COUNT;
  * Toggle settings number `i`: first each toggle alone, then some combinations ("amp=fp16 checkpoint=blocks"). `buf`
  * has FACTS_PAIRS_MAX bytes. Returns false past the end.
  */
-#define FACTS_PAIRS_MAX 1024
+#define FACTS_PAIRS_MAX 2048
 bool facts_pairs(size_t i, char *buf);
 
 #endif

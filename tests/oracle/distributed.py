@@ -55,15 +55,46 @@ def fully_shard(model, toggles):
     return model
 
 
+def layout_of(word):
+    from torch.distributed.tensor import Replicate, Shard
+    return Replicate() if word == "replicate" else Shard(int(word[len("shard"):]))
+
+
+def style_of(words):
+    """An entry of tp-plan without its path: the style and its options, as colwise:input=shard1:local=off."""
+    from torch.distributed.tensor import parallel as tp
+    options = dict(word.split("=") for word in words[1:])
+    if words[0] == "sequence":
+        return tp.SequenceParallel(sequence_dim=int(options.get("dim", 1)),
+                                   use_local_output=options.get("local", "off") == "on")
+    layouts = {name + "_layouts": layout_of(options[name]) for name in ("input", "output") if name in options}
+    if words[0] == "prepare-input":
+        return tp.PrepareModuleInput(desired_input_layouts=layout_of(options["desired"]),
+                                     use_local_output=options.get("local", "off") == "on", **layouts)
+    if words[0] == "prepare-output":
+        return tp.PrepareModuleOutput(desired_output_layouts=layout_of(options["desired"]),
+                                      use_local_output=options.get("local", "on") == "on", **layouts)
+    kind = {"colwise": tp.ColwiseParallel, "rowwise": tp.RowwiseParallel}[words[0]]
+    return kind(use_local_output=options.get("local", "on") == "on", **layouts)
+
+
 def tensor_parallel(model, toggles):
-    """Splits the linear layers of a model on the device by the plan of tp-plan."""
+    """Splits the modules of a model on the device by the plan of tp-plan."""
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    from torch.distributed.tensor.parallel import parallelize_module
     enter(toggles["world"], toggles["rank"])
-    styles = {"colwise": ColwiseParallel, "rowwise": RowwiseParallel}
-    plan = {path: styles[style]() for path, style in (part.split(":") for part in toggles["tp-plan"].split(","))}
+    entries = [entry.split(":") for entry in toggles["tp-plan"].split(",")]
+    plan = {entry[0]: style_of(entry[1:]) for entry in entries}
     with nogpu.Values():
         parallelize_module(model, init_device_mesh("cuda", (toggles["world"],)), plan)
+
+
+def loss_context(toggles):
+    """What the training loop runs in."""
+    if toggles["loss-parallel"] == "off":
+        return contextlib.nullcontext()
+    from torch.distributed.tensor.parallel import loss_parallel
+    return loss_parallel()
 
 
 # ---- pipelines ----

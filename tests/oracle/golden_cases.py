@@ -151,7 +151,46 @@ TP_TOGGLES = (  # each of them with each plan
     {"data": "once", "prefetch": "1"}, {"inplace": "on"}, {"offload": "activations"}, {"world": "3"},
     {"foreach": "auto"}, {"chunk-loss": "4"}, {"drop-outputs": "early", "accumulate": "2", "amp": "bf16"},
 )
+TP_BLOCKS = ",".join("%d.%s" % (i, s) for i in (1, 2)
+                     for s in ("norm:sequence", "up:colwise:input=shard1", "down:rowwise:output=shard1"))
+TP_ROWS = "0:rowwise:input=replicate:output=shard1," + TP_BLOCKS + ",3:sequence,4:colwise:input=shard1"
+TP_LOSS = TP_ROWS + ":output=shard-1:local=off"  # as tests/programs/tensor_parallel.py
+TP_LLAMA = ("tok_embeddings:rowwise:input=replicate:output=shard1,norm:sequence,"
+            "output:colwise:input=shard1:output=%s,layers.*.attention_norm:sequence,"
+            "layers.*.attention:prepare-input:input=shard1:desired=replicate,layers.*.attention.wq:colwise,"
+            "layers.*.attention.wk:colwise,layers.*.attention.wv:colwise,layers.*.attention.wo:rowwise:output=shard1,"
+            "layers.*.ffn_norm:sequence,layers.*.feed_forward:prepare-input:input=shard1:desired=replicate,"
+            "layers.*.feed_forward.w1:colwise,layers.*.feed_forward.w2:rowwise:output=shard1,"
+            "layers.*.feed_forward.w3:colwise")
+TP_TITAN = TP_LLAMA % "shard-1:local=off"  # as torchtitan's, with loss_parallel
+TP_LOSS_TOGGLES = tuple(dict({"world": "4", "loss-parallel": "on"}, **t) for t in (
+    {}, {"foreach": "auto"}, {"optimizer": "sgd", "rank": "3"}, {"optimizer": "sgd", "foreach": "auto"},
+    {"optimizer": "momentum", "zero-grad": "zeros"}, {"optimizer": "momentum", "foreach": "auto", "accumulate": "3"},
+    {"amp": "bf16", "rank": "2"}, {"half": "on"}, {"accumulate": "3"}, {"world": "2", "checkpoint": "blocks"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant"},
+    {"checkpoint": "blocks", "amp": "bf16", "accumulate": "3"}, {"grad": "eval"}, {"grad": "no_grad"},
+    {"grad": "no_grad", "amp": "bf16"}, {"freeze": "half"},
+    {"drop-outputs": "early", "optimizer": "adam", "foreach": "auto"}, {"data": "once", "prefetch": "1"},
+    {"world": "8"}, {"batch": "1"}, {"world": "5"}))
+TP_GATHERED_TOGGLES = tuple(dict({"world": "4"}, **t) for t in (
+    {}, {"foreach": "auto"}, {"amp": "bf16"}, {"accumulate": "3", "optimizer": "momentum"}, {"checkpoint": "blocks"},
+    {"grad": "no_grad"}, {"rank": "1", "world": "2", "batch": "1"}))
+TP_FEW = ({"world": "4"}, {"world": "2", "rank": "1", "optimizer": "sgd"}, {"world": "4", "amp": "bf16"},
+          {"world": "4", "grad": "no_grad"}, {"world": "2", "accumulate": "3", "freeze": "0"})
 TP_PLANS = (  # net, plan, toggles
+    ("tests/nets/tp/sequence.py", TP_LOSS, TP_LOSS_TOGGLES),
+    ("tests/nets/tp/sequence.py", TP_ROWS + ":output=replicate", TP_GATHERED_TOGGLES),
+    ("tests/nets/tp/sequence.py", "0:colwise:output=replicate,1.up:colwise,1.down:rowwise", TP_FEW),
+    ("tests/nets/tp/sequence.py", "0:rowwise:input=replicate", TP_FEW),
+    ("tests/nets/tp/sequence.py", "0:rowwise:input=replicate:output=shard0,1.norm:sequence:dim=0,"
+     "1.up:colwise:input=shard0,1.down:rowwise:output=shard0,2:prepare-input:input=shard0:desired=replicate:local=on",
+     tuple(dict(t, batch="4") for t in TP_FEW)),
+    ("tests/nets/tp/sequence.py", TP_BLOCKS.replace("norm:sequence", "norm:sequence:local=on") +
+     ",1:prepare-input:input=replicate:desired=shard1:local=on,2:prepare-output:output=shard1:desired=replicate",
+     TP_FEW),
+    ("tests/nets/tp/llama.py", TP_TITAN, TP_LOSS_TOGGLES),
+    ("tests/nets/tp/llama.py", TP_LLAMA % "replicate", TP_GATHERED_TOGGLES),
+    ("tests/nets/tp/llama.py", TP_TITAN + ",dropout:sequence:local=on", TP_LOSS_TOGGLES[:13]),
     ("tests/nets/tp/mlp.py", TP_MLP, TP_TOGGLES), ("tests/nets/tp/gpt.py", TP_GPT, TP_TOGGLES),
     ("tests/nets/tp/linear.py", TP_LINEAR, TP_TOGGLES),
     ("tests/nets/tp/mlp.py", "1.up:colwise,1.down:rowwise", ({}, {"freeze": "1.up"}, {"freeze": "1.down,0"},

@@ -408,6 +408,7 @@ def make_deepspeed_grid(case, only):
 
 
 def make_tensor_parallel(case, only):
+    import torch.distributed.tensor.parallel  # here once, not in the process of each case
     cases = [(net, dict({"world": "8"}, **dict(given, shard="tp", **{"tp-plan": plan})))
              for net, plan, several in golden_cases.TP_PLANS for given in several]
     write("tensor_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
@@ -582,8 +583,7 @@ def main():
         del words[at:at + 2]
 
     def only(net, toggles=None):
-        return (pattern.search(net) is not None
-                and (wanted is None or toggles is None or wanted in toggles))
+        return pattern.search(net) is not None and (wanted is None or toggles is None or wanted in toggles)
 
     writers = {n[5:]: f for n, f in globals().items() if n.startswith("make_")}
     if not words or any(w not in writers for w in words):

@@ -7,6 +7,7 @@ import torch
 from torch.utils import checkpoint as ckpt
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import distributed
 import loop
 import record
 
@@ -98,5 +99,6 @@ def run(net, toggles, decided, counter):
     """`counter` was installed before `net` was loaded."""
     torch.cuda.init()
     model, optimizer, scaler, notes = record.make(net, toggles, decided)
-    loop.train(net, model, optimizer, scaler, toggles, "cuda", counter)
+    with distributed.loss_context(toggles):
+        loop.train(net, model, optimizer, scaler, toggles, "cuda", counter)
     return {"recomputed_ops": counter.ops, "recomputed_kernels": counter.kernels}

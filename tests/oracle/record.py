@@ -246,7 +246,8 @@ def run(net, toggles, decided=None, keep_scratch=False):
                                              max_entries=HISTORY)
     marks = Marks()
     model, optimizer, scaler, notes = make(net, toggles, decided)
-    loop.train(net, model, optimizer, scaler, toggles, "cuda", marks)
+    with distributed.loss_context(toggles):
+        loop.train(net, model, optimizer, scaler, toggles, "cuda", marks)
     trace = torch.cuda.memory._snapshot()["device_traces"][0]
     torch.cuda.memory._record_memory_history(None)
     events = ev.read(trace)[:marks.rows[-1][2]]

@@ -20,6 +20,7 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "shard": ("off", "ddp", "zero1", "fsdp", "tp", "pp", "deepspeed-zero1", "deepspeed-zero2", "deepspeed-zero3"),
     "world": None, "rank": None, "pp-split": None, "pp-schedule": ("1f1b", "gpipe", "interleaved1f1b", "loopedbfs"),
     "microbatches": None,
+    "loss-parallel": ("off", "on"),
     "shard-units": None, "tp-plan": None, "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce", "fp16"),
     "offload-policy": ("off", "cpu"), "reduce-bucket-size": None,
     "overlap-comm": ("off", "on"), "stage3-prefetch-bucket-size": None, "stage3-param-persistence-threshold": None,

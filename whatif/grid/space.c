@@ -177,7 +177,7 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
     if (toggle == VS_TOGGLE_PP_SPLIT || toggle == VS_TOGGLE_MICROBATCHES ||
         toggle == VS_TOGGLE_PP_SCHEDULE)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "pp");
-    if (toggle == VS_TOGGLE_TP_PLAN)
+    if (toggle == VS_TOGGLE_TP_PLAN || toggle == VS_TOGGLE_LOSS_PARALLEL)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp");
     if (toggle == VS_TOGGLE_RANK)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&

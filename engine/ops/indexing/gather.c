@@ -311,23 +311,25 @@ void eng_f_embedding(struct eng_op_call *c)
 /* PyTorch sorts the indices by row above this number. */
 #define EMBEDDING_SORT_FROM 3072
 
-void eng_b_embedding(struct eng_bw *b)
+/* grad [..., width], indices [...] -> [rows, width]: a row is the sum of the gradients of its uses */
+static struct eng_tensor *table_gradient(struct eng *e, struct eng_tensor *grad,
+                                         struct eng_tensor *table_indices, int64_t rows,
+                                         int64_t padding_idx)
 {
-    const struct eng_edge *edge = eng_b_edge(b, ARG_embedding_weight, 0);
-    struct eng_tensor *indices = eng_contiguous(b->e, b->saved[SAVED_embedding_indices]);
+    const int64_t sizes[2] = {rows, grad->sizes[grad->ndim - 1]};
+    struct eng_tensor *indices = eng_contiguous(e, table_indices);
     struct eng_tensor *g, *table;
     struct eng_tensor *sorted[2] = {0};
     int64_t n;
 
     if (!indices)
-        return;
+        return NULL;
     n = eng_numel(indices);
-    g = eng_contiguous(b->e, b->g[0]);
+    g = eng_contiguous(e, grad);
     if (n > EMBEDDING_SORT_FROM && !indices->storage->on_host)
-        eng_embedding_sort(b->e, n, edge->sizes[0], sorted);
-    table =
-        eng_zeros(b->e, edge->sizes, 2, (enum vs_dtype)b->g[0]->dtype, b->g[0]->storage->on_host);
-    if (table && g && eng_runs(b->e)) {
+        eng_embedding_sort(e, n, rows, sorted);
+    table = eng_zeros(e, sizes, 2, (enum vs_dtype)grad->dtype, grad->storage->on_host);
+    if (table && g && eng_runs(e)) {
         struct eng_view vg = eng_v(g), vi = eng_v(indices), vt = eng_v(table);
 
         vi.ndim = 1;
@@ -335,20 +337,35 @@ void eng_b_embedding(struct eng_bw *b)
         vi.strides[0] = 1;
         vg.ndim = 2;
         vg.sizes[0] = n;
-        vg.sizes[1] = edge->sizes[1];
-        vg.strides[0] = edge->sizes[1];
+        vg.sizes[1] = sizes[1];
+        vg.strides[0] = sizes[1];
         vg.strides[1] = 1;
-        eng_run_embedding_backward(b->e, table->storage->on_host, &vg, &vi,
-                                   b->a[ARG_embedding_padding_idx].v.scalar.i, &vt);
+        eng_run_embedding_backward(e, table->storage->on_host, &vg, &vi, padding_idx, &vt);
     }
     if (sorted[0])
-        eng_embedding_segments(b->e, n, edge->sizes[0], edge->sizes[1],
-                               (enum vs_dtype)b->g[0]->dtype);
+        eng_embedding_segments(e, n, rows, sizes[1], (enum vs_dtype)grad->dtype);
     eng_unref(sorted[1]);
     eng_unref(sorted[0]);
     eng_unref(g);
     eng_unref(indices);
-    eng_b_give(b, ARG_embedding_weight, table);
+    return table;
+}
+
+void eng_b_embedding(struct eng_bw *b)
+{
+    eng_b_give(b, ARG_embedding_weight,
+               table_gradient(b->e, b->g[0], b->saved[SAVED_embedding_indices],
+                              eng_b_edge(b, ARG_embedding_weight, 0)->sizes[0],
+                              b->a[ARG_embedding_padding_idx].v.scalar.i));
+}
+
+/* The same as an op: the gradient of a table of num_weights rows, of which the process may have others. */
+void eng_f_embedding_dense_backward(struct eng_op_call *c)
+{
+    eng_c_give(c, table_gradient(c->e, eng_c_tensor(c, ARG_embedding_dense_backward_grad),
+                                 eng_c_tensor(c, ARG_embedding_dense_backward_indices),
+                                 eng_c_int(c, ARG_embedding_dense_backward_num_weights),
+                                 eng_c_int(c, ARG_embedding_dense_backward_padding_idx)));
 }
 
 /* indices [...] -> [..., num_classes] of 0 and 1 */

@@ -204,6 +204,104 @@ static void a_hook_that_fails_ends_the_backward(void **state)
     rig_release(&rig);
 }
 
+/* A view of the result uses nothing; the first op that does frees what the collective has read, before it allocates. */
+static void what_a_collective_reads_stays_until_an_op_uses_its_result(void **state)
+{
+    char buf[256];
+    struct rig rig;
+    T *given, *result, *view, *used;
+
+    (void)state;
+    rig_init(&rig, false);
+    given = eng_empty(rig.e, SIZES, 1, VS_F32, false);
+    result = eng_empty(rig.e, SIZES, 1, VS_F32, false);
+    eng_set_pending(result, given);
+    eng_unref(given);
+    rig_clear(&rig);
+    view = eng_expand(rig.e, result, (const int64_t[]){2, 6}, 2);
+    assert_string_equal(rig_memory_text(&rig, false, buf, sizeof(buf)), "");
+    used = eng_neg(rig.e, view);
+    assert_int_equal(rig_memory_text(&rig, false, buf, sizeof(buf))[0], '-');
+    eng_unref(used);
+    eng_unref(view);
+    eng_unref(result);
+    rig_release(&rig);
+}
+
+static void what_a_collective_reads_goes_with_its_result(void **state)
+{
+    struct rig rig;
+    T *given, *result;
+
+    (void)state;
+    rig_init(&rig, false);
+    given = eng_empty(rig.e, SIZES, 1, VS_F32, false);
+    result = eng_empty(rig.e, SIZES, 1, VS_F32, false);
+    eng_set_pending(result, given);
+    eng_unref(given);
+    rig_clear(&rig);
+    eng_unref(result);
+    assert_int_equal(rig_count(&rig, VS_EV_FREE), 2);
+    rig_release(&rig);
+}
+
+static void what_a_collective_reads_goes_when_the_next_one_begins(void **state)
+{
+    char buf[256];
+    struct rig rig;
+    T *t[4];
+
+    (void)state;
+    rig_init(&rig, false);
+    for (int i = 0; i < 4; i++)
+        t[i] = eng_empty(rig.e, SIZES, 1, VS_F32, false);
+    eng_set_pending(t[1], t[0]);
+    eng_unref(t[0]);
+    rig_clear(&rig);
+    eng_set_pending(t[3], t[2]);
+    assert_string_equal(rig_memory_text(&rig, false, buf, sizeof(buf)), "-24@0 ");
+    eng_set_pending(t[1], NULL); /* which has ended: nothing is left of it */
+    assert_non_null(t[3]->storage->pending);
+    for (int i = 1; i < 4; i++)
+        eng_unref(t[i]);
+    assert_int_equal(rig_count(&rig, VS_EV_FREE), 4);
+    rig_release(&rig);
+}
+
+/* The last user of h adds to a gradient that nobody else has: in place, unless it is a DTensor's. */
+static void gradients_of_a_dtensor_are_not_summed_in_place(void **state)
+{
+    uint64_t allocs[2];
+
+    (void)state;
+    for (int is_dtensor = 0; is_dtensor < 2; is_dtensor++) {
+        struct rig rig;
+        T *x, *h, *uses[3], *two, *all, *loss;
+
+        rig_init(&rig, false);
+        x = rig_leaf(&rig, 1, SIZES, 1);
+        h = op(rig.e, ENG_OP_exp, x);
+        h->grad_fn->is_dtensor = is_dtensor;
+        for (int i = 0; i < 3; i++)
+            uses[i] = op(rig.e, ENG_OP_exp, h);
+        two = eng_add(rig.e, uses[0], uses[1]);
+        all = eng_add(rig.e, two, uses[2]);
+        loss = sum_of(rig.e, eng_ref(all));
+        rig_clear(&rig);
+        backward(rig.e, loss);
+        allocs[is_dtensor] = rig_count(&rig, VS_EV_ALLOC);
+        for (int i = 0; i < 3; i++)
+            eng_unref(uses[i]);
+        eng_unref(loss);
+        eng_unref(all);
+        eng_unref(two);
+        eng_unref(h);
+        eng_unref(x);
+        rig_release(&rig);
+    }
+    assert_int_equal(allocs[1], allocs[0] + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +310,10 @@ int main(void)
         cmocka_unit_test(memory_that_does_not_come_back_is_a_failure),
         cmocka_unit_test(the_end_of_a_backward_comes_after_its_last_node),
         cmocka_unit_test(a_hook_that_fails_ends_the_backward),
+        cmocka_unit_test(what_a_collective_reads_stays_until_an_op_uses_its_result),
+        cmocka_unit_test(what_a_collective_reads_goes_with_its_result),
+        cmocka_unit_test(what_a_collective_reads_goes_when_the_next_one_begins),
+        cmocka_unit_test(gradients_of_a_dtensor_are_not_summed_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,10 +249,17 @@ static void what_tensor_parallelism_cannot_do_is_refused(void **state)
 {
     static const char *const CASES[][2] = {
         {"world=4", "no layer is named"},
-        {"world=4 tp-plan=0", "not of the form PATH:colwise or PATH:rowwise"},
+        {"world=4 tp-plan=0", "not of the form PATH:STYLE, with a STYLE of colwise, rowwise, seq"},
+        {"world=4 tp-plan=0:column", "not of the form PATH:STYLE"},
+        {"world=4 tp-plan=0:colwise:layout=shard1", "the options of colwise are input=, output="},
+        {"world=4 tp-plan=0:colwise:input=split", "input=split: a layout is replicate, or shard"},
+        {"world=4 tp-plan=0:colwise:local=no", "local=no: on or off"},
+        {"world=4 tp-plan=0:prepare-input:input=shard1", "prepare-input needs desired=replicate"},
+        {"world=4 tp-plan=1:sequence", "only nn.LayerNorm, nn.RMSNorm and nn.Dropout are followed"},
         {"world=4 tp-plan=9:colwise", "the model has no module at such a path"},
         {"world=4 tp-plan=1:colwise",
-         "the class of 1 is ReLU, and only nn.Linear is split; for other plans record the script"},
+         "the class of 1 is ReLU, and only nn.Linear and nn.Embedding are split; for other plans "
+         "record the script"},
         {"world=4 tp-plan=0:colwise,0:rowwise", "0 is split already"},
         {"world=3 tp-plan=" PLAN, "dimension 0 of 4.weight, 64, does not divide into world=3"},
         {"world=4 tp-plan=0:colwise,2:rowwise", "mixed torch.Tensor and DTensor: 4.weight is not"},
@@ -261,6 +268,7 @@ static void what_tensor_parallelism_cannot_do_is_refused(void **state)
         {"world=4 offload=activations tp-plan=" PLAN, "mixed torch.Tensor and DTensor"},
         {"world=4 amp=fp16 tp-plan=" PLAN, "a GradScaler with shard=tp"},
         {"world=4 checkpoint=auto tp-plan=" PLAN, "placements are not planned for shard=tp"},
+        {"world=2 foreach=off tp-plan=6:colwise:local=off", "a DTensor outside of loss_parallel()"},
         {"world=4 torch=2.11 tp-plan=" PLAN, "known of PyTorch 2.15 alone"},
     };
 

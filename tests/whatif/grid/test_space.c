@@ -117,10 +117,11 @@ static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **
     vary(&space, "shard=off,fsdp,tp");
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "rank=1", &err), VS_OK);
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "tp-plan=0:colwise", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "loss-parallel=on", &err), VS_OK);
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "grad-sync=last", &err), VS_OK);
     check(&space, "shard=off\n"
                   "shard=fsdp rank=1 grad-sync=last\n"
-                  "shard=tp rank=1 tp-plan=0:colwise\n");
+                  "shard=tp rank=1 tp-plan=0:colwise loss-parallel=on\n");
 }
 
 static void only_pipelines_have_stages_and_microbatches(void **state)
