@@ -593,11 +593,13 @@ fuzz: $(FUZZERS) ## fuzz what reads strangers' bytes, FUZZ_SECONDS=60 each
 	    $(abspath $(B))/fuzz/fuzz_$$name.corpus $$(ls -d $(CURDIR)/tests/fuzz/seeds/$$name 2>/dev/null)) || exit 1; done
 
 FUZZ_OBJS := $(B)/fuzz/objs
-# Whether it is up to date is known to the other make alone: it has the headers each object was made of.
+# Whether they are up to date is known to the other make alone: it has the headers each object was made of. One other
+# make makes both: two at once would write the same files.
 FUZZ_LIBS := $(FUZZ_OBJS)/libcli.a $(FUZZ_OBJS)/libvramscope.a
-.PHONY: $(FUZZ_LIBS)
-$(FUZZ_LIBS):
-	@$(MAKE) --no-print-directory B=$(FUZZ_OBJS) CC=clang SAN=address,undefined,fuzzer-no-link $@
+.PHONY: fuzz-libs $(FUZZ_LIBS)
+fuzz-libs:
+	@$(MAKE) --no-print-directory B=$(FUZZ_OBJS) CC=clang SAN=address,undefined,fuzzer-no-link $(FUZZ_LIBS)
+$(FUZZ_LIBS): fuzz-libs ;
 $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBS)
 	$(call say,FUZZ,$@)
 	$(Q)clang $(CPPFLAGS) $(WARN) -O1 -g -pthread -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \

@@ -104,7 +104,7 @@ enum vs_status cli_importer_write(struct cli_importer *s, const char *name,
     closed = sto_writer_close(writer, !st && is_whole, st ? &later : err);
     /* otherwise the first command that reads the trace builds it; traces of several devices have none stored */
     if (!st && !closed && s->count == 1)
-        (void)!rpl_index_make(path, s->imports->event_count, &later);
+        (void)!rpl_index_make(path, s->imports->event_count, NULL, NULL, &later);
     return st ? st : closed;
 }
 

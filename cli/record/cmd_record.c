@@ -76,7 +76,7 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* Set by a signal handler (^C, SIGTERM), which gets no context; read between phases. */
+/* Set by a signal handler (^C, SIGTERM), which gets no context; read between phases, and while the index is made. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal)
@@ -87,6 +87,14 @@ static void on_interrupt(int signal)
 
 static bool goes_on(void)
 {
+    return !interrupted;
+}
+
+static bool index_goes_on(void *user, uint64_t done, uint64_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
     return !interrupted;
 }
 
@@ -477,7 +485,7 @@ static enum vs_status record(struct plan *plan, const struct cli_netfile *net, s
     closed = trc_recorder_close(recording.rec, st == VS_OK || st == VS_E_OOM, &close_err);
     if (!closed && is_kept)
         /* otherwise the first command that reads the trace builds the index */
-        (void)!rpl_index_make(plan->out, stats.events, &close_err);
+        (void)!rpl_index_make(plan->out, stats.events, index_goes_on, NULL, &close_err);
     if (closed && is_kept) {
         st = vs_fail(err, closed, "%s\n  %s holds what was written before that", close_err.text,
                      plan->out);
@@ -528,6 +536,9 @@ static int net_run(const struct cli_args *args)
         vs_fail(&err, VS_E_STOPPED, "stopped; %s holds what happened so far", plan.out);
     if (st == VS_E_OOM)
         cli_recorded_show(plan.out, true, cli_args_has(args, "json"));
+    if (!st && interrupted)
+        st = vs_fail(&err, VS_E_STOPPED,
+                     "stopped before what was recorded was read; %s is complete", plan.out);
     if (st) {
         cli_ranks_name(&plan.ranks, &err);
         status = cli_fail(&err);

@@ -169,7 +169,8 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index);
 }
 
-enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error *err)
+enum vs_status rpl_index_make(const char *path, uint64_t events, rpl_progress_fn *progress, void *user,
+                              struct vs_error *err)
 {
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
@@ -179,7 +180,7 @@ enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error
         return VS_OK;
     st = rpl_trace_open(path, &trace, err);
     if (!st)
-        st = index_get(trace, false, NULL, NULL, &index, err);
+        st = index_get(trace, false, progress, user, &index, err);
     rpl_index_free(index);
     rpl_trace_free(trace);
     return st;

@@ -74,9 +74,11 @@ bool rpl_index_is_stored(struct rpl_trace *trace);
 /*
  * Compute and store the index of a trace file of `events` events that was just recorded, so that opening it is fast.
  * The file of a short trace, whose index takes no time, is not opened. A failure to store the index is ignored.
- * Errors: as rpl_trace_open and rpl_index_open.
+ * progress and errors: as rpl_index_open; those of rpl_trace_open, too.
  */
-VS_MUST_USE enum vs_status rpl_index_make(const char *path, uint64_t events, struct vs_error *err);
+VS_MUST_USE enum vs_status rpl_index_make(const char *path, uint64_t events,
+                                          rpl_progress_fn *progress, void *user,
+                                          struct vs_error *err);
 
 /* The trace given to rpl_index_open. */
 struct rpl_trace *rpl_index_trace(const struct rpl_index *index);

@@ -282,7 +282,7 @@ static void a_chunk_of_which_a_part_was_read_is_completed(void **state)
     char path[4096];
 
     random_trace_write(model, EVENTS, trace_path(state, "parts.db", path, sizeof(path)));
-    ok(rpl_index_make(path, EVENTS, &err), &err); /* making it reads all of it */
+    ok(rpl_index_make(path, EVENTS, NULL, NULL, &err), &err); /* making it reads all of it */
     trace = file_open(path);
     ok(rpl_index_open(trace, NULL, NULL, &index, &err), &err);
     for (uint64_t first = 1; first < EVENTS; first += RPL_CHUNK_EVENTS) {
@@ -321,6 +321,26 @@ static void a_chunk_of_which_a_part_was_read_is_completed(void **state)
     rpl_trace_free(model);
 }
 
+static bool is_index_stored(const char *path)
+{
+    struct vs_error err = VS_ERROR_INIT;
+    struct rpl_trace *trace;
+    bool is_stored;
+
+    ok(rpl_trace_open(path, &trace, &err), &err);
+    is_stored = rpl_index_is_stored(trace);
+    rpl_trace_free(trace);
+    return is_stored;
+}
+
+static bool stop_at_once(void *user, uint64_t done, uint64_t total)
+{
+    (void)user;
+    (void)done;
+    (void)total;
+    return false;
+}
+
 static void the_index_of_a_recording_is_stored_when_it_is_finished(void **state)
 {
     struct rpl_trace *model = random_trace(EVENTS, 9);
@@ -329,12 +349,14 @@ static void the_index_of_a_recording_is_stored_when_it_is_finished(void **state)
 
     trace_path(state, "made.db", path, sizeof(path));
     random_trace_write(model, rpl_trace_event_count(model), path);
-    ok(rpl_index_make(path, rpl_trace_event_count(model), &err), &err);
+    assert_int_equal(rpl_index_make(path, EVENTS, stop_at_once, NULL, &err), VS_E_STOPPED);
+    assert_false(is_index_stored(path));
+    ok(rpl_index_make(path, rpl_trace_event_count(model), NULL, NULL, &err), &err);
     assert_int_equal(open_and_seek(path, model), 0);
     random_trace_write(model, 100, path);
-    ok(rpl_index_make(path, 100, &err), &err);
-    ok(rpl_index_make("no/such/file.db", 100, &err), &err);
-    assert_int_equal(rpl_index_make("no/such/file.db", EVENTS, &err), VS_E_NOT_FOUND);
+    ok(rpl_index_make(path, 100, NULL, NULL, &err), &err);
+    ok(rpl_index_make("no/such/file.db", 100, NULL, NULL, &err), &err);
+    assert_int_equal(rpl_index_make("no/such/file.db", EVENTS, NULL, NULL, &err), VS_E_NOT_FOUND);
     rpl_trace_free(model);
 }
 

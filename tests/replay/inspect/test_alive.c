@@ -317,7 +317,7 @@ static void a_changed_index_with_valid_checksums_never_leads_outside_the_trace(v
 
     trace_path(state, "nonsense.db", path, sizeof(path));
     random_trace_write(memory, rpl_trace_event_count(memory), path);
-    ok(rpl_index_make(path, rpl_trace_event_count(memory), &err), &err);
+    ok(rpl_index_make(path, rpl_trace_event_count(memory), NULL, NULL, &err), &err);
     for (int i = 0; i < 40; i++) {
         struct rpl_trace *trace;
         struct rpl_index *index;

@@ -119,7 +119,7 @@ static void folded_compare(const char *path, const char *what)
     derived_delete(path);
     folded = report_of(path, true);
     ok(rpl_trace_open(path, &trace, &err), &err);
-    ok(rpl_index_make(path, rpl_trace_event_count(trace), &err), &err);
+    ok(rpl_index_make(path, rpl_trace_event_count(trace), NULL, NULL, &err), &err);
     assert_true(rpl_index_is_stored(trace));
     rpl_trace_free(trace);
     read = report_of(path, false);
