@@ -169,8 +169,8 @@ void rpl_index_free(struct rpl_index *index)
     vs_free(index);
 }
 
-enum vs_status rpl_index_make(const char *path, uint64_t events, rpl_progress_fn *progress, void *user,
-                              struct vs_error *err)
+enum vs_status rpl_index_make(const char *path, uint64_t events, rpl_progress_fn *progress,
+                              void *user, struct vs_error *err)
 {
     struct rpl_trace *trace = NULL;
     struct rpl_index *index = NULL;
