@@ -8,7 +8,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "cli/record/record_numbers.h"
 #include "cli/record/record_program.h"
 #include "cli/record/record_ranks.h"
+#include "cli/record/record_signals.h"
 #include "cli/record/recorded.h"
 #include "cli/watch.h"
 #include "engine/device/kernels.h"
@@ -76,46 +76,12 @@ static const struct cli_option OPTIONS[] = {
     {NULL, 0, NULL, false, NULL},
 };
 
-/* Set by a signal handler (^C, SIGTERM), which gets no context; read between phases, and while the index is made. */
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    interrupted = 1;
-}
-
-static bool goes_on(void)
-{
-    return !interrupted;
-}
-
 static bool index_goes_on(void *user, uint64_t done, uint64_t total)
 {
     (void)user;
     (void)done;
     (void)total;
-    return !interrupted;
-}
-
-/*
- * ^C, SIGTERM and SIGHUP end the recording early; the same signal a second time kills the program. A result that cannot
- * be written (a pipe without a reader, a file over its size limit) is an error of the write, and must not end a
- * recording that may have taken hours.
- */
-static void signals_set(void)
-{
-    static const int ENDS[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction stop = {.sa_handler = on_interrupt,
-                             .sa_flags = (int)SA_RESETHAND}; /* the flag is the sign bit */
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction old;
-
-    for (size_t i = 0; i < sizeof(ENDS) / sizeof(ENDS[0]); i++)
-        if (ENDS[i] != SIGHUP || (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
-            sigaction(ENDS[i], &stop, NULL); /* except under nohup, which ignores SIGHUP */
-    sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
+    return cli_record_goes_on();
 }
 
 /* The values of the options. out: heap memory; toggles: those given, and what mpirun says. */
@@ -330,7 +296,7 @@ static bool on_progress(void *user, const struct lang_progress *progress)
     cli_progress_show(&recording->progress, state);
     if (progress->step + 1 == progress->steps)
         cli_account_end(&recording->plan->account, stats.events);
-    return !interrupted && !stats.failed; /* the run stops if the trace cannot be written */
+    return cli_record_goes_on() && !stats.failed; /* the run stops if the trace cannot be written */
 }
 
 /* PyTorch's own warnings stand where PyTorch would print them; the others are printed at the end (print_warnings). */
@@ -526,9 +492,9 @@ static int net_run(const struct cli_args *args)
         st = cli_watch_open(&plan.watch, plan.keep ? "off" : cli_args_value(args, "cupti"),
                             plan.has_gpu ? &plan.gpu : NULL, &err);
     if (!st) {
-        signals_set();
+        cli_record_signals_set();
         if (plan.has_data)
-            st = cli_ranks_open(&plan.ranks, goes_on, &err);
+            st = cli_ranks_open(&plan.ranks, cli_record_goes_on, &err);
         if (!st)
             st = record(&plan, &net, &err);
     }
@@ -536,7 +502,7 @@ static int net_run(const struct cli_args *args)
         vs_fail(&err, VS_E_STOPPED, "stopped; %s holds what happened so far", plan.out);
     if (st == VS_E_OOM)
         cli_recorded_show(plan.out, true, cli_args_has(args, "json"));
-    if (!st && interrupted)
+    if (!st && !cli_record_goes_on())
         st = vs_fail(&err, VS_E_STOPPED,
                      "stopped before what was recorded was read; %s is complete", plan.out);
     if (st) {
