@@ -244,7 +244,7 @@ bool golden_events_equal(const struct golden_run *run, const struct json *events
         theirs[i].id = (uint32_t)json_u64(json_at(e, 3));
         snprintf(theirs[i].op, sizeof(theirs[i].op), "%.39s", json_str(json_at(e, 2)));
         if (theirs[i].is_alloc)
-            cast[theirs[i].id] = strstr(theirs[i].op, "_to_copy") != NULL;
+            cast[theirs[i].id] = strstr(json_str(json_at(e, 2)), "_to_copy") != NULL;
     }
     memcpy(ours, run->events, sizeof(*ours) * run->count);
     if (sort_cast_frees) {
