@@ -79,8 +79,10 @@ void page_count_check(const char *data, uint64_t equal, uint64_t total)
     vs_text_add(&want, " of ");
     add_count(&want, total);
     row = strstr(vs_text_get(&text), vs_text_get(&start));
-    if (!row)
+    if (!row) {
+        fclose(page); /* a later check would wait for its lock */
         fail_msg("%s has no row for `%s`, which is %s", PAGE, data, vs_text_get(&want));
+    }
     row += start.len;
     end = strcspn(row, "|\n");
     while (end && row[end - 1] == ' ')
