@@ -31,6 +31,9 @@ function __vramscope_pairs
     printf '%s\n' shard-units=blocks
     printf '%s\n' tp-plan=none
     printf '%s\n' loss-parallel=off loss-parallel=on
+    printf '%s\n' cp=
+    printf '%s\n' cp-buffers=none
+    printf '%s\n' cp-rotate=allgather cp-rotate=alltoall
     printf '%s\n' pp-split=none
     printf '%s\n' microbatches=
     printf '%s\n' pp-schedule=1f1b pp-schedule=gpipe pp-schedule=interleaved1f1b pp-schedule=loopedbfs
@@ -113,11 +116,14 @@ complete -c vramscope -n '__fish_seen_subcommand_from record' -l fuse -x -a 'off
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2 deepspeed-zero3' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1, 2 or 3 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
-complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp one or more stages each'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same, with cp=N each N of them; with pp one or more stages each'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp that of the stages'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l tp-plan -x -a 'none' -d 'modules that parallelize_module splits: PATH:STYLE with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise; styles: colwise, rowwise, sequence, prepare-input, prepare-output, with :input=, :output=, :desired= of replicate, shard0, shard1, …, and :local=on or off'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l loss-parallel -x -a 'off on' -d 'with shard=tp: loss_parallel() around the loop: F.cross_entropy of logits whose classes are split'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l cp -x -a '' -d 'with shard=fsdp: processes that share each sequence of a batch, under context_parallel: tensors of the batch are sharded along their second dimension, with ring attention'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l cp-buffers -x -a 'none' -d 'buffers of the model that cp shards, too: PATH:DIMENSION with commas between: rope.cos:0,rope.sin:0'
+complete -c vramscope -n '__fish_seen_subcommand_from record' -l cp-rotate -x -a 'allgather alltoall' -d 'how keys and values reach the processes of cp: set_rotate_method'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l pp-split -x -a 'none' -d 'with shard=pp: paths of the modules that the stages after the first one begin with, with commas between: layers.4,layers.8; what a stage has not is None there, or is missing in its list'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l microbatches -x -a '' -d 'with shard=pp: equal parts of a batch that pass through the pipeline one after the other'
 complete -c vramscope -n '__fish_seen_subcommand_from record' -l pp-schedule -x -a '1f1b gpipe interleaved1f1b loopedbfs' -d 'with shard=pp: Schedule1F1B: a backward after each forward as soon as there can be one; ScheduleGPipe: all forwards, then all backwards; with several stages in each process ScheduleInterleaved1F1B or ScheduleLoopedBFS'
@@ -226,11 +232,14 @@ complete -c vramscope -n '__fish_seen_subcommand_from match' -l fuse -x -a 'off 
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l quantize -x -a 'off int8' -d 'keep the weights of linear layers and 2-d convolutions as 8-bit numbers; needs grad=eval or no_grad'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l prefetch -x -a 'off 1' -d 'load N further batches onto the device before the step that uses the first of them'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard -x -a 'off ddp zero1 fsdp tp pp deepspeed-zero1 deepspeed-zero2 deepspeed-zero3' -d 'one process of `world`: DistributedDataParallel, and with zero1 a ZeroRedundancyOptimizer; fully_shard of each block and of the model; tensor parallelism of linear layers; a stage of a pipeline; or stage 1, 2 or 3 of DeepSpeed\'s ZeRO. The trace is that of `rank`, with ddp of rank 0'
-complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same; with pp one or more stages each'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l world -x -a '' -d 'processes that `shard` is for, each with a batch of its own, with tp all with the same, with cp=N each N of them; with pp one or more stages each'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l rank -x -a '0 1' -d 'the process, from 0, that shard=fsdp, zero1, tp, pp and DeepSpeed\'s ZeRO follow; with pp that of the stages'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l shard-units -x -a 'blocks' -d 'modules that fully_shard is called on besides the model: class names and paths with commas between, where `*` stands for any name or the rest of one: Block, layer1.*, encoder.layer*; blocks: those of checkpoint=blocks'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l tp-plan -x -a 'none' -d 'modules that parallelize_module splits: PATH:STYLE with commas between, where `*` stands for any name or the rest of one: layers.*.up:colwise,layers.*.down:rowwise; styles: colwise, rowwise, sequence, prepare-input, prepare-output, with :input=, :output=, :desired= of replicate, shard0, shard1, …, and :local=on or off'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l loss-parallel -x -a 'off on' -d 'with shard=tp: loss_parallel() around the loop: F.cross_entropy of logits whose classes are split'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l cp -x -a '' -d 'with shard=fsdp: processes that share each sequence of a batch, under context_parallel: tensors of the batch are sharded along their second dimension, with ring attention'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l cp-buffers -x -a 'none' -d 'buffers of the model that cp shards, too: PATH:DIMENSION with commas between: rope.cos:0,rope.sin:0'
+complete -c vramscope -n '__fish_seen_subcommand_from match' -l cp-rotate -x -a 'allgather alltoall' -d 'how keys and values reach the processes of cp: set_rotate_method'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l pp-split -x -a 'none' -d 'with shard=pp: paths of the modules that the stages after the first one begin with, with commas between: layers.4,layers.8; what a stage has not is None there, or is missing in its list'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l microbatches -x -a '' -d 'with shard=pp: equal parts of a batch that pass through the pipeline one after the other'
 complete -c vramscope -n '__fish_seen_subcommand_from match' -l pp-schedule -x -a '1f1b gpipe interleaved1f1b loopedbfs' -d 'with shard=pp: Schedule1F1B: a backward after each forward as soon as there can be one; ScheduleGPipe: all forwards, then all backwards; with several stages in each process ScheduleInterleaved1F1B or ScheduleLoopedBFS'

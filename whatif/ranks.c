@@ -13,13 +13,14 @@
 #include "base/mem.h"
 #include "whatif/whatif.h"
 
-/* What the run of one rank came to. hash: of its allocations and frees. */
+/* What the run of a rank came to. hash: of its allocations and frees. */
 struct outcome {
     uint64_t hash;
     struct rpl_peak peak;
     bool is_oom;
 };
 
+/* outcomes: those that differ, in the order in which they were met; of: of each rank, the index of its outcome */
 struct session {
     struct wif_ranks *out;
     struct rpl_trace *base;
@@ -28,6 +29,10 @@ struct session {
     uint64_t capacity;
     wif_ranks_next_fn *next;
     void *user;
+    struct outcome *outcomes;
+    size_t outcome_count;
+    size_t outcome_cap;
+    uint32_t *of;
 };
 
 static enum vs_status events_hash(struct rpl_trace *trace, uint64_t *out, struct vs_error *err)
@@ -50,11 +55,25 @@ static enum vs_status events_hash(struct rpl_trace *trace, uint64_t *out, struct
     return st;
 }
 
-static enum vs_status rank_run(struct session *s, uint64_t rank, struct outcome *out,
-                               struct vs_error *err)
+/* Keeps the outcome of a rank. */
+static void outcome_add(struct session *s, uint64_t rank, const struct outcome *outcome)
+{
+    size_t i = 0;
+
+    while (i < s->outcome_count && s->outcomes[i].hash != outcome->hash)
+        i++;
+    if (i == s->outcome_count) {
+        s->outcomes = vs_grow(s->outcomes, s->outcome_count, &s->outcome_cap, sizeof(*s->outcomes));
+        s->outcomes[s->outcome_count++] = *outcome;
+    }
+    s->of[rank] = (uint32_t)i;
+}
+
+static enum vs_status rank_run(struct session *s, uint64_t rank, struct vs_error *err)
 {
     struct rpl_summary sum = {.events = 0};
     struct vs_toggles with = {{NULL}};
+    struct outcome outcome = {.hash = 0};
     char value[24];
     enum vs_status st;
 
@@ -69,60 +88,72 @@ static enum vs_status rank_run(struct session *s, uint64_t rank, struct outcome 
     if (!st)
         st = rpl_summary_fill(&sum, s->memory, err);
     if (!st)
-        st = events_hash(s->memory, &out->hash, err);
-    out->peak = sum.peak;
-    out->is_oom = sum.oom.event != 0;
+        st = events_hash(s->memory, &outcome.hash, err);
+    outcome.peak = sum.peak;
+    outcome.is_oom = sum.oom.event != 0;
+    if (!st)
+        outcome_add(s, rank, &outcome);
     rpl_summary_release(&sum);
     vs_toggles_release(&with);
     return st;
 }
 
-/* Ranks first to last are alike: they extend the last range, or begin one. */
-static void range_add(struct session *s, uint64_t first, uint64_t last,
-                      const struct outcome *outcome, bool extends)
+/*
+ * Finds the outcomes of the ranks low + step, low + 2 * step, … before `high`, which is one of them: those of both ends
+ * are there.
+ */
+static enum vs_status between(struct session *s, uint64_t low, uint64_t high, uint64_t step,
+                              struct vs_error *err)
 {
-    struct wif_ranks *out = s->out;
-
-    if (extends) {
-        out->items[out->count - 1].last = last;
-        return;
-    }
-    out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
-    out->items[out->count++] = (struct wif_rank_range){
-        .first = first, .last = last, .peak = outcome->peak, .is_oom = outcome->is_oom};
-}
-
-/* Adds the ranks after `low`, which the last range ends with, up to `high`. */
-static enum vs_status between(struct session *s, uint64_t low, const struct outcome *at_low,
-                              uint64_t high, const struct outcome *at_high, struct vs_error *err)
-{
-    const uint64_t middle = low + (high - low) / 2;
-    struct outcome at_middle;
+    const uint64_t middle = low + (high - low) / step / 2 * step;
     enum vs_status st;
 
-    if (at_low->hash == at_high->hash || high - low == 1) {
-        range_add(s, high, high, at_high, at_low->hash == at_high->hash);
+    if (s->of[low] == s->of[high])
+        for (uint64_t rank = low + step; rank < high; rank += step)
+            s->of[rank] = s->of[low];
+    if (s->of[low] == s->of[high] || middle == low)
         return VS_OK;
-    }
-    st = rank_run(s, middle, &at_middle, err);
+    st = rank_run(s, middle, err);
     if (!st)
-        st = between(s, low, at_low, middle, &at_middle, err);
-    return st ? st : between(s, middle, &at_middle, high, at_high, err);
+        st = between(s, low, middle, step, err);
+    return st ? st : between(s, middle, high, step, err);
 }
 
-/* Runs all ranks after 0: those of a pipeline are its stages, which have no order. */
-static enum vs_status each(struct session *s, const struct outcome *first, struct vs_error *err)
+/* Finds the outcomes of rank `first` and of each `step`-th one after it. */
+static enum vs_status row_fill(struct session *s, uint64_t first, uint64_t step,
+                               struct vs_error *err)
 {
-    struct outcome before = *first, now = {.hash = 0};
-    enum vs_status st = VS_OK;
+    const uint64_t last = first + (s->out->world - 1 - first) / step * step;
+    enum vs_status st = rank_run(s, first, err);
 
-    for (uint64_t rank = 1; rank < s->out->world && !st; rank++) {
-        st = rank_run(s, rank, &now, err);
-        if (!st)
-            range_add(s, rank, rank, &now, now.hash == before.hash);
-        before = now;
+    if (st || last == first)
+        return st;
+    st = rank_run(s, last, err);
+    return st ? st : between(s, first, last, step, err);
+}
+
+static void ranges_make(struct session *s)
+{
+    struct wif_ranks *out = s->out;
+    size_t *first_of = vs_calloc(s->outcome_count, sizeof(*first_of)); /* of each outcome, + 1 */
+
+    for (uint64_t rank = 0; rank < out->world; rank++) {
+        const struct outcome *outcome = &s->outcomes[s->of[rank]];
+
+        if (rank && s->of[rank] == s->of[rank - 1]) {
+            out->items[out->count - 1].last = rank;
+            continue;
+        }
+        if (!first_of[s->of[rank]])
+            first_of[s->of[rank]] = out->count + 1;
+        out->items = vs_grow(out->items, out->count, &out->cap, sizeof(*out->items));
+        out->items[out->count++] = (struct wif_rank_range){.first = rank,
+                                                           .last = rank,
+                                                           .alike = first_of[s->of[rank]] - 1,
+                                                           .peak = outcome->peak,
+                                                           .is_oom = outcome->is_oom};
     }
-    return st;
+    vs_free(first_of);
 }
 
 /* How many ranks there are, and whether they are stages. VS_E_UNSUPPORTED: only rank 0 is followed. */
@@ -154,6 +185,8 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
     out->world = vs_toggles_count(&all, VS_TOGGLE_WORLD);
     out->are_stages = vs_toggles_is(&all, VS_TOGGLE_SHARD, "pp");
+    out->cp_size =
+        vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp") ? vs_toggles_count(&all, VS_TOGGLE_CP) : 1;
     vs_toggles_release(&all);
     return st;
 }
@@ -164,24 +197,27 @@ enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,
 {
     struct session s = {
         .out = out, .base = base, .set = set, .capacity = capacity, .next = next, .user = user};
-    struct outcome first = {.hash = 0};
-    struct outcome last;
+    uint64_t step;
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
     st = world_get(base, set, out, err);
     if (st)
         return st;
+    if (out->world > WIF_RANKS_MAX)
+        return vs_fail(err, VS_E_UNSUPPORTED,
+                       "world=%" PRIu64
+                       ": at most %d ranks are compared; name one with --set rank=N",
+                       out->world, WIF_RANKS_MAX);
     s.memory = rpl_trace_new();
-    st = rank_run(&s, 0, &first, err);
+    s.of = vs_calloc(out->world, sizeof(*s.of));
+    step = out->are_stages ? out->world : out->cp_size < out->world ? out->cp_size : out->world;
+    for (uint64_t first = 0; first < step && !st; first++)
+        st = row_fill(&s, first, step, err);
     if (!st)
-        range_add(&s, 0, 0, &first, false);
-    if (!st && out->are_stages)
-        st = each(&s, &first, err);
-    if (!st && !out->are_stages && out->world > 1)
-        st = rank_run(&s, out->world - 1, &last, err);
-    if (!st && !out->are_stages && out->world > 1)
-        st = between(&s, 0, &first, out->world - 1, &last, err);
+        ranges_make(&s);
+    vs_free(s.of);
+    vs_free(s.outcomes);
     for (size_t i = 1; i < out->count; i++)
         if (out->items[i].peak.allocated > out->items[out->highest].peak.allocated)
             out->highest = i;

@@ -21,13 +21,39 @@ static void say_rank(void *user, uint64_t rank)
     cli_progress_say(progress, "rank %" PRIu64, rank);
 }
 
-/* "rank 3" or "ranks 0 to 2" */
-static const char *range_text(const struct wif_rank_range *range, char *buf, size_t size)
+/* How many ranks are like those of a range, they among them. */
+static uint64_t alike_count(const struct wif_ranks *ranks, const struct wif_rank_range *range)
 {
-    if (range->first == range->last)
-        snprintf(buf, size, "rank %" PRIu64, range->first);
+    uint64_t count = 0;
+
+    for (size_t i = range->alike; i < ranks->count; i++)
+        if (ranks->items[i].alike == range->alike)
+            count += ranks->items[i].last - ranks->items[i].first + 1;
+    return count;
+}
+
+/* All ranks that are like those of a range: "rank 3", "ranks 0 to 2" or "ranks 0, 2 and 510 more" */
+static const char *alike_text(const struct wif_ranks *ranks, const struct wif_rank_range *range,
+                              char *buf, size_t size)
+{
+    const struct wif_rank_range *first = &ranks->items[range->alike];
+    const uint64_t count = alike_count(ranks, range);
+    uint64_t second = first->first + 1;
+
+    for (size_t i = range->alike + 1; first->first == first->last && i < ranks->count; i++)
+        if (ranks->items[i].alike == range->alike) {
+            second = ranks->items[i].first;
+            break;
+        }
+    if (count == 1)
+        snprintf(buf, size, "rank %" PRIu64, first->first);
+    else if (count == first->last - first->first + 1)
+        snprintf(buf, size, "ranks %" PRIu64 " to %" PRIu64, first->first, first->last);
+    else if (count == 2)
+        snprintf(buf, size, "ranks %" PRIu64 " and %" PRIu64, first->first, second);
     else
-        snprintf(buf, size, "ranks %" PRIu64 " to %" PRIu64, range->first, range->last);
+        snprintf(buf, size, "ranks %" PRIu64 ", %" PRIu64 " and %" PRIu64 " more", first->first,
+                 second, count - 2);
     return buf;
 }
 
@@ -78,8 +104,10 @@ static void rows_text(const struct wif_ranks *ranks, struct vs_text *out)
     for (size_t i = 0; i < ranks->count; i++) {
         const struct wif_rank_range *item = &ranks->items[i];
 
+        if (item->alike != i)
+            continue;
         vs_text_addf(out, "%-24s%14s%14s  %s of step %" PRId64 "%s\n",
-                     range_text(item, range, sizeof(range)),
+                     alike_text(ranks, item, range, sizeof(range)),
                      vs_bytes_text(item->peak.allocated, peak),
                      vs_bytes_text(item->peak.reserved, reserved), vs_phase_name(item->peak.phase),
                      item->peak.step, item->is_oom ? ": out of memory" : "");
@@ -103,15 +131,20 @@ static void ranks_text(const struct wif_ranks *ranks, struct vs_text *out)
         return;
     }
     more_text(&high->peak, &low->peak, &more);
-    vs_text_addf(out, "\n%s %s the highest peak: %s more than %s, of these categories: %s\n",
-                 range_text(high, a, sizeof(a)), high->first == high->last ? "has" : "have",
-                 vs_bytes_text(high->peak.allocated - low->peak.allocated, bytes),
-                 range_text(low, b, sizeof(b)), more.len ? vs_text_get(&more) : "none alone");
-    vs_text_add(out, ranks->are_stages
-                         ? "each rank has modules of its own; with pp-schedule=1f1b an earlier one "
-                           "keeps more microbatches at once\n"
-                         : "a parameter has fewer rows for the last ranks, or none, where its "
-                           "rows do not divide evenly\n");
+    vs_text_addf(
+        out, "\n%s %s the highest peak: %s more than %s, of these categories: %s\n",
+        alike_text(ranks, high, a, sizeof(a)), alike_count(ranks, high) == 1 ? "has" : "have",
+        vs_bytes_text(high->peak.allocated - low->peak.allocated, bytes),
+        alike_text(ranks, low, b, sizeof(b)), more.len ? vs_text_get(&more) : "none alone");
+    vs_text_add(
+        out, ranks->are_stages
+                 ? "each rank has modules of its own; with pp-schedule=1f1b an earlier one "
+                   "keeps more microbatches at once\n"
+             : ranks->cp_size > 1
+                 ? "with cp a rank attends to the halves of keys and values that its place among "
+                   "those of its sequence lets it see\n"
+                 : "a parameter has fewer rows for the last ranks, or none, where its "
+                   "rows do not divide evenly\n");
     vs_text_release(&more);
 }
 

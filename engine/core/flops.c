@@ -101,6 +101,13 @@ static uint64_t of_attention_call(const struct eng_arg *a)
     return of_attention(q->sizes, k->sizes, v->sizes, 1, 1);
 }
 
+/* As of_attention_node, of the op that a custom function calls. */
+static uint64_t of_attention_backward_call(const struct eng_arg *args)
+{
+    return of_attention(eng_arg_tensor(&args[1])->sizes, eng_arg_tensor(&args[2])->sizes,
+                        eng_arg_tensor(&args[3])->sizes, 3, 2);
+}
+
 uint64_t eng_flops_of_call(enum eng_op_id id, const struct eng_arg *args)
 {
     const struct eng_tensor *first;
@@ -123,6 +130,9 @@ uint64_t eng_flops_of_call(enum eng_op_id id, const struct eng_arg *args)
     case ENG_OP_sdpa_flash:
     case ENG_OP_sdpa_efficient:
         return of_attention_call(args);
+    case ENG_OP_sdpa_flash_backward:
+    case ENG_OP_sdpa_efficient_backward:
+        return of_attention_backward_call(args);
     default:
         return 0;
     }

@@ -342,6 +342,21 @@ void eng_set_data(struct eng_tensor *p, struct eng_tensor *t)
     eng_storage_unref(old);
 }
 
+void eng_resize(struct eng_tensor *t, const int64_t *sizes, int ndim)
+{
+    int64_t strides[VS_MAX_DIMS];
+    uint64_t bytes = 0;
+
+    eng_contiguous_strides(sizes, ndim, strides);
+    if (t->offset || !span_bytes(sizes, strides, ndim, (enum vs_dtype)t->dtype, &bytes) ||
+        bytes > t->storage->bytes)
+        eng_fail(
+            t->storage->eng, VS_E_VALUE,
+            "resize_: only a tensor at the start of its storage is resized here, within its bytes");
+    else
+        dims_set(t, sizes, strides, ndim);
+}
+
 uint32_t eng_tensor_id(struct eng *e, struct eng_tensor *t)
 {
     struct vs_tensor_desc desc;

@@ -215,6 +215,11 @@ struct eng_tensor *eng_as_strided(struct eng_tensor *t, const int64_t *sizes,
                                   const int64_t *strides, int ndim, uint64_t offset) VS_MUST_USE;
 /* `p.data = t`: p uses t's storage from now on and releases its former one. */
 void eng_set_data(struct eng_tensor *p, struct eng_tensor *t);
+/*
+ * `t.resize_(sizes)`, with at most VS_MAX_DIMS of them, of a tensor at the start of its storage, whose memory stays; t
+ * is dense afterwards. VS_E_VALUE, and t as it was: it begins elsewhere, or its storage has not as many bytes.
+ */
+void eng_resize(struct eng_tensor *t, const int64_t *sizes, int ndim);
 
 /* Row-major strides for sizes. */
 void eng_contiguous_strides(const int64_t *sizes, int ndim, int64_t *strides);

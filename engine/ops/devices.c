@@ -22,7 +22,7 @@ enum rule {
     RULE_THIRD,  /* as the third */
     RULE_INDEX,  /* those that index a tensor of the device */
     RULE_STORE,  /* those that index; and a 0-d tensor as the value to store */
-    RULE_ANY     /* all: the op copies, or looks at the shape alone */
+    RULE_ANY /* all: the op copies, looks at the shape alone, or has a random state as its only such tensor */
 };
 
 /* clang-format off */
@@ -37,6 +37,7 @@ static const uint8_t RULES[ENG_OP_COUNT] = {
     [ENG_OP_bce_with_logits] = RULE_NUMBER, [ENG_OP_addcmul] = RULE_THIRD,
     [ENG_OP_index] = RULE_INDEX, [ENG_OP_index_put_] = RULE_STORE,
     [ENG_OP_copy_] = RULE_ANY, [ENG_OP_cast_into] = RULE_ANY, [ENG_OP_expand_as] = RULE_ANY,
+    [ENG_OP_sdpa_flash_backward] = RULE_ANY, [ENG_OP_sdpa_efficient_backward] = RULE_ANY,
 };
 /* clang-format on */
 

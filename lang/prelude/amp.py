@@ -222,6 +222,27 @@ class GradScaler:
         self._growth_interval = new_interval
 
 
+class _NoScaler:
+    # what the built-in loop calls where there is no fp16
+    def scale(self, outputs):
+        return outputs
+
+    def unscale_(self, optimizer):
+        return None
+
+    def step(self, optimizer):
+        return optimizer.step()
+
+    def update(self, new_scale=None):
+        return None
+
+    def get_scale(self):
+        return 1.0
+
+    def is_enabled(self):
+        return False
+
+
 # ---- custom functions under autocast ----
 
 

@@ -58,6 +58,7 @@ static const struct {
     {"deepspeed_stage3.py", "_deepspeed_stage3"},
     {"dtensor.py", "_dtensor"},
     {"tensor_parallel.py", "_tensor_parallel"},
+    {"context_parallel.py", "_context_parallel"},
     {"pipeline_schedules.py", "_pipeline_schedules"},
     {"pipeline.py", "_pipeline"},
     {"placement.py", "_placement"},

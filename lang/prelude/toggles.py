@@ -85,6 +85,9 @@ def _note_sharding_without_effect(settings):
     for name, value in (("tp-plan", "none"), ("loss-parallel", "off")):
         if settings["shard"] != "tp" and settings[name] != value:
             torch._note_refused(name, settings[name], "no layer is split; say so: shard=tp")
+    for name, value in (("cp", 1), ("cp-buffers", "none"), ("cp-rotate", "allgather")):
+        if (not is_fsdp or name != "cp" and settings["cp"] == 1) and settings[name] != value:
+            torch._note_refused(name, str(settings[name]), "no sequence is split; say so: shard=fsdp, cp=2")
     if not is_fsdp and settings["shard-units"] != "blocks":
         torch._note_refused("shard-units", settings["shard-units"], "nothing is gathered in units; say so: shard=fsdp")
     if not is_fsdp and settings["reshard"] != "on":

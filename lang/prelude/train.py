@@ -8,6 +8,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import _apex as apex
+import _context_parallel as context_parallel
 import _deepspeed as deepspeed
 import _deepspeed_stage3 as stage3
 import _distributed as distributed
@@ -16,27 +17,6 @@ import _fsdp as fsdp
 import _pipeline as pipeline
 import _tensor_parallel as tensor_parallel
 import _toggles as toggles
-
-
-class _Identity:
-    # replaces the scaler where there is no fp16
-    def scale(self, outputs):
-        return outputs
-
-    def unscale_(self, optimizer):
-        return None
-
-    def step(self, optimizer):
-        return optimizer.step()
-
-    def update(self, new_scale=None):
-        return None
-
-    def get_scale(self):
-        return 1.0
-
-    def is_enabled(self):
-        return False
 
 
 # ---- the batch ----
@@ -250,6 +230,7 @@ def run(net, settings):
     plain = model
     if settings["shard"] == "fsdp":
         fsdp.check(net, settings)
+        context_parallel.check(plain, settings)
         settings["fsdp"] = fsdp.fully_shard(plain, toggles.units_of(plain, settings["shard-units"]), settings)
         if settings["grad"] == "train":
             optimizer = toggles.make_optimizer(plain, settings)
@@ -267,7 +248,7 @@ def run(net, settings):
         if own_step:
             report_made(optimizer, settings)
     initialize_apex(plain, optimizer, settings, own_step)
-    scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else _Identity()
+    scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else torch.amp._NoScaler()
     scaler._world = settings["world"] if settings["shard"] == "fsdp" else 0
     if settings["grad"] == "train":
         parts = settings["accumulate"] * (settings["microbatches"] if settings["shard"] == "pp" else 1)
@@ -375,6 +356,7 @@ def train(source, net, loss, optimizer, scaler, settings):
     drop_outputs = settings["drop-outputs"]
     detach_loss = settings["detach-loss"] == "on"
     is_deepspeed = deepspeed.is_chosen(settings)
+    is_split = settings["shard"] == "fsdp" and settings["cp"] > 1
     epoch_loss = 0.0
     next_batch = make_next(source, settings)
     if once:
@@ -389,6 +371,7 @@ def train(source, net, loss, optimizer, scaler, settings):
                 inputs, targets = next_batch()
             end("data", micro, settings)
             torch._phase("forward")
+            sequence = context_parallel.enter(net, inputs, targets, settings) if is_split else None
             with torch.set_grad_enabled(grad != "no_grad"), autocast(settings):
                 output = net(inputs)
                 end("forward", micro, settings)
@@ -409,6 +392,8 @@ def train(source, net, loss, optimizer, scaler, settings):
                     del output, l
                 elif drop_outputs == "early":
                     del l
+                if is_split:
+                    context_parallel.leave(sequence, settings)
                 end("loss", micro, settings, micro == accumulate - 1)
                 continue
             end("loss", micro, settings)
@@ -428,6 +413,8 @@ def train(source, net, loss, optimizer, scaler, settings):
                 del output, l
             elif drop_outputs == "early":
                 del l
+            if is_split:
+                context_parallel.leave(sequence, settings)
             end("backward", micro, settings)
             note_reduced(net, settings)
         if grad == "train":

@@ -196,6 +196,7 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_empty_strided", lang_native_empty_strided},
         {"_set_shares", lang_native_set_shares},
         {"_shares", lang_native_shares},
+        {"_resize", lang_native_resize},
         {"_set_pending", lang_native_set_pending},
         {"_set_dtensor", lang_native_set_dtensor},
         {"_set_whole_grad", lang_native_set_whole_grad},

@@ -88,6 +88,20 @@ bool lang_native_empty_strided(struct lang_vm *vm, const struct lang_call *call,
     return lang_check_engine(vm);
 }
 
+bool lang_native_resize(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
+{
+    int64_t sizes[VS_MAX_DIMS];
+    uint32_t count = 0;
+
+    *out = lang_none();
+    if (!lang_args_exact(vm, call, "_resize", 2))
+        return false;
+    if (call->args[0].kind != LANG_TENSOR || !numbers_take(call->args[1], sizes, &count))
+        return lang_fail(vm, VS_E_TYPE, "_resize() takes a tensor, sizes");
+    eng_resize(call->args[0].as.tensor, sizes, (int)count);
+    return lang_check_engine(vm);
+}
+
 bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out)
 {

@@ -24,6 +24,8 @@ bool lang_native_edge(struct lang_vm *vm, const struct lang_call *call, struct l
 /* torch._empty_strided(size, stride, dtype): on the device */
 bool lang_native_empty_strided(struct lang_vm *vm, const struct lang_call *call,
                                struct lang_value *out);
+/* torch._resize(t, size): eng_resize */
+bool lang_native_resize(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
 /* torch._set_shares(bias, n): addmm adds one of n equal parts of it, which exists while it runs. */
 bool lang_native_set_shares(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out);

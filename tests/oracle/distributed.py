@@ -4,6 +4,7 @@ NCCL is simulated, too (see nogpu), so what runs is PyTorch's own ProcessGroupNC
 other process is needed to make its communicator.
 """
 import contextlib
+import functools
 import logging
 import os
 
@@ -20,6 +21,7 @@ def enter(world, rank=None):
         raise tg.Refused("shard runs over the stand-in alone")
     # fully_shard asks for what other ranks set: the stand-in's own store answers in their place
     store = dist.HashStore() if rank is None else nogpu.store(world)
+    sequence_mesh.cache_clear()  # it was of the process group before
     dist.init_process_group("nccl", rank=rank or 0, world_size=world, store=store)
     plain = dist.Reducer._rebuild_buckets
 
@@ -48,6 +50,8 @@ def fully_shard(model, toggles):
         words["mp_policy"] = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=reduce_dtype)
     if toggles["offload-policy"] == "cpu":
         words["offload_policy"] = CPUOffloadPolicy()
+    if toggles["cp"] > 1:
+        sequence_mesh(toggles["world"], toggles["cp"])
     with nogpu.Values():
         for block in tg.units_of(model, toggles["shard-units"]):
             shard(block, **words)
@@ -95,6 +99,42 @@ def loss_context(toggles):
         return contextlib.nullcontext()
     from torch.distributed.tensor.parallel import loss_parallel
     return loss_parallel()
+
+
+# ---- context parallelism ----
+
+
+def sequence_buffers(model, pair, toggles):
+    """What context_parallel splits: tensors, and along which dimension; and how many of them are of the batch, which
+    are of one length along their second dimension."""
+    flat = [t for t in torch.utils._pytree.tree_leaves(pair) if isinstance(t, torch.Tensor) and t.dim() > 1]
+    flat = [t for t in flat if t.size(1) == flat[0].size(1)]
+    buffers, dims = list(flat), [1] * len(flat)
+    if toggles["cp-buffers"] != "none":
+        for entry in toggles["cp-buffers"].split(","):
+            path, dim = entry.split(":")
+            buffers.append(model.get_buffer(path))
+            dims.append(int(dim))
+    return buffers, dims, len(flat)
+
+
+@functools.cache
+def sequence_mesh(world, count):
+    from torch.distributed.device_mesh import init_device_mesh
+    nogpu.watch_splits()
+    return init_device_mesh("cuda", (world // count, count), mesh_dim_names=("dp", "cp"))["cp"]
+
+
+def sequence_context(model, pair, toggles):
+    """What forward, loss and backward run in: a sequence split between `cp` processes."""
+    if toggles["cp"] == 1:
+        return contextlib.nullcontext()
+    from torch.distributed.tensor.experimental import context_parallel
+    from torch.distributed.tensor.experimental._attention import set_rotate_method
+    set_rotate_method(toggles["cp-rotate"])
+    buffers, dims, of_batch = sequence_buffers(model, pair, toggles)
+    return context_parallel(sequence_mesh(toggles["world"], toggles["cp"]), buffers=buffers, buffer_seq_dims=dims,
+                            no_restore_buffers=set() if toggles["data"] == "once" else set(buffers[:of_batch]))
 
 
 # ---- pipelines ----

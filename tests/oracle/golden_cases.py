@@ -205,6 +205,37 @@ TP_PLANS = (  # net, plan, toggles
     ("sample_nets/gpt2_small.py", "blocks.*.mlp.fc:colwise,blocks.*.mlp.proj:rowwise",
      ({"batch": "1", "optimizer": "adamw", "foreach": "off", "steps": "2"},)),
 )
+CP_TOGGLES = (  # shard=fsdp, world=2 and cp=2 where they say nothing else
+    {}, {"rank": "1"}, {"mp-policy": "bf16"}, {"amp": "bf16"}, {"amp": "fp16", "rank": "1"}, {"half": "on"},
+    {"world": "4", "cp": "4"}, {"world": "4", "cp": "4", "rank": "1", "mp-policy": "bf16"},
+    {"world": "4", "cp": "4", "rank": "3", "cp-rotate": "alltoall"},
+    {"world": "8", "rank": "5"}, {"world": "8", "cp": "4", "rank": "6", "mp-policy": "bf16-reduce"},
+    {"world": "1024", "cp": "4", "rank": "1022", "mp-policy": "bf16"}, {"cp-rotate": "alltoall", "amp": "bf16"},
+    {"accumulate": "2", "batch": "4"}, {"accumulate": "2", "batch": "4", "data": "once", "mp-policy": "bf16"},
+    {"accumulate": "2", "batch": "4", "grad-sync": "last", "mp-policy": "bf16"}, {"data": "once"},
+    {"prefetch": "1"}, {"checkpoint": "blocks"}, {"checkpoint": "blocks", "amp": "bf16", "world": "4", "cp": "4"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant", "rank": "1"},
+    {"checkpoint": "blocks", "checkpoint-impl": "reentrant", "mp-policy": "bf16", "world": "4", "cp": "4"},
+    {"grad": "no_grad"}, {"grad": "no_grad", "amp": "bf16"}, {"grad": "eval"}, {"grad": "eval", "mp-policy": "bf16"},
+    {"drop-outputs": "on"}, {"drop-outputs": "early", "accumulate": "2", "batch": "4"}, {"reshard": "off"},
+    {"offload-policy": "cpu"}, {"offload-policy": "cpu", "mp-policy": "bf16"}, {"optimizer": "adamw"},
+    {"optimizer": "momentum", "foreach": "off", "zero-grad": "zeros"}, {"freeze": "half"}, {"inplace": "on"},
+    {"chunk-loss": "2"}, {"offload": "activations"},
+)
+CP_ODD = {"world": "3", "cp": "3", "mp-policy": "bf16"}  # without head-tail load balancing
+CP_CASES = (  # net, what all of its cases have, toggles
+    ("tests/nets/cp/gpt.py", {"cp-buffers": "rope:0"}, CP_TOGGLES), ("tests/nets/cp/gqa.py", {}, CP_TOGGLES),
+    ("tests/nets/cp/encoder.py", CP_ODD, (
+        {}, {"rank": "1"}, {"rank": "2"}, {"rank": "2", "cp-rotate": "alltoall"},
+        {"rank": "1", "cp-rotate": "alltoall"},
+        {"world": "5", "cp": "5", "rank": "3"}, {"world": "15", "cp": "5", "rank": "14"}, {"half": "on"},
+        {"checkpoint": "blocks", "rank": "1"}, {"grad": "no_grad"}, {"grad": "eval", "rank": "2"},
+        {"accumulate": "2", "data": "once"}, {"mp-policy": "off", "amp": "bf16", "rank": "1"}, {"mp-policy": "off"})),
+    ("tests/nets/cp/gpt.py", {}, ({}, {"mp-policy": "bf16"})),  # its buffer has the length of the whole sequence
+    ("tests/nets/cp/encoder.py", {}, ({"mp-policy": "bf16", "world": "4", "cp": "15"},)),
+    ("sample_nets/gpt2_small_sdpa.py", {"batch": "1", "steps": "2", "optimizer": "adamw"},
+     ({}, {"world": "8", "cp": "8", "rank": "3", "mp-policy": "bf16"}, {"amp": "bf16", "checkpoint": "blocks"})),
+)
 PP_SPLITS = (  # net, world, pp-split
     ("tests/nets/pp/mlp.py", 2, "2"), ("tests/nets/pp/mlp.py", 4, "1,2,3"),
     ("tests/nets/pp/gpt.py", 2, "layers.2"), ("tests/nets/pp/gpt.py", 4, "layers.1,layers.2,layers.3"),
@@ -362,6 +393,16 @@ def zero3_cases(nets, is_refused):
             is_long = given.get("world") == "1024" and given["rank"] != "512" and net != "tests/nets/mlp.py"
             if not is_long and (net in DEEPSPEED_WHOLE or (k + i) % 13 == 0):
                 yield net, dict(given, shard="deepspeed-zero3")
+
+
+def tensor_parallel_cases():
+    return [(net, dict({"world": "8"}, **dict(given, shard="tp", **{"tp-plan": plan})))
+            for net, plan, several in TP_PLANS for given in several]
+
+
+def context_parallel_cases():
+    return [(net, dict({"world": "2", "cp": "2", "shard": "fsdp"}, **dict(of_all, **given)))
+            for net, of_all, several in CP_CASES for given in several]
 
 
 def pipeline_cases():

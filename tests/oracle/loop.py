@@ -6,9 +6,11 @@ the end of every phase, `observer.loss(l)` after every loss, and where the net h
 phase `loss`. All must keep no tensor.
 """
 import collections
+import contextlib
 
 import torch
 
+import distributed
 import nogpu
 from netfile import to_device
 from own_step import OwnStep
@@ -136,6 +138,8 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
             if not once:
                 inputs, targets = next_batch()
             observer.phase("data")
+            sequence = contextlib.ExitStack()
+            sequence.enter_context(distributed.sequence_context(model, (inputs, targets), toggles))
             with torch.set_grad_enabled(grad != "no_grad"), autocast(toggles, device):
                 output = model(inputs)
                 observer.phase("forward")
@@ -151,6 +155,7 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
                     del output, l
                 elif drop == "early":
                     del l
+                sequence.close()
                 observer.phase("loss")
                 continue
             observer.phase("loss")
@@ -162,6 +167,7 @@ def train_by_loop(net, model, optimizer, scaler, toggles, device, observer):
                 del output, l
             elif drop == "early":
                 del l
+            sequence.close()
             observer.phase("backward")
             if is_deepspeed(toggles) and micro + 1 < accumulate:
                 model.step()  # which counts the parts

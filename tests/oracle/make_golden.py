@@ -9,25 +9,20 @@ grid          phase figures, peaks, saved, recomputed: every net with every togg
 events        every event of three steps of some nets
 articles      the same of the nets of tests/nets/articles
 apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind it
-shard         the same of one process of several
-fsdp          the same with fully_shard
-fsdp_grid     phase figures and peaks with fully_shard
-deepspeed     every event with DeepSpeed's ZeRO, and how often it calls each collective; needs a Python with DeepSpeed
-deepspeed_zero3  the same with stage 3
-deepspeed_grid  phase figures and peaks with DeepSpeed's ZeRO
+shard, fsdp   the same of one process of several, and with fully_shard
+deepspeed, deepspeed_zero3  with DeepSpeed's ZeRO 1 and 2, and 3, and how often it calls each collective; need DeepSpeed
 tensor_parallel  every event with shard=tp, and how often it calls each collective
-pipeline      the same with shard=pp
-pipeline_grid  phase figures and peaks with shard=pp
+context_parallel, pipeline  the same with shard=fsdp and cp, and with shard=pp
+fsdp_grid, deepspeed_grid, pipeline_grid  phase figures and peaks of these
 traffic       how often a process of several calls each of NCCL's collectives, and with how many bytes
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
 random        every event of three steps of the nets of tests/nets/random, and which modules work in place
 own_step      every event of the nets of tests/nets/own_step, what autograd saves and what checkpoints run again
-numbers       losses, gradients and updated weights (real arithmetic on the CPU)
-numbers_ops   the same for tests/nets/ops, sgd only
+numbers, numbers_ops  losses, gradients and updated weights on the CPU; of tests/nets/ops with sgd only
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
 With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard,
-fsdp, tensor_parallel, deepspeed and deepspeed_zero3, those with that toggle.
+fsdp, tensor_parallel, context_parallel, deepspeed and deepspeed_zero3, those with that toggle.
 """
 import gzip
 import json
@@ -409,9 +404,14 @@ def make_deepspeed_grid(case, only):
 
 def make_tensor_parallel(case, only):
     import torch.distributed.tensor.parallel  # here once, not in the process of each case
-    cases = [(net, dict({"world": "8"}, **dict(given, shard="tp", **{"tp-plan": plan})))
-             for net, plan, several in golden_cases.TP_PLANS for given in several]
+    cases = golden_cases.tensor_parallel_cases()
     write("tensor_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
+
+
+def make_context_parallel(case, only):
+    import torch.distributed.tensor.experimental  # as above
+    cases = golden_cases.context_parallel_cases()
+    write("context_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
 
 
 def make_pipeline(case, only):

@@ -5,6 +5,7 @@ docs/internals/standin.md says what is simulated: kernels do not run, values rea
 host is the real PyTorch. The GPU is an A100 with 8 TiB, so that memory never ends.
 """
 import ctypes
+import functools
 import importlib.util
 import os
 import sys
@@ -75,6 +76,14 @@ def store(world):
     """A store that answers for the other processes of `world`."""
     import torch.distributed as dist
     return dist.TCPStore("127.0.0.1", _stand_in.library.sti_store_port(), world, False, wait_for_workers=False)
+
+
+@functools.cache
+def watch_splits():
+    """From now on a part of a process group has as many processes as it is asked for."""
+    import torch.distributed as dist
+    import vramscope_ranks
+    vramscope_ranks.splits_watch(_stand_in, dist.distributed_c10d)
 
 
 def collectives():

@@ -294,7 +294,7 @@ static void a_what_if_says_that_its_peak_is_a_lower_bound(void **state)
     struct tui_app app;
 
     (void)state;
-    session_open(&app, path, 80, 60);
+    session_open(&app, path, 80, 70);
     session_type(&app, "gwM:set target=h100<enter>");
     session_expect(&app, "lower bound 35.5 MiB");
     session_expect(&app, "lower bound: cuDNN's workspace in ConvolutionBackward0 of line 24");
@@ -311,13 +311,13 @@ static void a_narrow_pane_shows_the_whole_cost(void **state)
     struct tui_app app;
 
     (void)state;
-    session_open(&app, path, 60, 60);
+    session_open(&app, path, 60, 70);
     session_type(&app, "gwM:set checkpoint=blocks<enter>");
     session_expect(&app, "% recomputed");
     session_expect(&app, "\n         most reserved 24.0 MiB");
     session_type(&app, ":set checkpoint=off<enter>");
     tui_app_release(&app);
-    session_open(&app, path, 100, 60);
+    session_open(&app, path, 100, 70);
     session_type(&app, "gwM:set checkpoint=blocks<enter>");
     session_expect(&app, "% recomputed   most reserved 24.0 MiB");
     tui_app_release(&app);

@@ -322,7 +322,7 @@ static void the_names_of_toggles_are_whole(void **state)
     struct tui_app app;
 
     (void)state;
-    session_open(&app, session_trace("lenet", NULL), 80, 60);
+    session_open(&app, session_trace("lenet", NULL), 80, 70);
     session_type(&app, "gwM");
     for (int i = 0; i < VS_TOGGLE_COUNT; i++)
         if (!(vs_toggle_info((enum vs_toggle)i)->flags & VS_TOGGLE_PROGRAM))

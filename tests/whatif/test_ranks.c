@@ -45,6 +45,28 @@ static char *events_text(struct rpl_trace *base, uint64_t rank)
     return text;
 }
 
+/* How many kinds of ranks there are: each range is like the first one of its kind, and only like it. */
+static size_t kinds_of(const struct wif_ranks *ranks, struct rpl_trace *base)
+{
+    size_t kinds = 0;
+
+    for (size_t i = 0; i < ranks->count; i++) {
+        char *text = events_text(base, ranks->items[i].first);
+
+        assert_true(ranks->items[i].alike <= i);
+        kinds += ranks->items[i].alike == i;
+        for (size_t k = 0; k < i; k++) {
+            char *other = events_text(base, ranks->items[k].first);
+
+            assert_int_equal(strcmp(text, other) == 0,
+                             ranks->items[k].alike == ranks->items[i].alike);
+            free(other);
+        }
+        free(text);
+    }
+    return kinds;
+}
+
 static void check(const char *net, const char *toggles, uint64_t world, size_t ranges)
 {
     struct rpl_trace *base = net_trace(net, toggles);
@@ -126,6 +148,34 @@ static void stages_beside_each_other_may_be_alike(void **state)
           "shard=pp world=5 steps=1 pp-split=1,2,3,4 grad=no_grad pp-schedule=gpipe", 5, 3);
 }
 
+/* Each rank has another rank in its group of cp than the one before it. */
+static void ranks_of_cp_differ_by_their_rank_in_the_group(void **state)
+{
+    (void)state;
+    check("tests/nets/cp/encoder.py", "shard=fsdp world=6 cp=3 mp-policy=bf16 steps=1", 6, 6);
+    check("tests/nets/cp/encoder.py",
+          "shard=fsdp world=30 cp=5 mp-policy=bf16 steps=1 optimizer=adam", 30, 30);
+    check("tests/nets/cp/gqa.py", "shard=fsdp world=2 cp=2 grad=no_grad steps=1", 2, 2);
+}
+
+static void ranks_with_the_same_rank_in_their_groups_are_of_one_kind(void **state)
+{
+    struct rpl_trace *base = net_trace(
+        "tests/nets/cp/encoder.py", "shard=fsdp world=9 cp=3 mp-policy=bf16 steps=1 optimizer=sgd");
+    struct wif_ranks ranks = {.count = 0};
+    struct vs_toggles set = {{NULL}};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(wif_ranks_fill(&ranks, base, &set, 0, NULL, NULL, &err), VS_OK);
+    assert_int_equal(ranks.count, 9);
+    assert_int_equal(ranks.cp_size, 3);
+    assert_int_equal(ranks.runs, 6); /* the first and the last of each */
+    assert_int_equal(kinds_of(&ranks, base), 3);
+    wif_ranks_release(&ranks);
+    rpl_trace_free(base);
+}
+
 static void other_ways_to_shard_are_refused(void **state)
 {
     struct rpl_trace *base = net_trace("tests/nets/mlp.py", "shard=ddp steps=1");
@@ -167,6 +217,8 @@ int main(void)
         cmocka_unit_test(ranks_of_a_layer_split_are_alike),
         cmocka_unit_test(stages_of_a_pipeline_are_all_run),
         cmocka_unit_test(stages_beside_each_other_may_be_alike),
+        cmocka_unit_test(ranks_of_cp_differ_by_their_rank_in_the_group),
+        cmocka_unit_test(ranks_with_the_same_rank_in_their_groups_are_of_one_kind),
         cmocka_unit_test(other_ways_to_shard_are_refused),
         cmocka_unit_test(ranks_without_an_order_are_refused),
     };

@@ -185,7 +185,8 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
     if (toggle == VS_TOGGLE_MP_POLICY)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") || is_deepspeed(toggles);
     if (toggle == VS_TOGGLE_SHARD_UNITS || toggle == VS_TOGGLE_RESHARD ||
-        toggle == VS_TOGGLE_OFFLOAD_POLICY)
+        toggle == VS_TOGGLE_OFFLOAD_POLICY || toggle == VS_TOGGLE_CP ||
+        toggle == VS_TOGGLE_CP_BUFFERS || toggle == VS_TOGGLE_CP_ROTATE)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp");
     if (toggle == VS_TOGGLE_REDUCE_BUCKET_SIZE || toggle == VS_TOGGLE_OVERLAP_COMM)
         return is_deepspeed(toggles);

@@ -118,16 +118,16 @@ void eng_f_sdpa_flash(struct eng_op_call *c)
     eng_c_give(c, unused);
 }
 
-static struct eng_rng_key load_key(const struct eng_bw *b, const struct eng_tensor *state)
+static struct eng_rng_key load_key(const struct eng *e, const struct eng_tensor *state)
 {
-    struct eng_rng_key key = {b->e->rng.seed ^ UINT64_C(0xA0761D6478BD642F), 0};
+    struct eng_rng_key key = {e->rng.seed ^ UINT64_C(0xA0761D6478BD642F), 0};
 
     if (state && state->storage->data) {
         struct eng_view v = eng_v(state);
 
         v.dtype = VS_I64;
         v.ndim = 0;
-        key.offset = (uint64_t)b->e->kernels->item(&v).i;
+        key.offset = (uint64_t)e->kernels->item(&v).i;
     }
     return key;
 }
@@ -193,50 +193,77 @@ static void share_heads(struct eng *e, const struct sdpa_bw *s, struct eng_tenso
                              (enum vs_dtype)s->v->dtype, s->v->storage->on_host);
 }
 
-/* saved: key, query, value, logsumexp, out, rng_state, unused */
-void eng_b_sdpa_flash(struct eng_bw *b)
+/* Makes the gradients of flash attention: s->gq, gk and gv. */
+static void flash_backward(struct eng_op_call *c, struct sdpa_bw *s)
 {
-    struct eng *e = b->e;
-    struct sdpa_bw s = {.g = b->g[0],
-                        .k = b->saved[SAVED_sdpa_flash_key],
-                        .q = b->saved[SAVED_sdpa_flash_query],
-                        .v = b->saved[SAVED_sdpa_flash_value],
-                        .lse = b->saved[SAVED_sdpa_flash_result1],
-                        .out = b->saved[SAVED_sdpa_flash_result]};
-    struct eng_op_call c = {.e = e, .id = b->node->op};
+    struct eng *e = c->e;
     struct eng_tensor *g_copy, *out_copy, *sums, *accumulator, *shared[2] = {0};
     int64_t sum_sizes[3], acc_sizes[4];
 
-    if (!s.q || !s.k || !s.v || !s.out || !s.lse)
-        return;
-    s.dropout_p = b->a[ARG_sdpa_flash_dropout_p].v.scalar.f;
-    s.causal = b->a[ARG_sdpa_flash_is_causal].v.flag;
-    s.scale = b->a[ARG_sdpa_flash_scale].v.scalar.f;
-    s.key = load_key(b, b->saved[SAVED_sdpa_flash_result2]);
-    g_copy = rows_copy(e, s.g);
-    out_copy = rows_copy(e, s.out);
-    s.gq = eng_c_empty_like(&c, s.q, (enum vs_dtype)s.q->dtype);
-    s.gk = eng_c_empty_like(&c, s.k, (enum vs_dtype)s.k->dtype);
-    s.gv = eng_c_empty_like(&c, s.v, (enum vs_dtype)s.v->dtype);
-    memcpy(sum_sizes, (int64_t[]){s.q->sizes[0], s.q->sizes[1], round_up(s.q->sizes[2], 128)},
+    g_copy = rows_copy(e, s->g);
+    out_copy = rows_copy(e, s->out);
+    s->gq = eng_c_empty_like(c, s->q, (enum vs_dtype)s->q->dtype);
+    s->gk = eng_c_empty_like(c, s->k, (enum vs_dtype)s->k->dtype);
+    s->gv = eng_c_empty_like(c, s->v, (enum vs_dtype)s->v->dtype);
+    memcpy(sum_sizes, (int64_t[]){s->q->sizes[0], s->q->sizes[1], round_up(s->q->sizes[2], 128)},
            sizeof(sum_sizes));
     memcpy(acc_sizes,
-           (int64_t[]){s.q->sizes[0], round_up(s.q->sizes[2], 128), s.q->sizes[1],
-                       round_up(s.q->sizes[3], 32)},
+           (int64_t[]){s->q->sizes[0], round_up(s->q->sizes[2], 128), s->q->sizes[1],
+                       round_up(s->q->sizes[3], 32)},
            sizeof(acc_sizes));
-    sums = eng_empty(e, sum_sizes, 3, VS_F32, s.q->storage->on_host);
-    accumulator = eng_empty(e, acc_sizes, 4, VS_F32, s.q->storage->on_host);
-    share_heads(e, &s, shared);
-    compute_backward(e, &s);
+    sums = eng_empty(e, sum_sizes, 3, VS_F32, s->q->storage->on_host);
+    accumulator = eng_empty(e, acc_sizes, 4, VS_F32, s->q->storage->on_host);
+    share_heads(e, s, shared);
+    compute_backward(e, s);
     eng_unref(shared[1]);
     eng_unref(shared[0]);
     eng_unref(accumulator);
     eng_unref(sums);
     eng_unref(out_copy);
     eng_unref(g_copy);
+}
+
+/* saved: key, query, value, logsumexp, out, rng_state, unused */
+void eng_b_sdpa_flash(struct eng_bw *b)
+{
+    struct sdpa_bw s = {.g = b->g[0],
+                        .k = b->saved[SAVED_sdpa_flash_key],
+                        .q = b->saved[SAVED_sdpa_flash_query],
+                        .v = b->saved[SAVED_sdpa_flash_value],
+                        .lse = b->saved[SAVED_sdpa_flash_result1],
+                        .out = b->saved[SAVED_sdpa_flash_result]};
+    struct eng_op_call c = {.e = b->e, .id = b->node->op};
+
+    if (!s.q || !s.k || !s.v || !s.out || !s.lse)
+        return;
+    s.dropout_p = b->a[ARG_sdpa_flash_dropout_p].v.scalar.f;
+    s.causal = b->a[ARG_sdpa_flash_is_causal].v.flag;
+    s.scale = b->a[ARG_sdpa_flash_scale].v.scalar.f;
+    s.key = load_key(b->e, b->saved[SAVED_sdpa_flash_result2]);
+    flash_backward(&c, &s);
     eng_b_give(b, ARG_sdpa_flash_query, s.gq);
     eng_b_give(b, ARG_sdpa_flash_key, s.gk);
     eng_b_give(b, ARG_sdpa_flash_value, s.gv);
+}
+
+/* (gradients of query, key and value) */
+void eng_f_sdpa_flash_backward(struct eng_op_call *c)
+{
+    struct sdpa_bw s = {.g = eng_c_tensor(c, ARG_sdpa_flash_backward_grad_out),
+                        .q = eng_c_tensor(c, ARG_sdpa_flash_backward_query),
+                        .k = eng_c_tensor(c, ARG_sdpa_flash_backward_key),
+                        .v = eng_c_tensor(c, ARG_sdpa_flash_backward_value),
+                        .out = eng_c_tensor(c, ARG_sdpa_flash_backward_out),
+                        .lse = eng_c_tensor(c, ARG_sdpa_flash_backward_logsumexp),
+                        .dropout_p = eng_c_float(c, ARG_sdpa_flash_backward_dropout_p),
+                        .causal = eng_c_bool(c, ARG_sdpa_flash_backward_is_causal),
+                        .scale = eng_c_float(c, ARG_sdpa_flash_backward_scale)};
+
+    s.key = load_key(c->e, eng_c_tensor(c, ARG_sdpa_flash_backward_rng_state));
+    flash_backward(c, &s);
+    eng_c_give(c, s.gq);
+    eng_c_give(c, s.gk);
+    eng_c_give(c, s.gv);
 }
 
 /*
@@ -447,10 +474,53 @@ static void bias_gradient(struct eng *e, const struct sdpa_bw *s, struct eng_ten
     eng_unref(q);
 }
 
+/*
+ * Makes the gradients of memory-efficient attention: s->gq, gk and gv. With `wants_mask` returns that of the mask, a
+ * new reference; else NULL.
+ */
+static struct eng_tensor *efficient_backward(struct eng *e, struct sdpa_bw *s, bool wants_mask)
+{
+    struct eng_tensor *g_copy, *product, *sum, *delta, *workspace, *shared[2] = {0}, *gm = NULL;
+    const bool on_host = s->q->storage->on_host;
+    const int64_t l = s->q->sizes[2], h = s->q->sizes[1];
+
+    g_copy = rows_copy(e, s->g);
+    s->gq =
+        heads_inside(e, s->q->sizes[0], h, l, s->q->sizes[3], (enum vs_dtype)s->q->dtype, on_host);
+    s->gk = heads_inside(e, s->k->sizes[0], s->k->sizes[1], s->k->sizes[2], s->k->sizes[3],
+                         (enum vs_dtype)s->k->dtype, on_host);
+    s->gv = heads_inside(e, s->v->sizes[0], s->v->sizes[1], s->v->sizes[2], s->v->sizes[3],
+                         (enum vs_dtype)s->v->dtype, on_host);
+    share_heads(e, s, shared);
+    if (wants_mask)
+        gm = bias_empty(e, s);
+    /* in half precision the kernel computes delta; in float32 separate ops multiply, sum and copy */
+    product = is_half(s->q) ? NULL
+                            : eng_empty(e, (int64_t[]){s->q->sizes[0], l, h, s->v->sizes[3]}, 4,
+                                        VS_F32, on_host);
+    sum =
+        is_half(s->q) ? NULL : eng_empty(e, (int64_t[]){s->q->sizes[0], l, h}, 3, VS_F32, on_host);
+    /* one head, or one query: the sums turned are dense as they are */
+    delta = sum && (h == 1 || l == 1)
+                ? eng_ref(sum)
+                : eng_empty(e, (int64_t[]){s->q->sizes[0], h, l}, 3, VS_F32, on_host);
+    eng_unref(sum);
+    eng_unref(product);
+    workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s->q, s->k, s->v));
+    compute_backward(e, s);
+    if (gm)
+        bias_gradient(e, s, gm);
+    eng_unref(delta);
+    eng_unref(workspace);
+    eng_unref(shared[1]);
+    eng_unref(shared[0]);
+    eng_unref(g_copy);
+    return gm;
+}
+
 /* saved: attn_bias, key, query, value, logsumexp, out, offset, seed */
 void eng_b_sdpa_efficient(struct eng_bw *b)
 {
-    struct eng *e = b->e;
     struct sdpa_bw s = {.g = b->g[0],
                         .mask = b->saved[SAVED_sdpa_efficient_attn_bias],
                         .k = b->saved[SAVED_sdpa_efficient_key],
@@ -458,51 +528,38 @@ void eng_b_sdpa_efficient(struct eng_bw *b)
                         .v = b->saved[SAVED_sdpa_efficient_value],
                         .lse = b->saved[SAVED_sdpa_efficient_result1],
                         .out = b->saved[SAVED_sdpa_efficient_result]};
-    struct eng_tensor *g_copy, *product, *sum, *delta, *workspace, *shared[2] = {0}, *gm = NULL;
-    int64_t l, h;
-    bool on_host;
+    struct eng_tensor *gm;
 
     if (!s.q || !s.k || !s.v || !s.out || !s.lse)
         return;
-    on_host = s.q->storage->on_host;
-    l = s.q->sizes[2];
-    h = s.q->sizes[1];
     s.dropout_p = b->a[ARG_sdpa_efficient_dropout_p].v.scalar.f;
     s.causal = b->a[ARG_sdpa_efficient_is_causal].v.flag;
     s.scale = b->a[ARG_sdpa_efficient_scale].v.scalar.f;
-    s.key = load_key(b, b->saved[SAVED_sdpa_efficient_result3]);
-    g_copy = rows_copy(e, s.g);
-    s.gq = heads_inside(e, s.q->sizes[0], h, l, s.q->sizes[3], (enum vs_dtype)s.q->dtype, on_host);
-    s.gk = heads_inside(e, s.k->sizes[0], s.k->sizes[1], s.k->sizes[2], s.k->sizes[3],
-                        (enum vs_dtype)s.k->dtype, on_host);
-    s.gv = heads_inside(e, s.v->sizes[0], s.v->sizes[1], s.v->sizes[2], s.v->sizes[3],
-                        (enum vs_dtype)s.v->dtype, on_host);
-    share_heads(e, &s, shared);
-    if (s.mask && eng_b_needs(b, ARG_sdpa_efficient_attn_bias))
-        gm = bias_empty(e, &s);
-    /* in half precision the kernel computes delta; in float32 separate ops multiply, sum and copy */
-    product = is_half(s.q) ? NULL
-                           : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h, s.v->sizes[3]}, 4,
-                                       VS_F32, on_host);
-    sum = is_half(s.q) ? NULL : eng_empty(e, (int64_t[]){s.q->sizes[0], l, h}, 3, VS_F32, on_host);
-    /* one head, or one query: the sums turned are dense as they are */
-    delta = sum && (h == 1 || l == 1)
-                ? eng_ref(sum)
-                : eng_empty(e, (int64_t[]){s.q->sizes[0], h, l}, 3, VS_F32, on_host);
-    eng_unref(sum);
-    eng_unref(product);
-    workspace = on_host ? NULL : eng_workspace(e, (uint64_t)efficient_workspace(s.q, s.k, s.v));
-    compute_backward(e, &s);
-    if (gm)
-        bias_gradient(e, &s, gm);
-    eng_unref(delta);
-    eng_unref(workspace);
-    eng_unref(shared[1]);
-    eng_unref(shared[0]);
-    eng_unref(g_copy);
+    s.key = load_key(b->e, b->saved[SAVED_sdpa_efficient_result3]);
+    gm = efficient_backward(b->e, &s, s.mask && eng_b_needs(b, ARG_sdpa_efficient_attn_bias));
     eng_b_give(b, ARG_sdpa_efficient_query, s.gq);
     eng_b_give(b, ARG_sdpa_efficient_key, s.gk);
     eng_b_give(b, ARG_sdpa_efficient_value, s.gv);
     if (gm)
         eng_b_give(b, ARG_sdpa_efficient_attn_bias, gm);
+}
+
+/* (gradients of query, key and value), without a mask */
+void eng_f_sdpa_efficient_backward(struct eng_op_call *c)
+{
+    struct sdpa_bw s = {.g = eng_c_tensor(c, ARG_sdpa_efficient_backward_grad_out),
+                        .q = eng_c_tensor(c, ARG_sdpa_efficient_backward_query),
+                        .k = eng_c_tensor(c, ARG_sdpa_efficient_backward_key),
+                        .v = eng_c_tensor(c, ARG_sdpa_efficient_backward_value),
+                        .out = eng_c_tensor(c, ARG_sdpa_efficient_backward_out),
+                        .lse = eng_c_tensor(c, ARG_sdpa_efficient_backward_logsumexp),
+                        .dropout_p = eng_c_float(c, ARG_sdpa_efficient_backward_dropout_p),
+                        .causal = eng_c_bool(c, ARG_sdpa_efficient_backward_is_causal),
+                        .scale = eng_c_float(c, ARG_sdpa_efficient_backward_scale)};
+
+    s.key = load_key(c->e, eng_c_tensor(c, ARG_sdpa_efficient_backward_offset));
+    eng_unref(efficient_backward(c->e, &s, false));
+    eng_c_give(c, s.gq);
+    eng_c_give(c, s.gk);
+    eng_c_give(c, s.gv);
 }

@@ -245,6 +245,29 @@ static void refused(const char *net, const char *shard, const char *const (*case
     rpl_trace_free(base);
 }
 
+static void what_context_parallelism_cannot_do_is_refused(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"world=4 cp=3", "cp=3: it does not divide world=4"},
+        {"world=2 cp=2", "does not divide the 15 elements of the batch's sequences"},
+        {"world=3 cp=3", "logsumexp to a multiple of 32 rows"}, /* float32 */
+        {"world=3 cp=3 half=on offload=activations", "attention saves DTensors"},
+        {"world=3 cp=3 half=on checkpoint=selective", "use checkpoint=blocks"},
+        {"world=3 cp=3 half=on cp-buffers=rope", "PATH:DIMENSION with commas between"},
+        {"world=3 cp=3 half=on cp-buffers=rope:0", "the model has no buffer `rope`"},
+        {"world=3 cp=3 half=on torch=2.11", "known of PyTorch 2.15 alone"},
+    };
+    static const char *const BALANCED[][2] = {
+        {"world=2 cp=2 cp-buffers=blocks:0", "the model has no buffer `blocks`"},
+        {"world=2 cp=2 cp-buffers=rope:2", "rope has no dimension 2"},
+        {"world=2 cp=2 cp-buffers=rope:1", "has not 128 elements along dimension 1"},
+    };
+
+    (void)state;
+    refused("tests/nets/cp/encoder.py", "shard=fsdp", CASES, sizeof(CASES) / sizeof(CASES[0]));
+    refused("tests/nets/cp/gpt.py", "shard=fsdp", BALANCED, sizeof(BALANCED) / sizeof(BALANCED[0]));
+}
+
 static void what_tensor_parallelism_cannot_do_is_refused(void **state)
 {
     static const char *const CASES[][2] = {
@@ -336,6 +359,7 @@ int main(void)
         cmocka_unit_test(gradients_that_wait_are_sent_once),
         cmocka_unit_test(what_fully_shard_cannot_do_is_refused),
         cmocka_unit_test(tensor_parallelism_says_what_a_step_sends),
+        cmocka_unit_test(what_context_parallelism_cannot_do_is_refused),
         cmocka_unit_test(what_tensor_parallelism_cannot_do_is_refused),
         cmocka_unit_test(a_stage_of_a_pipeline_says_what_a_step_sends),
         cmocka_unit_test(what_a_pipeline_cannot_do_is_refused),

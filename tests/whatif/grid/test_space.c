@@ -108,6 +108,19 @@ static void what_has_no_meaning_makes_no_configuration(void **state)
                   "shard=fsdp world=64 rank=1 shard-units=A reshard=off grad-sync=last\n");
 }
 
+static void only_fully_shard_splits_sequences(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=off,fsdp");
+    vary(&space, "cp=1,4");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "cp-rotate=alltoall", &err), VS_OK);
+    check(&space, "shard=off\nshard=fsdp cp=1 cp-rotate=alltoall\n"
+                  "shard=fsdp cp=4 cp-rotate=alltoall\n");
+}
+
 static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **state)
 {
     struct wif_grid_space space = {.count = 0};
@@ -243,6 +256,7 @@ int main(void)
         cmocka_unit_test(values_with_commas_have_bars_between),
         cmocka_unit_test(the_last_toggle_changes_first),
         cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
+        cmocka_unit_test(only_fully_shard_splits_sequences),
         cmocka_unit_test(only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients),
         cmocka_unit_test(only_pipelines_have_stages_and_microbatches),
         cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),

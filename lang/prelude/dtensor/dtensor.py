@@ -1,6 +1,6 @@
-# lang/prelude/dtensor.py - DTensor: what a process has of a tensor, and how one layout becomes another.
+# lang/prelude/dtensor/dtensor.py - DTensor: what a process has of a tensor, and how one layout becomes another.
 #
-# For:       tensor_parallel.py.
+# For:       tensor_parallel.py, context_parallel.py.
 # Invariant: what is allocated, and in which order, is what PyTorch 2.15's DTensor and functional collectives do; a
 #            collective reads its input until its result is used (torch._set_pending). No data is sent: the parts of
 #            other processes are assumed to be like this one's.

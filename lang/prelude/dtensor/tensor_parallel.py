@@ -1,4 +1,4 @@
-# lang/prelude/tensor_parallel.py - parallelize_module() in one of `world` processes.
+# lang/prelude/dtensor/tensor_parallel.py - parallelize_module() in one of `world` processes.
 #
 # For:       train.py; docs/internals/tensor-parallel.md has what is split and how it was measured.
 # Invariant: the net's own code works on tensors of this process alone; a DTensor only goes from one module of the plan
