@@ -5,7 +5,7 @@
 _vramscope_toggles()
 {
     local t
-    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units tp-plan loss-parallel cp cp-buffers cp-rotate pp-split microbatches pp-schedule reshard mp-policy offload-policy reduce-bucket-size overlap-comm stage3-prefetch-bucket-size stage3-param-persistence-threshold stage3-max-live-parameters stage3-max-reuse-distance sub-group-size grad-sync empty-cache alloc-conf target workspace torch; do
+    for t in batch accumulate steps data inplace amp half checkpoint checkpoint-impl preserve-rng offload compile optimizer foreach zero-grad drop-outputs detach-loss chunk-loss freeze grad fuse quantize prefetch shard world rank shard-units tp-plan loss-parallel tp replicate cp cp-buffers cp-rotate pp-split microbatches pp-schedule reshard mp-policy offload-policy reduce-bucket-size overlap-comm stage3-prefetch-bucket-size stage3-param-persistence-threshold stage3-max-live-parameters stage3-max-reuse-distance sub-group-size grad-sync empty-cache alloc-conf target workspace torch; do
         printf '%s ' "$1$t$2"
     done
 }
@@ -43,6 +43,8 @@ _vramscope_values()
     shard-units) echo "blocks" ;;
     tp-plan) echo "none" ;;
     loss-parallel) echo "off on" ;;
+    tp) echo "" ;;
+    replicate) echo "" ;;
     cp) echo "" ;;
     cp-buffers) echo "none" ;;
     cp-rotate) echo "allgather alltoall" ;;

@@ -28,6 +28,8 @@ static const struct {
     {VS_TOGGLE_SHARD_UNITS, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_TP_PLAN, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_LOSS_PARALLEL, "how a script is distributed is its own: change it there"},
+    {VS_TOGGLE_TP, "how a script is distributed is its own: change it there"},
+    {VS_TOGGLE_REPLICATE, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_CP, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_CP_BUFFERS, "how a script is distributed is its own: change it there"},
     {VS_TOGGLE_CP_ROTATE, "how a script is distributed is its own: change it there"},

@@ -20,7 +20,10 @@ struct outcome {
     bool is_oom;
 };
 
-/* outcomes: those that differ, in the order in which they were met; of: of each rank, the index of its outcome */
+/*
+ * outcomes: those that differ, in the order in which they were met; of: of each rank, the index of its outcome. group:
+ * how many ranks have all shards, after which they repeat; step: how many ranks beside each other have the same shard.
+ */
 struct session {
     struct wif_ranks *out;
     struct rpl_trace *base;
@@ -33,6 +36,8 @@ struct session {
     size_t outcome_count;
     size_t outcome_cap;
     uint32_t *of;
+    uint64_t group;
+    uint64_t step;
 };
 
 static enum vs_status events_hash(struct rpl_trace *trace, uint64_t *out, struct vs_error *err)
@@ -119,17 +124,16 @@ static enum vs_status between(struct session *s, uint64_t low, uint64_t high, ui
     return st ? st : between(s, middle, high, step, err);
 }
 
-/* Finds the outcomes of rank `first` and of each `step`-th one after it. */
-static enum vs_status row_fill(struct session *s, uint64_t first, uint64_t step,
-                               struct vs_error *err)
+/* Finds the outcomes of rank `first` and of each `step`-th one after it in its group. */
+static enum vs_status row_fill(struct session *s, uint64_t first, struct vs_error *err)
 {
-    const uint64_t last = first + (s->out->world - 1 - first) / step * step;
+    const uint64_t last = first + (s->group - 1 - first) / s->step * s->step;
     enum vs_status st = rank_run(s, first, err);
 
     if (st || last == first)
         return st;
     st = rank_run(s, last, err);
-    return st ? st : between(s, first, last, step, err);
+    return st ? st : between(s, first, last, s->step, err);
 }
 
 static void ranges_make(struct session *s)
@@ -156,12 +160,26 @@ static void ranges_make(struct session *s)
     vs_free(first_of);
 }
 
-/* How many ranks there are, and whether they are stages. VS_E_UNSUPPORTED: only rank 0 is followed. */
-static enum vs_status world_get(const struct rpl_trace *base, const struct vs_toggles *set,
-                                struct wif_ranks *out, struct vs_error *err)
+/* The mesh of shard=fsdp; what does not divide the world is refused when the first rank runs. */
+static void mesh_get(struct session *s, const struct vs_toggles *all)
 {
+    const uint64_t replicas = vs_toggles_count(all, VS_TOGGLE_REPLICATE);
+    const uint64_t cp = vs_toggles_count(all, VS_TOGGLE_CP);
+    const uint64_t tp = vs_toggles_count(all, VS_TOGGLE_TP);
+
+    s->out->cp_size = cp;
+    if (replicas <= s->group && s->group % replicas == 0)
+        s->group /= replicas;
+    s->step = cp <= s->group && tp <= s->group && cp * tp <= s->group ? cp * tp : s->group;
+}
+
+/* How many ranks there are, and which of them may differ. VS_E_UNSUPPORTED: only rank 0 is followed. */
+static enum vs_status world_get(struct session *s, struct vs_error *err)
+{
+    struct wif_ranks *out = s->out;
+    const struct vs_toggles *set = s->set;
     struct vs_toggles all = {{NULL}};
-    enum vs_status st = wif_toggles(base, &all, err);
+    enum vs_status st = wif_toggles(s->base, &all, err);
 
     for (size_t i = 0; i < VS_TOGGLE_COUNT && !st; i++)
         if (vs_toggles_is_set(set, (enum vs_toggle)i))
@@ -185,8 +203,11 @@ static enum vs_status world_get(const struct rpl_trace *base, const struct vs_to
             vs_toggles_get(&all, VS_TOGGLE_SHARD));
     out->world = vs_toggles_count(&all, VS_TOGGLE_WORLD);
     out->are_stages = vs_toggles_is(&all, VS_TOGGLE_SHARD, "pp");
-    out->cp_size =
-        vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp") ? vs_toggles_count(&all, VS_TOGGLE_CP) : 1;
+    out->cp_size = 1;
+    s->group = out->world;
+    s->step = out->are_stages ? out->world : 1;
+    if (vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp"))
+        mesh_get(s, &all);
     vs_toggles_release(&all);
     return st;
 }
@@ -197,11 +218,10 @@ enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,
 {
     struct session s = {
         .out = out, .base = base, .set = set, .capacity = capacity, .next = next, .user = user};
-    uint64_t step;
     enum vs_status st;
 
     memset(out, 0, sizeof(*out));
-    st = world_get(base, set, out, err);
+    st = world_get(&s, err);
     if (st)
         return st;
     if (out->world > WIF_RANKS_MAX)
@@ -211,9 +231,10 @@ enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,
                        out->world, WIF_RANKS_MAX);
     s.memory = rpl_trace_new();
     s.of = vs_calloc(out->world, sizeof(*s.of));
-    step = out->are_stages ? out->world : out->cp_size < out->world ? out->cp_size : out->world;
-    for (uint64_t first = 0; first < step && !st; first++)
-        st = row_fill(&s, first, step, err);
+    for (uint64_t first = 0; first < s.step && !st; first++)
+        st = row_fill(&s, first, err);
+    for (uint64_t rank = s.group; rank < out->world && !st; rank++)
+        s.of[rank] = s.of[rank - s.group];
     if (!st)
         ranges_make(&s);
     vs_free(s.of);

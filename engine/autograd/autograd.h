@@ -42,6 +42,8 @@ void eng_set_grad(struct eng *e, struct eng_tensor *t, struct eng_tensor *grad);
  */
 #define ENG_GRAD_DTYPE_ANY (-1)
 void eng_set_grad_dtype(struct eng_tensor *leaf, int dtype);
+/* The dtype that `grad` has when it has reached the leaf. */
+enum vs_dtype eng_grad_dtype(const struct eng_tensor *leaf, const struct eng_tensor *grad);
 
 /*
  * Adds a custom function's node. inputs: the tensor arguments in order (NULL for other arguments). If grad mode is on

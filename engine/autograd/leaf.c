@@ -135,6 +135,14 @@ void eng_set_grad_dtype(struct eng_tensor *leaf, int dtype)
     leaf->grad_dtype = dtype == ENG_GRAD_DTYPE_ANY ? UINT8_MAX : (uint8_t)(dtype + 1);
 }
 
+enum vs_dtype eng_grad_dtype(const struct eng_tensor *leaf, const struct eng_tensor *grad)
+{
+    if (!leaf->grad_dtype)
+        return (enum vs_dtype)leaf->dtype;
+    return leaf->grad_dtype == UINT8_MAX ? (enum vs_dtype)grad->dtype
+                                         : (enum vs_dtype)(leaf->grad_dtype - 1);
+}
+
 void eng_detach_(struct eng *e, struct eng_tensor *t)
 {
     if (!t)

@@ -51,8 +51,7 @@ static enum vs_dtype dtype_along(const struct eng_edge *edge, const struct eng_t
 
     if (!leaf || !leaf->grad_dtype)
         return (enum vs_dtype)edge->dtype;
-    return leaf->grad_dtype == UINT8_MAX ? (enum vs_dtype)grad->dtype
-                                         : (enum vs_dtype)(leaf->grad_dtype - 1);
+    return eng_grad_dtype(leaf, grad);
 }
 
 /* PyTorch's validation of each result: broadcast gradients are summed, dtypes converted. */

@@ -82,9 +82,12 @@ def _note_sharding_without_effect(settings):
     for name, value in (("pp-split", "none"), ("microbatches", 4), ("pp-schedule", "1f1b")):
         if settings["shard"] != "pp" and settings[name] != value:
             torch._note_refused(name, str(settings[name]), "there is no pipeline; say so: shard=pp")
+    for name in ("replicate", "tp"):
+        if not is_fsdp and settings[name] != 1:
+            torch._note_refused(name, str(settings[name]), "it is a dimension of the mesh of shard=fsdp")
     for name, value in (("tp-plan", "none"), ("loss-parallel", "off")):
-        if settings["shard"] != "tp" and settings[name] != value:
-            torch._note_refused(name, settings[name], "no layer is split; say so: shard=tp")
+        if settings["shard"] != "tp" and (not is_fsdp or settings["tp"] == 1) and settings[name] != value:
+            torch._note_refused(name, settings[name], "no layer is split; say so: shard=tp, or shard=fsdp with tp=2")
     for name, value in (("cp", 1), ("cp-buffers", "none"), ("cp-rotate", "allgather")):
         if (not is_fsdp or name != "cp" and settings["cp"] == 1) and settings[name] != value:
             torch._note_refused(name, str(settings[name]), "no sequence is split; say so: shard=fsdp, cp=2")

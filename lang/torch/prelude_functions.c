@@ -201,6 +201,7 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_set_dtensor", lang_native_set_dtensor},
         {"_set_whole_grad", lang_native_set_whole_grad},
         {"_set_grad_dtype", lang_native_set_grad_dtype},
+        {"_grad_dtype", lang_native_grad_dtype},
         {"_packed_pointers", lang_native_packed_pointers},
         {"_has_target", lang_native_has_target},
     };

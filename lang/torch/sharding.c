@@ -168,6 +168,16 @@ bool lang_native_set_grad_dtype(struct lang_vm *vm, const struct lang_call *call
     return true;
 }
 
+bool lang_native_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out)
+{
+    if (!lang_args_exact(vm, call, "_grad_dtype", 2) || call->args[0].kind != LANG_TENSOR ||
+        call->args[1].kind != LANG_TENSOR)
+        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_grad_dtype() takes a leaf, a tensor");
+    *out = lang_dtype(eng_grad_dtype(call->args[0].as.tensor, call->args[1].as.tensor));
+    return true;
+}
+
 /* ---- calls from backward ---- */
 
 struct called {

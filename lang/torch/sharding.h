@@ -1,5 +1,5 @@
 /*
- * lang/torch/sharding.h - functions for lang/prelude/fsdp.py, pipeline.py and dtensor.py: memory that is freed while
+ * lang/torch/sharding.h - functions for lang/prelude/fsdp/fsdp.py, pipeline.py and dtensor.py: memory that is freed while
  * tensors refer to it, calls before and after parts of a backward, backwards from tensors that are gone, sizes of the
  * tables that PyTorch's kernels over lists of tensors take.
  *
@@ -39,13 +39,16 @@ bool lang_native_set_dtensor(struct lang_vm *vm, const struct lang_call *call,
                              struct lang_value *out);
 /*
  * torch._set_whole_grad(leaf): it is a part of a parameter, and its gradients are those of the whole one, whose shape
- * they have. Only a custom function may give them.
+ * they have. Only a custom function may give them, in the dtype that the leaf asks for.
  */
 bool lang_native_set_whole_grad(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out);
 /* torch._set_grad_dtype(leaf, dtype or None): eng_set_grad_dtype */
 bool lang_native_set_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
                                 struct lang_value *out);
+/* torch._grad_dtype(leaf, grad): eng_grad_dtype */
+bool lang_native_grad_dtype(struct lang_vm *vm, const struct lang_call *call,
+                            struct lang_value *out);
 /* torch._before_backward_of(t, f): calls f() whenever a backward reaches the node that made t, before the node runs. */
 bool lang_native_before_backward_of(struct lang_vm *vm, const struct lang_call *call,
                                     struct lang_value *out);

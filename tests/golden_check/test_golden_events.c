@@ -192,6 +192,13 @@ static void parts_of_sequences_are_equal_event_by_event_and_send_the_same(void *
                             events_and_traffic_are_equal, NULL));
 }
 
+static void processes_of_a_mesh_are_equal_event_by_event_and_send_the_same(void **state)
+{
+    (void)state;
+    assert_true(
+        golden_file("tests/golden/oracle/mesh.jsonl.gz", events_and_traffic_are_equal, NULL));
+}
+
 static void stages_of_pipelines_are_equal_event_by_event_and_send_the_same(void **state)
 {
     (void)state;
@@ -261,6 +268,7 @@ int main(void)
         cmocka_unit_test(deepspeed_zero3_is_equal_event_by_event_and_sends_the_same),
         cmocka_unit_test(tensor_parallel_nets_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(parts_of_sequences_are_equal_event_by_event_and_send_the_same),
+        cmocka_unit_test(processes_of_a_mesh_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(stages_of_pipelines_are_equal_event_by_event_and_send_the_same),
         cmocka_unit_test(nets_written_from_models_are_equal_to_the_models),
         cmocka_unit_test(nets_as_articles_write_them_are_equal_event_by_event),

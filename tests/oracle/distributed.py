@@ -51,12 +51,30 @@ def fully_shard(model, toggles):
     if toggles["offload-policy"] == "cpu":
         words["offload_policy"] = CPUOffloadPolicy()
     if toggles["cp"] > 1:
-        sequence_mesh(toggles["world"], toggles["cp"])
+        sequence_mesh(toggles["world"], toggles["cp"], toggles["tp"])
+    mesh = mesh_of(toggles)
+    if toggles["tp"] > 1:
+        parallelize(model, mesh["tp"], toggles)
+    if mesh is not None:
+        words["mesh"] = mesh[tuple(name for name in mesh.mesh_dim_names if name != "tp")]
     with nogpu.Values():
         for block in tg.units_of(model, toggles["shard-units"]):
             shard(block, **words)
         shard(model, **words)
     return model
+
+
+def mesh_of(toggles):
+    """The mesh of the processes where fully_shard needs one; the process with the highest rank is the last of each
+    dimension."""
+    from torch.distributed.device_mesh import init_device_mesh
+    if toggles["replicate"] == 1 and toggles["tp"] == 1:
+        return None
+    sizes = {"dp_replicate": toggles["replicate"],
+             "dp_shard": toggles["world"] // (toggles["replicate"] * toggles["tp"]), "tp": toggles["tp"]}
+    sizes = {name: size for name, size in sizes.items() if size > 1 or name == "dp_shard"}
+    nogpu.watch_splits()
+    return init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
 
 
 def layout_of(word):
@@ -85,12 +103,16 @@ def style_of(words):
 def tensor_parallel(model, toggles):
     """Splits the modules of a model on the device by the plan of tp-plan."""
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor.parallel import parallelize_module
     enter(toggles["world"], toggles["rank"])
+    parallelize(model, init_device_mesh("cuda", (toggles["world"],)), toggles)
+
+
+def parallelize(model, mesh, toggles):
+    from torch.distributed.tensor.parallel import parallelize_module
     entries = [entry.split(":") for entry in toggles["tp-plan"].split(",")]
     plan = {entry[0]: style_of(entry[1:]) for entry in entries}
     with nogpu.Values():
-        parallelize_module(model, init_device_mesh("cuda", (toggles["world"],)), plan)
+        parallelize_module(model, mesh, plan)
 
 
 def loss_context(toggles):
@@ -119,10 +141,12 @@ def sequence_buffers(model, pair, toggles):
 
 
 @functools.cache
-def sequence_mesh(world, count):
+def sequence_mesh(world, count, tp=1):
     from torch.distributed.device_mesh import init_device_mesh
     nogpu.watch_splits()
-    return init_device_mesh("cuda", (world // count, count), mesh_dim_names=("dp", "cp"))["cp"]
+    sizes = {"dp": world // (count * tp), "cp": count, "tp": tp}
+    sizes = {name: size for name, size in sizes.items() if size > 1 or name != "tp"}
+    return init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=tuple(sizes))["cp"]
 
 
 def sequence_context(model, pair, toggles):
@@ -133,7 +157,8 @@ def sequence_context(model, pair, toggles):
     from torch.distributed.tensor.experimental._attention import set_rotate_method
     set_rotate_method(toggles["cp-rotate"])
     buffers, dims, of_batch = sequence_buffers(model, pair, toggles)
-    return context_parallel(sequence_mesh(toggles["world"], toggles["cp"]), buffers=buffers, buffer_seq_dims=dims,
+    mesh = sequence_mesh(toggles["world"], toggles["cp"], toggles["tp"])
+    return context_parallel(mesh, buffers=buffers, buffer_seq_dims=dims,
                             no_restore_buffers=set() if toggles["data"] == "once" else set(buffers[:of_batch]))
 
 

@@ -236,6 +236,51 @@ CP_CASES = (  # net, what all of its cases have, toggles
     ("sample_nets/gpt2_small_sdpa.py", {"batch": "1", "steps": "2", "optimizer": "adamw"},
      ({}, {"world": "8", "cp": "8", "rank": "3", "mp-policy": "bf16"}, {"amp": "bf16", "checkpoint": "blocks"})),
 )
+MESH_TOGGLES = (  # shard=fsdp, world=8 and tp=2 or replicate=2 where they say nothing else
+    {}, {"rank": "7"}, {"mp-policy": "bf16"}, {"mp-policy": "bf16-reduce", "rank": "5"}, {"half": "on"},
+    {"amp": "bf16"}, {"accumulate": "2"}, {"accumulate": "2", "mp-policy": "bf16"},
+    {"accumulate": "2", "grad-sync": "last"}, {"accumulate": "2", "grad-sync": "last", "mp-policy": "bf16"},
+    {"checkpoint": "blocks"}, {"checkpoint": "blocks", "checkpoint-impl": "reentrant", "mp-policy": "bf16"},
+    {"checkpoint": "selective"}, {"grad": "eval"}, {"grad": "no_grad", "amp": "bf16"}, {"freeze": "half"},
+    {"optimizer": "momentum", "zero-grad": "zeros", "foreach": "auto"}, {"optimizer": "adam", "drop-outputs": "on"},
+    {"data": "once", "prefetch": "1"}, {"reshard": "off", "foreach": "auto"},
+    {"offload-policy": "cpu"}, {"offload-policy": "cpu", "mp-policy": "bf16"}, {"shard-units": "Linear"},
+    {"world": "1024", "rank": "1023", "mp-policy": "bf16"}, {"world": "2"}, {"offload": "activations"},
+    {"chunk-loss": "4"}, {"inplace": "on"},
+)
+MESH_TP_TOGGLES = MESH_TOGGLES + (
+    {"tp": "4", "rank": "6"}, {"tp": "8", "rank": "3"}, {"replicate": "2", "mp-policy": "bf16"},
+    {"replicate": "4", "rank": "3"}, {"replicate": "2", "accumulate": "2", "checkpoint": "blocks"}, {"tp": "3"},
+)
+MESH_CASES = (  # net, what all of its cases have, toggles
+    ("tests/nets/gpt_tiny.py", {"replicate": "2"}, MESH_TOGGLES + (
+        {"replicate": "4", "rank": "5"}, {"replicate": "8", "mp-policy": "bf16-reduce"})),
+    ("tests/nets/resnet_small.py", {"replicate": "2"}, (
+        {}, {"optimizer": "adam", "reshard": "off"}, {"foreach": "off", "freeze": "half"}, {"amp": "fp16"},
+        {"amp": "fp16", "replicate": "8"})),
+    ("tests/nets/tp/mlp.py", {"tp": "2", "tp-plan": TP_MLP}, MESH_TP_TOGGLES),
+    ("tests/nets/tp/llama.py", {"tp": "2", "tp-plan": TP_TITAN, "loss-parallel": "on"}, MESH_TP_TOGGLES),
+    ("tests/nets/tp/llama.py", {"tp": "2", "tp-plan": TP_TITAN + ",dropout:sequence:local=on", "loss-parallel": "on"},
+     ({}, {"mp-policy": "bf16"}, {"checkpoint": "blocks"})),
+    ("tests/nets/tp/llama.py", {"tp": "2", "tp-plan": TP_LLAMA % "replicate"}, MESH_TOGGLES[:3]),
+    ("tests/nets/tp/llama.py", {"tp": "2", "tp-plan": TP_TITAN, "loss-parallel": "on", "mp-policy": "bf16"}, (
+        {"shard-units": "Attention"}, {"shard-units": "FeedForward,Linear"}, {"shard-units": "RMSNorm"},
+        {"shard-units": "tok_embeddings,output,layers.*"}, {"shard-units": "dropout,Block"})),
+    ("tests/nets/tp/sequence.py", {"tp": "2", "tp-plan": TP_LOSS, "loss-parallel": "on"}, MESH_TOGGLES[:12]),
+    ("tests/nets/tp/sequence.py", {"tp": "2", "tp-plan": "0:colwise:output=replicate,1.up:colwise,1.down:rowwise"},
+     MESH_TOGGLES[:4]),
+    ("tests/nets/tp/gpt.py", {"tp": "2", "tp-plan": TP_GPT}, MESH_TOGGLES[:12]),
+    ("tests/nets/tp/linear.py", {"tp": "2", "tp-plan": TP_LINEAR}, MESH_TOGGLES[:3] + ({"shard-units": "Linear"},)),
+    ("tests/nets/gpt_tiny.py", {"tp": "4", "tp-plan": "blocks.*.fc:colwise,blocks.*.proj:rowwise"},
+     ({}, {"foreach": "off", "freeze": "half", "optimizer": "adamw"}, {"mp-policy": "bf16", "reshard": "off"})),
+    ("tests/nets/cp/gpt.py", {"cp": "2", "cp-buffers": "rope:0"}, (
+        {"replicate": "2"}, {"replicate": "4", "rank": "5", "mp-policy": "bf16"},
+        {"tp": "2", "tp-plan": "blocks.*.up:colwise,blocks.*.down:rowwise", "rank": "6"},
+        {"tp": "2", "tp-plan": "blocks.*.up:colwise,blocks.*.down:rowwise", "replicate": "2", "mp-policy": "bf16"})),
+    ("sample_nets/gpt2_small.py", {"batch": "1", "steps": "2", "optimizer": "adamw"}, (
+        {"replicate": "2", "mp-policy": "bf16"},
+        {"tp": "2", "tp-plan": "blocks.*.mlp.fc:colwise,blocks.*.mlp.proj:rowwise", "mp-policy": "bf16"})),
+)
 PP_SPLITS = (  # net, world, pp-split
     ("tests/nets/pp/mlp.py", 2, "2"), ("tests/nets/pp/mlp.py", 4, "1,2,3"),
     ("tests/nets/pp/gpt.py", 2, "layers.2"), ("tests/nets/pp/gpt.py", 4, "layers.1,layers.2,layers.3"),
@@ -403,6 +448,11 @@ def tensor_parallel_cases():
 def context_parallel_cases():
     return [(net, dict({"world": "2", "cp": "2", "shard": "fsdp"}, **dict(of_all, **given)))
             for net, of_all, several in CP_CASES for given in several]
+
+
+def mesh_cases():
+    return [(net, dict({"world": "8", "shard": "fsdp"}, **dict(of_all, **given)))
+            for net, of_all, several in MESH_CASES for given in several]
 
 
 def pipeline_cases():

@@ -12,7 +12,7 @@ apex          the same with amp=O0 to O3: each net with apex_by_hand.py behind i
 shard, fsdp   the same of one process of several, and with fully_shard
 deepspeed, deepspeed_zero3  with DeepSpeed's ZeRO 1 and 2, and 3, and how often it calls each collective; need DeepSpeed
 tensor_parallel  every event with shard=tp, and how often it calls each collective
-context_parallel, pipeline  the same with shard=fsdp and cp, and with shard=pp
+context_parallel, mesh, pipeline  the same with shard=fsdp and cp, with replicate and tp, and with shard=pp
 fsdp_grid, deepspeed_grid, pipeline_grid  phase figures and peaks of these
 traffic       how often a process of several calls each of NCCL's collectives, and with how many bytes
 lessons       peak, saved and the ends of phases of the runs of lessons/ (those whose toggles PyTorch has)
@@ -22,7 +22,7 @@ numbers, numbers_ops  losses, gradients and updated weights on the CPU; of tests
 
 One JSON object a line, sorted, each with the net file, the toggles given and the torch version.
 With --only the lines of matching nets are replaced, the others kept; with --with, of events, shard,
-fsdp, tensor_parallel, context_parallel, deepspeed and deepspeed_zero3, those with that toggle.
+fsdp, tensor_parallel, context_parallel, mesh, deepspeed and deepspeed_zero3, those with that toggle.
 """
 import gzip
 import json
@@ -402,21 +402,19 @@ def make_deepspeed_grid(case, only):
     write(os.path.join("grid", "deepspeed.jsonl"), lines, only)
 
 
-def make_tensor_parallel(case, only):
-    import torch.distributed.tensor.parallel  # here once, not in the process of each case
-    cases = golden_cases.tensor_parallel_cases()
-    write("tensor_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
+def sent(name):
+    """The part `name`: every event of its cases, and what they send."""
+    def make(case, only):
+        import torch.distributed.tensor.experimental  # here once, not in the process of each case
+        import torch.distributed.tensor.parallel
+        cases = getattr(golden_cases, name + "_cases")()
+        write(name + ".jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
+
+    return make
 
 
-def make_context_parallel(case, only):
-    import torch.distributed.tensor.experimental  # as above
-    cases = golden_cases.context_parallel_cases()
-    write("context_parallel.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
-
-
-def make_pipeline(case, only):
-    cases = golden_cases.pipeline_cases()
-    write("pipeline.jsonl.gz", [event_line(case, n, t, True) for n, t in cases if only(n, t)], only)
+make_tensor_parallel, make_context_parallel = sent("tensor_parallel"), sent("context_parallel")
+make_mesh, make_pipeline = sent("mesh"), sent("pipeline")
 
 
 def make_pipeline_grid(case, only):

@@ -36,7 +36,8 @@ def train(net, toggles):
     marks = record.Marks()
     try:
         model, optimizer, scaler, notes = record.make(file, settled, None)
-        record.loop.train(file, model, optimizer, scaler, settled, "cuda", marks)
+        with record.distributed.loss_context(settled):
+            record.loop.train(file, model, optimizer, scaler, settled, "cuda", marks)
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()

@@ -19,7 +19,8 @@ VALUES = {  # name: the default first, then what else is legal; None: any text o
     "grad": ("train", "eval", "no_grad"), "freeze": None, "prefetch": None, "chunk-loss": None,
     "shard": ("off", "ddp", "zero1", "fsdp", "tp", "pp", "deepspeed-zero1", "deepspeed-zero2", "deepspeed-zero3"),
     "world": None, "rank": None, "pp-split": None, "pp-schedule": ("1f1b", "gpipe", "interleaved1f1b", "loopedbfs"),
-    "microbatches": None, "cp": None, "cp-buffers": None, "cp-rotate": ("allgather", "alltoall"),
+    "microbatches": None, "replicate": None, "tp": None, "cp": None, "cp-buffers": None,
+    "cp-rotate": ("allgather", "alltoall"),
     "loss-parallel": ("off", "on"),
     "shard-units": None, "tp-plan": None, "reshard": ("on", "off"), "mp-policy": ("off", "bf16", "bf16-reduce", "fp16"),
     "offload-policy": ("off", "cpu"), "reduce-bucket-size": None,
@@ -42,7 +43,7 @@ def settle(given, net):
     """All toggles with their values: the command line's, else the file's, else the default."""
     t = {"accumulate": 1, "inplace": "off", "offload": "off", "checkpoint": "off", "freeze": "",
          "prefetch": "off", "world": 8, "rank": 0, "pp-split": "none", "microbatches": 4, "chunk-loss": "off",
-         "cp": 1, "cp-buffers": "none",
+         "replicate": 1, "tp": 1, "cp": 1, "cp-buffers": "none",
          "shard-units": "blocks", "reduce-bucket-size": 500000000,
          "stage3-prefetch-bucket-size": 50000000, "stage3-param-persistence-threshold": 100000,
          "stage3-max-live-parameters": 1000000000, "stage3-max-reuse-distance": 1000000000,
@@ -56,9 +57,9 @@ def settle(given, net):
         if VALUES[name] and value not in VALUES[name]:
             raise SystemExit("%s: one of %s, not %s" % (name, ", ".join(VALUES[name]), value))
         t[name] = value
-    for name in ("batch", "steps", "accumulate", "world", "rank", "microbatches", "cp", "reduce-bucket-size",
-                 "stage3-prefetch-bucket-size", "stage3-param-persistence-threshold", "stage3-max-live-parameters",
-                 "stage3-max-reuse-distance", "sub-group-size"):
+    for name in ("batch", "steps", "accumulate", "world", "rank", "microbatches", "replicate", "tp", "cp",
+                 "reduce-bucket-size", "stage3-prefetch-bucket-size", "stage3-param-persistence-threshold",
+                 "stage3-max-live-parameters", "stage3-max-reuse-distance", "sub-group-size"):
         t[name] = int(t[name])
     if "lr" in given:
         t["lr"] = float(given["lr"])

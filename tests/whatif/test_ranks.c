@@ -158,6 +158,18 @@ static void ranks_of_cp_differ_by_their_rank_in_the_group(void **state)
     check("tests/nets/cp/gqa.py", "shard=fsdp world=2 cp=2 grad=no_grad steps=1", 2, 2);
 }
 
+/* In each replica the shards of 50, 40 and 7 rows; with tp those of its processes beside each other are alike. */
+static void replicas_are_alike_and_so_are_ranks_of_one_shard(void **state)
+{
+    (void)state;
+    check("tests/nets/mlp.py", "shard=fsdp world=8 replicate=2 optimizer=adam steps=2", 8, 4);
+    check("tests/nets/mlp.py", "shard=fsdp world=4 replicate=4 optimizer=adam steps=1", 4, 1);
+    check("tests/nets/gpt_tiny.py",
+          "shard=fsdp world=16 replicate=2 tp=2 steps=1 optimizer=adam "
+          "tp-plan=blocks.*.fc:colwise,blocks.*.proj:rowwise",
+          16, 4);
+}
+
 static void ranks_with_the_same_rank_in_their_groups_are_of_one_kind(void **state)
 {
     struct rpl_trace *base = net_trace(
@@ -218,6 +230,7 @@ int main(void)
         cmocka_unit_test(stages_of_a_pipeline_are_all_run),
         cmocka_unit_test(stages_beside_each_other_may_be_alike),
         cmocka_unit_test(ranks_of_cp_differ_by_their_rank_in_the_group),
+        cmocka_unit_test(replicas_are_alike_and_so_are_ranks_of_one_shard),
         cmocka_unit_test(ranks_with_the_same_rank_in_their_groups_are_of_one_kind),
         cmocka_unit_test(other_ways_to_shard_are_refused),
         cmocka_unit_test(ranks_without_an_order_are_refused),

@@ -178,15 +178,18 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
         toggle == VS_TOGGLE_PP_SCHEDULE)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "pp");
     if (toggle == VS_TOGGLE_TP_PLAN || toggle == VS_TOGGLE_LOSS_PARALLEL)
-        return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp");
+        return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp") ||
+               (vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") &&
+                vs_toggles_count(toggles, VS_TOGGLE_TP) > 1);
     if (toggle == VS_TOGGLE_RANK)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&
                !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "ddp");
     if (toggle == VS_TOGGLE_MP_POLICY)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") || is_deepspeed(toggles);
     if (toggle == VS_TOGGLE_SHARD_UNITS || toggle == VS_TOGGLE_RESHARD ||
-        toggle == VS_TOGGLE_OFFLOAD_POLICY || toggle == VS_TOGGLE_CP ||
-        toggle == VS_TOGGLE_CP_BUFFERS || toggle == VS_TOGGLE_CP_ROTATE)
+        toggle == VS_TOGGLE_OFFLOAD_POLICY || toggle == VS_TOGGLE_REPLICATE ||
+        toggle == VS_TOGGLE_TP || toggle == VS_TOGGLE_CP || toggle == VS_TOGGLE_CP_BUFFERS ||
+        toggle == VS_TOGGLE_CP_ROTATE)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp");
     if (toggle == VS_TOGGLE_REDUCE_BUCKET_SIZE || toggle == VS_TOGGLE_OVERLAP_COMM)
         return is_deepspeed(toggles);

@@ -11,6 +11,7 @@ import torch
 import torch.nn as nn
 
 import _dtensor as dtensor
+import _mesh as device_mesh
 
 _SEQ_DIM = 2
 _ROUND_ROBIN_CYCLE = 2
@@ -21,11 +22,6 @@ def check(model, settings):
     # refuse what is not known to be equal to PyTorch's, before anything is on the device
     if settings["cp"] == 1:
         return
-    if settings["world"] % settings["cp"] != 0:
-        raise ValueError(f"cp={settings['cp']}: it does not divide world={settings['world']}")
-    if torch._rank_count() > 0:
-        raise ValueError("cp: processes that train send each other no keys and values here; record one rank of `world` "
-                         "without them")
     if settings["checkpoint"] == "selective":
         raise ValueError("checkpoint=selective: together with cp it is not followed here; use checkpoint=blocks")
     if settings["offload"] != "off":
@@ -460,7 +456,8 @@ class _Context:
                              "uneven shards are not followed here")
         is_once = settings["data"] == "once"
         self.original_buffers = [b.clone() if is_once or i >= of_batch else None for i, b in enumerate(buffers)]
-        options = _Options(int(settings["rank"]) % size, size, settings["cp-rotate"], seq_length % (size * 2) == 0)
+        cp_rank = device_mesh.Mesh(settings).cp_rank
+        options = _Options(cp_rank, size, settings["cp-rotate"], seq_length % (size * 2) == 0)
         self.shards = _shards(buffers, buffer_seq_dims, options)
         for buffer, shard in zip(buffers, self.shards):
             shard = shard.clone()

@@ -15,9 +15,12 @@ PARTIAL = "partial"  # each process has a tensor of the whole size, and the sum 
 
 
 class Mesh:
-    def __init__(self, size, rank):
+    # size, rank: of this process among those that share a DTensor, which are some of `world`; world_rank: among all
+    def __init__(self, size, rank, world, world_rank):
         self.size = size
         self.rank = rank
+        self.world = world
+        self.world_rank = world_rank
         self.has_random_state = False
 
 
@@ -28,7 +31,7 @@ class Uses:
 
     def note(self, layout):
         if self.grad is not None and self.grad != layout:
-            raise NotImplementedError("shard=tp: a DTensor that is used in two ways, so that its gradients have two "
+            raise NotImplementedError("tp-plan: a DTensor that is used in two ways, so that its gradients have two "
                                       f"layouts ({layout} and {self.grad}), is not followed here")
         self.grad = layout
 
@@ -49,6 +52,12 @@ class DTensor:
         self.dtype = local.dtype
         self.device = local.device
 
+    def with_local(self, local):
+        # the same DTensor, of which this process has `local`
+        other = DTensor(local, self.layout, self.mesh, self.uses)
+        other.mask = self.mask
+        return other
+
     def size(self, dim=None):
         return self.shape if dim is None else self.shape[dim]
 
@@ -62,7 +71,7 @@ class DTensor:
         layout = self.layout
         if not isinstance(layout, str):
             if start < layout and layout <= end:
-                raise NotImplementedError(f"shard=tp: flatten() of dimensions {start} to {end} of a DTensor that is "
+                raise NotImplementedError(f"tp-plan: flatten() of dimensions {start} to {end} of a DTensor that is "
                                           f"split along dimension {layout} is not followed here")
             if layout > end:
                 layout = layout - (end - start)
@@ -125,8 +134,8 @@ def all_gather(t, dim, mesh):
 
 def reduce_scatter(t, dim, mesh):
     if t.shape[dim] % mesh.size != 0:
-        raise ValueError(f"shard=tp: dimension {dim}, of size {t.shape[dim]}, does not divide into world={mesh.size} "
-                         "equal parts; uneven ones are not followed here")
+        raise ValueError(f"tp-plan: dimension {dim}, of size {t.shape[dim]}, does not divide into {mesh.size} equal "
+                         "parts; uneven ones are not followed here")
     if not t.is_contiguous():
         t = t.contiguous()
     if dim != 0:
@@ -150,10 +159,10 @@ def relaid(t, source, target, mesh):
         return reduce_scatter(t, target, mesh)
     if source == REPLICATE:
         if t.shape[target] % mesh.size != 0:
-            raise ValueError(f"shard=tp: dimension {target}, of size {t.shape[target]}, does not divide into "
-                             f"world={mesh.size} equal parts; uneven ones are not followed here")
+            raise ValueError(f"tp-plan: dimension {target}, of size {t.shape[target]}, does not divide into "
+                             f"{mesh.size} equal parts; uneven ones are not followed here")
         return t.chunk(mesh.size, target)[mesh.rank].clone()
-    raise NotImplementedError(f"shard=tp: from a tensor split along dimension {source} to one split along dimension "
+    raise NotImplementedError(f"tp-plan: from a tensor split along dimension {source} to one split along dimension "
                               f"{target} is not followed here; give it whole: output=replicate")
 
 
@@ -241,10 +250,11 @@ def draw(t, mesh):
     if not mesh.has_random_state:
         mesh.has_random_state = True
         mine = _state()
-        torch._set_pending(t, None)
+        if mesh.size == mesh.world:  # it waits for a collective of the same processes
+            torch._set_pending(t, None)
         theirs = _state()
         copied = _state()
-        distributed.note_broadcast(16, mesh.size, mesh.rank == 0)
+        distributed.note_broadcast(16, mesh.world, mesh.world_rank == 0)
         del copied, mine, theirs
     state = _state()
     del state

@@ -1,6 +1,6 @@
 # lang/prelude/dtensor/tensor_parallel.py - parallelize_module() in one of `world` processes.
 #
-# For:       train.py; docs/internals/tensor-parallel.md has what is split and how it was measured.
+# For:       train.py, fsdp.py; docs/internals/tensor-parallel.md has what is split and how it was measured.
 # Invariant: the net's own code works on tensors of this process alone; a DTensor only goes from one module of the plan
 #            to another, or to the loss. What each module allocates, and in which order, is what PyTorch 2.15's does.
 import torch
@@ -12,6 +12,7 @@ import _dtensor as dtensor
 DTensor = dtensor.DTensor
 PARTIAL = dtensor.PARTIAL
 REPLICATE = dtensor.REPLICATE
+WHOLE_ROWS = "whole rows"  # of a gradient: each process has that of all rows of a table, of which it has some itself
 _COLWISE = "colwise"
 _ROWWISE = "rowwise"
 _SEQUENCE = "sequence"
@@ -37,14 +38,10 @@ def check(net, settings):
         raise ValueError("shard=tp: several processes cannot train with it; use shard=fsdp or shard=ddp")
     if hasattr(net, "optimizer") or hasattr(net, "train_step") and settings["grad"] == "train":
         raise ValueError("shard=tp: a net with its own optimizer() or train_step is not supported; leave them out")
-    if settings["amp"] == "fp16" and settings["grad"] == "train":
-        raise ValueError("amp=fp16: a GradScaler with shard=tp is not supported; use amp=bf16")
     for name in ("fuse", "quantize"):
         if settings[name] != "off":
             raise ValueError(f"{name}={settings[name]}: together with shard=tp it is not supported yet")
-    if settings["offload"] != "off":
-        raise ValueError(f"offload={settings['offload']}: save_on_cpu() of a layer that is split got mixed "
-                         "torch.Tensor and DTensor")
+    check_split(settings)
     if settings["checkpoint"] == "auto" or settings["checkpoint"].startswith("auto:"):
         raise ValueError(f"checkpoint={settings['checkpoint']}: placements are not planned for shard=tp yet; use "
                          "checkpoint=blocks")
@@ -53,6 +50,17 @@ def check(net, settings):
     if torch._has_data():
         torch._warn("shard=tp: the parts of the other processes are not there, and this one's are used in their place; "
                     "so the losses are not those of a training")
+
+
+def check_split(settings):
+    # the same of what shard=tp and tp=N with shard=fsdp have in common
+    if settings["amp"] == "fp16" and settings["grad"] == "train":
+        raise ValueError("amp=fp16: a GradScaler together with tensor parallelism is not supported; use amp=bf16")
+    if settings["offload"] != "off":
+        raise ValueError(f"offload={settings['offload']}: save_on_cpu() of a layer that is split got mixed "
+                         "torch.Tensor and DTensor")
+    if settings["loss-parallel"] == "on" and settings["chunk-loss"] != "off":
+        raise ValueError("chunk-loss: with loss-parallel=on F.cross_entropy() gets a DTensor; leave one of them out")
 
 
 def _check_optimizer(model, split, settings):
@@ -160,7 +168,7 @@ def _enter_loss(is_on):
         if not isinstance(input, DTensor):
             return plain(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing)
         if not is_on:
-            raise NotImplementedError("shard=tp: F.cross_entropy() of a DTensor outside of loss_parallel() is not "
+            raise NotImplementedError("tp-plan: F.cross_entropy() of a DTensor outside of loss_parallel() is not "
                                       "followed here; set loss-parallel=on, or let the layer return a tensor: local=on")
         if input.layout != 1 or input.dim() != 2:
             raise NotImplementedError("loss-parallel=on: F.cross_entropy() is followed for logits of two dimensions "
@@ -182,8 +190,9 @@ def _enter_loss(is_on):
 class _Masked(torch.autograd.Function):
     # F.embedding() of a table of which this process has some rows. The gradient is a partial sum of the whole table's.
     @staticmethod
-    def forward(ctx, weight, indices, masked, padding_idx, rows):
+    def forward(ctx, weight, m, indices, masked, padding_idx, rows):
         ctx.save_for_backward(indices)
+        ctx.m = m
         ctx.padding_idx = padding_idx
         ctx.rows = rows
         return torch._op.embedding(weight, masked, padding_idx)
@@ -191,7 +200,8 @@ class _Masked(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         indices, = ctx.saved_tensors
-        return torch._op.embedding_dense_backward(grad, indices, ctx.rows, ctx.padding_idx), None, None, None, None
+        result = torch._op.embedding_dense_backward(grad, indices, ctx.rows, ctx.padding_idx)
+        return result.to(torch._grad_dtype(ctx.m.weight, result)), None, None, None, None, None
 
 
 def _embedding_of_rows(m, mesh):
@@ -200,7 +210,7 @@ def _embedding_of_rows(m, mesh):
 
     def forward(d):
         mask, masked = _masked(d.local, size * mesh.rank, size)
-        output = DTensor(_Masked.apply(m.weight, d.local, masked, padding_idx, size * mesh.size), PARTIAL, mesh)
+        output = DTensor(_Masked.apply(m.weight, m, d.local, masked, padding_idx, size * mesh.size), PARTIAL, mesh)
         output.mask = mask
         return output
 
@@ -245,7 +255,7 @@ def _split_forward(on_parts, path, style, mesh):
         desired = style.desired
         input = _laid(input, style.input, desired, mesh)
         if input.layout != dtensor.layout_of(desired, input.dim()):
-            raise NotImplementedError(f"shard=tp: {path} gets a DTensor with the layout {input.layout}, not {desired}; "
+            raise NotImplementedError(f"tp-plan: {path} gets a DTensor with the layout {input.layout}, not {desired}; "
                                       "say what it is in the plan: input=shard1")
         return _returned(on_parts(input), style.output, style.is_local)
 
@@ -293,9 +303,10 @@ def _prepared_output(plain, style, mesh):
 
 def _part(p, name, dim, world, rank):
     # all parts exist before one of them is scattered to this process
+    p = p.to("cuda")
     if p.shape[dim] % world != 0:
-        raise ValueError(f"shard=tp: dimension {dim} of {name}, {p.shape[dim]}, does not divide into world={world} "
-                         "equal parts, which a layer that is split must")
+        raise ValueError(f"tp-plan: dimension {dim} of {name}, {p.shape[dim]}, does not divide into {world} equal "
+                         "parts, which a layer that is split must")
     parts = [part.contiguous() for part in p.detach().chunk(world, dim)]
     mine = torch.empty_like(parts[0])
     mine.copy_(parts[rank])
@@ -308,6 +319,17 @@ def _part(p, name, dim, world, rank):
     torch._set_category(part, "parameter")
     torch._set_name(part, name)
     return part
+
+
+def _move(m, name, full_name):
+    # a parameter that each process has whole: it is on the device already, or on the host
+    p = getattr(m, name)
+    if p.device.type == "cuda":
+        return
+    moved = nn.Parameter(p.detach().to("cuda"), requires_grad=p.requires_grad)
+    torch._set_category(moved, "parameter")
+    torch._set_name(moved, full_name)
+    setattr(m, name, moved)
 
 
 def _split_whole(m, path, dim, world, rank):
@@ -326,25 +348,26 @@ def _split_linear(m, path, style, mesh):
     else:
         m.weight = _part(m.weight, path + ".weight", 1, mesh.size, mesh.rank)
         if m.bias is not None:
+            _move(m, "bias", path + ".bias")
             torch._set_shares(m.bias, mesh.size)  # as Partial(): what each process adds to its part of the sum
             distributed.note_broadcast(m.bias.numel() * m.bias.element_size(), mesh.size, mesh.rank == 0)
     m.forward = _split_forward(_linear(m, mesh, style.name == _COLWISE), path, style, mesh)
 
 
-def _split_embedding(m, path, style, mesh, partial):
+def _split_embedding(m, path, style, mesh, grads):
     _split_whole(m, path, 1 if style.name == _COLWISE else 0, mesh.size, mesh.rank)
     if style.name == _COLWISE:
         on_parts = _embedding_of_columns(m, mesh)
     else:
         style.desired = REPLICATE
         on_parts = _embedding_of_rows(m, mesh)
-        partial[m.weight] = True
+        grads[m] = WHOLE_ROWS
         torch._set_whole_grad(m.weight)
     m.forward = _split_forward(on_parts, path, style, mesh)
 
 
-def _apply(m, path, style, mesh, partial):
-    # returns the parameters that are DTensors from now on; adds to `partial` those whose gradients are partial sums
+def _apply(m, path, style, mesh, grads):
+    # returns the parameters that are DTensors from now on; adds modules to `grads` as parallelize_over() has them
     if style.name == _PREPARE_INPUT:
         m.forward = _prepared_input(m.forward, style, mesh)
         return []
@@ -356,13 +379,14 @@ def _apply(m, path, style, mesh, partial):
             raise ValueError(f"tp-plan={path}:sequence: the class of {path} is {type(m).__name__}, and only "
                              f"nn.LayerNorm, nn.RMSNorm and nn.Dropout are followed on sequences; {_OTHER}")
         m.forward = _sequence_forward(m, style, mesh)
-        for p in m.parameters():
-            p.requires_grad_(True)  # a new nn.Parameter, whatever the old one was
-            partial[p] = True
+        for name, p in list(m.named_parameters()):
+            _move(m, name, path + "." + name)
+            getattr(m, name).requires_grad_(True)  # a new nn.Parameter, whatever the old one was
+        grads[m] = PARTIAL
     elif isinstance(m, nn.Linear):
         _split_linear(m, path, style, mesh)
     elif isinstance(m, nn.Embedding):
-        _split_embedding(m, path, style, mesh, partial)
+        _split_embedding(m, path, style, mesh, grads)
     else:
         raise ValueError(f"tp-plan={path}:{style.name}: the class of {path} is {type(m).__name__}, and only nn.Linear "
                          f"and nn.Embedding are split; {_OTHER}")
@@ -425,7 +449,7 @@ class _Style:
 def _entries(plan):
     # pairs of a path with `*`, and a style
     if plan == "none":
-        raise ValueError("shard=tp: no layer is named; set tp-plan, as in tp-plan=layers.*.up:colwise,"
+        raise ValueError("tp-plan: no layer is named; set tp-plan, as in tp-plan=layers.*.up:colwise,"
                          "layers.*.down:rowwise")
     pairs = []
     for entry in plan.split(","):
@@ -436,11 +460,12 @@ def _entries(plan):
     return pairs
 
 
-def parallelize(model, settings):
-    # `model` is on the device
-    mesh = dtensor.Mesh(settings["world"], int(settings["rank"]))
+def parallelize_over(model, mesh, settings):
+    # Split the modules of the plan over the processes of `mesh`; what is on the host moves to the device. Returns the
+    # parameters that are DTensors from now on, and a dict of modules: whether gradients of their parameters are PARTIAL
+    # or WHOLE_ROWS.
     split = []
-    partial = {}
+    grads = {}
     for entry, pattern, words in _entries(settings["tp-plan"]):
         found = [(path, m) for path, m in model.named_modules() if _is_at(path.split("."), pattern.split("."))]
         if len(found) == 0:
@@ -449,8 +474,17 @@ def parallelize(model, settings):
             style = _Style(entry, words)
             if style.name not in (_PREPARE_INPUT, _PREPARE_OUTPUT) and any([p in split for p in m.parameters()]):
                 raise ValueError(f"tp-plan={entry}: {path} is split already")
-            split.extend(_apply(m, path, style, mesh, partial))
-    _check_optimizer(model, split, settings)
-    if len(partial) > 0:
-        dtensor.enter_optimizers(partial, mesh)
+            split.extend(_apply(m, path, style, mesh, grads))
     _enter_loss(settings["loss-parallel"] == "on")
+    return split, grads
+
+
+def parallelize(model, settings):
+    # `model` is on the device
+    world = settings["world"]
+    rank = int(settings["rank"])
+    mesh = dtensor.Mesh(world, rank, world, rank)
+    split, grads = parallelize_over(model, mesh, settings)
+    _check_optimizer(model, split, settings)
+    if len(grads) > 0:
+        dtensor.enter_optimizers({p: True for m in grads for p in m.parameters()}, mesh)

@@ -268,6 +268,24 @@ static void what_context_parallelism_cannot_do_is_refused(void **state)
     refused("tests/nets/cp/gpt.py", "shard=fsdp", BALANCED, sizeof(BALANCED) / sizeof(BALANCED[0]));
 }
 
+static void what_a_mesh_cannot_do_is_refused(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"world=8 replicate=3", "replicate=3: it does not divide world=8"},
+        {"world=8 replicate=2 tp=8 tp-plan=" PLAN,
+         "replicate=2, tp=8: their product, 16, does not divide world=8"},
+        {"world=8 rank=8 replicate=2", "the ranks of world=8 are 0 to 7"},
+        {"world=8 tp=2", "no layer is named; set tp-plan"},
+        {"world=8 tp=2 offload=activations tp-plan=" PLAN, "mixed torch.Tensor and DTensor"},
+        {"world=8 tp=2 amp=fp16 tp-plan=" PLAN, "a GradScaler together with tensor parallelism"},
+        {"world=8 tp=2 loss-parallel=on chunk-loss=2 tp-plan=" PLAN, "leave one of them out"},
+        {"world=6 tp=3 tp-plan=" PLAN, "dimension 0 of 4.weight, 64, does not divide into 3"},
+    };
+
+    (void)state;
+    refused("tests/nets/tp/linear.py", "shard=fsdp", CASES, sizeof(CASES) / sizeof(CASES[0]));
+}
+
 static void what_tensor_parallelism_cannot_do_is_refused(void **state)
 {
     static const char *const CASES[][2] = {
@@ -284,12 +302,13 @@ static void what_tensor_parallelism_cannot_do_is_refused(void **state)
          "the class of 1 is ReLU, and only nn.Linear and nn.Embedding are split; for other plans "
          "record the script"},
         {"world=4 tp-plan=0:colwise,0:rowwise", "0 is split already"},
-        {"world=3 tp-plan=" PLAN, "dimension 0 of 4.weight, 64, does not divide into world=3"},
+        {"world=3 tp-plan=" PLAN,
+         "dimension 0 of 4.weight, 64, does not divide into 3 equal parts"},
         {"world=4 tp-plan=0:colwise,2:rowwise", "mixed torch.Tensor and DTensor: 4.weight is not"},
         {"world=4 rank=4 tp-plan=" PLAN, "the ranks of world=4 are 0 to 3"},
         {"world=1 tp-plan=" PLAN, "one process has all parts"},
         {"world=4 offload=activations tp-plan=" PLAN, "mixed torch.Tensor and DTensor"},
-        {"world=4 amp=fp16 tp-plan=" PLAN, "a GradScaler with shard=tp"},
+        {"world=4 amp=fp16 tp-plan=" PLAN, "a GradScaler together with tensor parallelism"},
         {"world=4 checkpoint=auto tp-plan=" PLAN, "placements are not planned for shard=tp"},
         {"world=2 foreach=off tp-plan=6:colwise:local=off", "a DTensor outside of loss_parallel()"},
         {"world=4 torch=2.11 tp-plan=" PLAN, "known of PyTorch 2.15 alone"},
@@ -360,6 +379,7 @@ int main(void)
         cmocka_unit_test(what_fully_shard_cannot_do_is_refused),
         cmocka_unit_test(tensor_parallelism_says_what_a_step_sends),
         cmocka_unit_test(what_context_parallelism_cannot_do_is_refused),
+        cmocka_unit_test(what_a_mesh_cannot_do_is_refused),
         cmocka_unit_test(what_tensor_parallelism_cannot_do_is_refused),
         cmocka_unit_test(a_stage_of_a_pipeline_says_what_a_step_sends),
         cmocka_unit_test(what_a_pipeline_cannot_do_is_refused),

@@ -121,6 +121,20 @@ static void only_fully_shard_splits_sequences(void **state)
                   "shard=fsdp cp=4 cp-rotate=alltoall\n");
 }
 
+static void only_fully_shard_has_a_mesh_and_a_plan_where_tp_splits(void **state)
+{
+    struct wif_grid_space space = {.count = 0};
+    struct vs_error err = VS_ERROR_INIT;
+
+    (void)state;
+    vary(&space, "shard=off,fsdp");
+    vary(&space, "tp=1,2");
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "tp-plan=0:colwise", &err), VS_OK);
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "replicate=2", &err), VS_OK);
+    check(&space, "shard=off\nshard=fsdp tp=1 replicate=2\n"
+                  "shard=fsdp tp-plan=0:colwise tp=2 replicate=2\n");
+}
+
 static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **state)
 {
     struct wif_grid_space space = {.count = 0};
@@ -257,6 +271,7 @@ int main(void)
         cmocka_unit_test(the_last_toggle_changes_first),
         cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
         cmocka_unit_test(only_fully_shard_splits_sequences),
+        cmocka_unit_test(only_fully_shard_has_a_mesh_and_a_plan_where_tp_splits),
         cmocka_unit_test(only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients),
         cmocka_unit_test(only_pipelines_have_stages_and_microbatches),
         cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),

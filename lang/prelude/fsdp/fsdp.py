@@ -1,4 +1,4 @@
-# lang/prelude/fsdp.py - fully_shard (FSDP2) in one of `world` processes, this one being `rank`.
+# lang/prelude/fsdp/fsdp.py - fully_shard (FSDP2) in one of `world` processes, this one being `rank`.
 #
 # For:       train.py; docs/internals/sharding.md has the sequence and how it was measured.
 # Invariant: names, lists and their order are those of PyTorch 2.15's torch.distributed.fsdp._fully_shard, because the
@@ -6,10 +6,14 @@
 import torch
 import torch.nn as nn
 import _distributed as distributed
+import _fsdp_params as fsdp_params
+import _mesh as device_mesh
+import _tensor_parallel as tensor_parallel
 
 # Streams of their own, as numbers that the allocator keeps apart; torch.cuda.Stream() hands out 1 to 32.
 _COPY_IN = 33
 _REDUCE_SCATTER = 35
+_ALL_REDUCE = 34
 
 _NO_PASS = "no pass"
 _FORWARD = "forward"
@@ -19,9 +23,9 @@ _POST_BACKWARD = "post-backward"
 
 def check(net, settings):
     # refuse what is not known to be equal to PyTorch's, before anything is on the device
-    if int(settings["rank"]) >= settings["world"]:
-        raise ValueError(f"rank={settings['rank']}: the ranks of world={settings['world']} are 0 to "
-                         f"{settings['world'] - 1}")
+    device_mesh.check(settings)
+    if settings["tp"] > 1:
+        tensor_parallel.check_split(settings)
     if hasattr(net, "train_step") and settings["grad"] == "train":
         raise ValueError("shard=fsdp: a net with its own train_step is not supported; leave out train_step, or use "
                          "shard=ddp")
@@ -48,52 +52,7 @@ def check(net, settings):
                     "place; so the losses are not those of a training")
 
 
-# ---- parameters ----
-
-
-class _Param:
-    # One parameter: its shard, which the optimizer trains, and its whole, whose memory comes and goes.
-    def __init__(self, data, slots, name, world, rank, is_on_host):
-        self.slots = slots
-        self.name = name
-        self.size = tuple(data.shape)
-        self.stride = tuple(data.stride())
-        if len(self.size) == 0:
-            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel "
-                             "equal to 1.")
-        if not data.is_contiguous():
-            raise NotImplementedError(f"FSDP does not support non-contiguous parameters yet: {name}")
-        self.rows = (self.size[0] + world - 1) // world
-        mine = max(0, min(self.rows, self.size[0] - rank * self.rows))
-        padded = data.new_zeros((self.rows,) + self.size[1:])
-        torch._set_category(padded, "parameter")
-        if mine > 0:
-            padded.narrow(0, 0, mine).copy_(data.narrow(0, rank * self.rows, mine))
-        if is_on_host:
-            padded = padded.to("cpu")  # and pinned
-        self.shard = padded.view(-1)
-        self.sharded = nn.Parameter(padded.narrow(0, 0, mine), requires_grad=data.requires_grad)
-        torch._set_name(self.sharded, name)
-        self.output = None
-        self.unsharded = None
-        self.set_sharded_on_modules()
-
-    def set_sharded_on_modules(self):
-        for m, name in self.slots:
-            setattr(m, name, self.sharded)
-
-    def init_output(self, world, dtype):
-        self.output = torch.empty(self.shard.numel() * world, dtype=dtype, device="cuda")
-        torch._set_category(self.output, "parameter")
-        torch._set_name(self.output, self.name)
-
-    def init_unsharded(self, grad_dtype):
-        # with a version of its own: a copy into the output does not count as a change of the parameter
-        self.unsharded = nn.Parameter(torch._apart(self.output).as_strided(self.size, self.stride, 0),
-                                      requires_grad=self.sharded.requires_grad)
-        torch._set_name(self.unsharded, self.name)
-        if self.unsharded.requires_grad:
-            torch._set_grad_dtype(self.unsharded, grad_dtype)
+# ---- inputs ----
 
 
 class _PostBackward(torch.autograd.Function):
@@ -113,6 +72,8 @@ def _tensors_with_grad(value, found):
     if isinstance(value, torch.Tensor):
         if value.requires_grad:
             found.append(value)
+    elif isinstance(value, tensor_parallel.DTensor):
+        _tensors_with_grad(value.local, found)
     elif isinstance(value, (list, tuple)):
         for v in value:
             _tensors_with_grad(v, found)
@@ -124,6 +85,8 @@ def _tensors_with_grad(value, found):
 def _replaced(value, replacements):
     if isinstance(value, torch.Tensor):
         return replacements.pop(0) if value.requires_grad else value
+    if isinstance(value, tensor_parallel.DTensor):
+        return value.with_local(replacements.pop(0)) if value.local.requires_grad else value
     if isinstance(value, tuple):
         return tuple([_replaced(v, replacements) for v in value])
     if isinstance(value, list):
@@ -150,6 +113,8 @@ class _Policy:
             return value
         if isinstance(value, torch.Tensor):
             return value.to(self.param_dtype) if value.is_floating_point() else value
+        if isinstance(value, tensor_parallel.DTensor):
+            return value.with_local(self.cast(value.local))
         if isinstance(value, tuple):
             return tuple([self.cast(v) for v in value])
         if isinstance(value, list):
@@ -161,9 +126,10 @@ class _Policy:
 
 class _Shared:
     # what the units of one model share: FSDPStateContext and FSDPCommContext
-    def __init__(self, world, rank):
-        self.world = world
-        self.rank = rank
+    def __init__(self, mesh):
+        self.mesh = mesh
+        self.world = mesh.shards
+        self.rank = mesh.shard_rank
         self.units = []  # in the order of named_modules()
         self.reduces = True  # set_requires_gradient_sync
         self.forward_root = None
@@ -171,6 +137,12 @@ class _Shared:
         self.gathered_before = None
         self.reduced_before = []
         self.post_forward_order = []
+        self.paths = {}  # of modules
+        self.names = {}  # of parameters and buffers, by where they are
+        self.tp_grads = {}  # as tensor_parallel.parallelize_over() has them
+
+    def name_of(self, m, name):
+        return self.names[self.paths[m] + "." + name]
 
     def after_backward(self):
         for unit in self.units:
@@ -179,6 +151,7 @@ class _Shared:
             unit.group_state = _NO_PASS
             unit.state = _NO_PASS
         for unit in self.units:
+            unit.all_reduce_input = None
             unit.gathered = None
             unit.post_forward_indices.clear()
         self.gathered_before = None
@@ -206,6 +179,7 @@ class _Unit:
         self.state = _NO_PASS
         self.group_state = _NO_PASS
         self.gathered = None
+        self.all_reduce_input = None  # with replicas: until the end of backward, or the next reduction of the unit
         self.post_forward_indices = []
 
     # ---- all-gather ----
@@ -376,11 +350,12 @@ class _Unit:
 
     def set_grad_dtypes(self, defers):
         # Gradients stay as backward makes them: what fills the reduce-scatter casts them, and they are added in place
-        # to wider ones. Only where they are kept without a reduction, the first ones are cast.
+        # to wider ones. Only where they are kept without a reduction, the first ones are cast. Those that the processes
+        # of tp may have to reduce are wide from the beginning.
         if not self.grads_widen:
             return
         for p in self.params:
-            if p.unsharded is None or not p.unsharded.requires_grad:
+            if p.unsharded is None or not p.unsharded.requires_grad or p.is_replicated:
                 continue
             if not defers:
                 torch._set_grad_dtype(p.unsharded, self.grad_dtype)
@@ -398,13 +373,14 @@ class _Unit:
         for p in self.params:
             if p.unsharded is not None and p.unsharded.grad is not None:
                 params.append(p)
-                grads.append(p.unsharded.grad)
+                grads.append(p.unsharded_grad_data())
                 p.unsharded.grad = None
         self.set_grad_dtypes(False)
         self.reshard()
         while len(self.shared.reduced_before) > 0:
             self.shared.reduced_before.pop(0)
         if len(grads) > 0:
+            self.all_reduce_input = None
             self.shared.reduced_before.append(self.reduce(params, grads))
 
     @torch.no_grad()
@@ -415,7 +391,8 @@ class _Unit:
         given = torch.empty(numel * world, dtype=self.policy.reduce_dtype or self.dtype, device="cuda")
         torch._set_category(given, "gradient")
         torch._set_name(given, "reduce-scatter of " + self.path)
-        packed = _packed(sizes, given.element_size(), world, False)
+        is_mixed = any([grad.dtype != grads[0].dtype for grad in grads])
+        packed = _packed(sizes, given.element_size(), world, False, is_mixed)
         for p, grad in zip(params, grads):
             if not grad.is_contiguous() and not _is_dense(grad):
                 raise NotImplementedError(f"shard=fsdp: the gradient of {p.name} is not dense in memory, which is not "
@@ -430,6 +407,10 @@ class _Unit:
         torch._reduce_scatter(output, given)
         if world > 1:
             distributed.note_reduce_scatter(numel * world * given.element_size(), world)
+        if self.shared.mesh.replicas > 1:
+            torch._stream(_ALL_REDUCE)
+            distributed.note_all_reduce(numel * output.element_size(), self.shared.mesh.replicas)
+            self.all_reduce_input = output
         flat = output.to(self.dtype)
         torch._set_category(flat, "gradient")
         offset = 0
@@ -446,10 +427,11 @@ class _Unit:
         return given
 
 
-def _packed(sizes, element_size, world, is_split):
-    # the addresses and sizes that PyTorch's kernel reads on the device
+def _packed(sizes, element_size, world, is_split, is_mixed=False):
+    # The addresses and sizes that PyTorch's kernel reads on the device. is_mixed: the kernel for gradients of several
+    # dtypes, whose two lists of starts have no end.
     numbers = torch._packed_pointers([size * element_size for size in sizes], world, is_split)
-    packed = torch.empty(numbers, dtype=torch.int64, device="cuda")
+    packed = torch.empty(numbers - 2 if is_mixed else numbers, dtype=torch.int64, device="cuda")
     torch._set_category(packed, "workspace")
     return packed
 
@@ -491,7 +473,7 @@ def _check_dtypes(params):
 
 
 @torch.no_grad()
-def _shard_unit(module, path, names, units, shared, reshards, policy):
+def _shard_unit(module, path, units, shared, reshards, policy):
     modules = {}
     _managed(module, units, modules)
     slots = {}
@@ -502,26 +484,31 @@ def _shard_unit(module, path, names, units, shared, reshards, policy):
                 slots.setdefault(p, []).append((m, name))
         for name, b in m._buffers.items():
             if b is not None:
-                buffers.append((m, name, names[b]))
+                buffers.append((m, name))
     params = list(slots.keys())
     in_order = [p for name, p in module.named_parameters() if p in slots]
     moved = {}
     for p in params:
         moved[p] = p.to("cuda")
-    for m, name, full_name in buffers:
+    for m, name in buffers:
         b = getattr(m, name).to("cuda")
         torch._set_category(b, "buffer")
-        torch._set_name(b, full_name)
+        torch._set_name(b, shared.name_of(m, name))
         setattr(m, name, b)
     made = []
     _check_dtypes(params)
     for p in params:
         moved[p].requires_grad_(p.requires_grad)
-        made.append(_Param(moved[p], slots[p], names[p], shared.world, shared.rank, policy.is_on_host))
+        m, name = slots[p][0]
+        made.append(fsdp_params.Param(moved[p], slots[p], shared.name_of(m, name), shared.mesh, shared.tp_grads.get(m),
+                                      policy.is_on_host))
     unit = _Unit(path, shared, made, reshards, policy)
     # PyTorch compares the names of parameters before and after: so these hold them until the end
-    for p in in_order:
-        moved.pop(p)
+    slots.clear()
+    params.clear()
+    p = None
+    while len(in_order) > 0:
+        moved.pop(in_order.pop(0))
     return unit
 
 
@@ -534,23 +521,36 @@ def _with_unit(plain, unit):
     return forward
 
 
+def _names_of(model):
+    # the names of parameters and buffers by where they are: the first one where one is in several places
+    full_names = {p: name for name, p in model.named_parameters()}
+    full_names.update({b: name for name, b in model.named_buffers()})
+    names = {}
+    for path, m in model.named_modules():
+        for name, t in list(m._parameters.items()) + list(m._buffers.items()):
+            if t is not None:
+                names[path + "." + name] = full_names[t]
+    return names
+
+
 def fully_shard(model, blocks, settings):
     # the blocks, a block in another one before it, then the model with what is left; `model` is on the host, and on the
     # device afterwards
-    shared = _Shared(settings["world"], int(settings["rank"]))
-    names = {p: name for name, p in model.named_parameters()}
-    names.update({b: name for name, b in model.named_buffers()})
-    paths = {m: name for name, m in model.named_modules()}
+    shared = _Shared(device_mesh.Mesh(settings))
+    if shared.mesh.tp is not None:
+        shared.tp_grads = tensor_parallel.parallelize_over(model, shared.mesh.tp, settings)[1]
+    shared.paths = {m: name for name, m in model.named_modules()}
+    shared.names = _names_of(model)
     reshards = settings["reshard"] == "on"
     policy = _Policy(settings["mp-policy"], settings["offload-policy"])
     made = {}
     for m in blocks:
-        unit = _shard_unit(m, paths[m], names, made, shared, reshards, policy)
+        unit = _shard_unit(m, shared.paths[m], made, shared, reshards, policy)
         m.forward = _with_unit(m.forward, unit)
         made[m] = unit
-    shared.units.extend([made[m] for m in paths if m in made])
+    shared.units.extend([made[m] for m in shared.paths if m in made])
     # the root's parameters are needed first in backward: they stay
-    unit = _shard_unit(model, "the root", names, made, shared, False, policy)
+    unit = _shard_unit(model, "the root", made, shared, False, policy)
     model.forward = _with_unit(model.forward, unit)
     shared.units.insert(0, unit)  # the order of named_modules()
     return shared
