@@ -68,6 +68,10 @@ FSDP_TOGGLES = (
     {"reshard": "off", "accumulate": "2", "checkpoint": "blocks"}, {"drop-outputs": "early"},
 )
 FSDP_MORE = (
+    ("tests/nets/shard/transformer.py", {"world": "2"}),
+    ("tests/nets/shard/transformer.py", {"world": "2", "reshard": "off"}),
+    ("tests/nets/shard/transformer.py", {"world": "2", "offload-policy": "cpu"}),
+    ("tests/nets/mlp.py", {"world": "1", "amp": "fp16"}),
     ("tests/nets/gpt_tiny.py", {"checkpoint": "selective"}),
     ("tests/nets/resnet_small.py", {"checkpoint": "segments=2"}),
     ("tests/nets/resnet_small.py", {"checkpoint": "sqrt", "checkpoint-impl": "reentrant"}),
