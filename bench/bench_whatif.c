@@ -45,18 +45,22 @@
 /* Looks at the keys in whose midst one is found. */
 #define STOPS 8
 
+#define XL "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/"
+
 static const struct {
     const char *title;
     const char *file;
     const char *sed;   /* what makes the net out of the file */
+    const char *words; /* what it is recorded with */
     const char *half;  /* of its batch */
     const char *usual; /* the changes that are measured without arguments */
 } NETS[] = {
-    {"resnet50, batch 16", "sample_nets/resnet50.py", "", "8", "inplace=on checkpoint=blocks"},
-    {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", "2", "zero-grad=zeros"},
-    {"GPT-2 XL (48 layers), batch 4", "sample_nets/gpt2_small.py",
-     "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/", "2",
+    {"resnet50, batch 16", "sample_nets/resnet50.py", "", "", "8", "inplace=on checkpoint=blocks"},
+    {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", "", "2", "zero-grad=zeros"},
+    {"GPT-2 XL (48 layers), batch 4", "sample_nets/gpt2_small.py", XL, "", "2",
      "checkpoint=blocks"},
+    {"GPT-2 XL, fsdp, 1,024 ranks", "sample_nets/gpt2_small.py", XL, "--shard fsdp --world 1024",
+     "2", "checkpoint=blocks"},
 };
 /* key: in the panel */
 static const struct {
@@ -80,6 +84,7 @@ struct bench {
     char trace[256];
     char other[256];
     const char *program;
+    const char *words; /* of NETS */
     struct tui_app app;
     struct tui_surface surface;
 };
@@ -277,8 +282,8 @@ static void record(const struct bench *b, const char *out)
 {
     char command[1200];
 
-    snprintf(command, sizeof(command), "%s record '%s' --device meta -o '%s' >/dev/null 2>&1",
-             b->program, b->net, out);
+    snprintf(command, sizeof(command), "%s record '%s' --device meta %s -o '%s' >/dev/null 2>&1",
+             b->program, b->net, b->words, out);
     must(system(command) == 0, command);
 }
 
@@ -312,6 +317,7 @@ static void bench_open(struct bench *b, size_t n)
     char command[800];
 
     memset(b, 0, sizeof(*b));
+    b->words = NETS[n].words;
     b->program = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";
     snprintf(b->net, sizeof(b->net), "%s/change-%ld.py", folder, (long)getpid());
     snprintf(b->trace, sizeof(b->trace), "%s/change-%ld.db", folder, (long)getpid());

@@ -1,5 +1,5 @@
 /*
- * lang/run/run_distributed.c - functions for lang/prelude/distributed.py and fsdp/fsdp/fsdp.py: the order in which parameters
+ * lang/run/run_distributed.c - functions for distributed.py and fsdp.py of lang/prelude: the order in which parameters
  * get their gradients, and what is sent.
  *
  * Must not know:  buckets, processes.

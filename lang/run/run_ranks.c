@@ -1,5 +1,5 @@
 /*
- * lang/run/run_ranks.c - functions for lang/prelude/distributed.py and fsdp/fsdp.py in a training that several processes
+ * lang/run/run_ranks.c - functions for distributed.py and fsdp.py of lang/prelude in a training that several processes
  * run for real: what they send each other.
  *
  * Must not know:  buckets, units; how data gets to another process (ranks/ranks.h).

@@ -1,5 +1,5 @@
 /*
- * lang/torch/sharding.h - functions for lang/prelude/fsdp/fsdp.py, pipeline.py and dtensor.py: memory that is freed while
+ * lang/torch/sharding.h - functions for fsdp.py, pipeline.py and dtensor.py of lang/prelude: memory that is freed while
  * tensors refer to it, calls before and after parts of a backward, backwards from tensors that are gone, sizes of the
  * tables that PyTorch's kernels over lists of tensors take.
  *

@@ -167,6 +167,7 @@ class _Unit:
         self.shared = shared
         self.params = params
         self.sizes = [p.shard.numel() for p in params]
+        self.slots = [(p, m, name) for p in params for m, name in p.slots]
         self.reshards = reshards
         self.policy = policy
         self.dtype = params[0].shard.dtype if len(params) > 0 else None  # of shards, and of their gradients
@@ -176,6 +177,7 @@ class _Unit:
         self.grad_dtype = policy.reduce_dtype or self.dtype
         self.grads_widen = self.grad_dtype == torch.float32 and self.param_dtype != torch.float32
         self.is_unsharded = False
+        self.was_unsharded = False
         self.state = _NO_PASS
         self.group_state = _NO_PASS
         self.gathered = None
@@ -235,12 +237,12 @@ class _Unit:
         if self.group_state == _FORWARD:
             shared.gathered_before = None
         self.copy_out()
-        for p in self.params:
-            if p.unsharded is None:
+        if not self.was_unsharded:
+            for p in self.params:
                 p.init_unsharded(self.grad_dtype)
-        for p in self.params:
-            for m, name in p.slots:
-                setattr(m, name, p.unsharded)
+            self.was_unsharded = True
+        for p, m, name in self.slots:
+            setattr(m, name, p.unsharded)
         self.is_unsharded = True
         if self.group_state == _FORWARD and shared.world > 1:
             shared.gathered_before = self.gathered
@@ -258,9 +260,10 @@ class _Unit:
                 p.output.copy_(given)
             return
         for p in self.params:
-            if p.output is None:
+            if self.was_unsharded:
+                torch._alloc_storage(p.output)
+            else:
                 p.init_output(world, self.param_dtype)
-            torch._alloc_storage(p.output)
         packed = _packed(self.sizes, self.params[0].output.element_size(), world, True)
         torch._op.split_with_sizes_copy_([p.output for p in self.params], self.gathered[0].view(world, -1))
         del packed
@@ -269,8 +272,9 @@ class _Unit:
         if self.group_state == _FORWARD and not self.reshards:
             return
         if self.is_unsharded:
+            for p, m, name in self.slots:
+                setattr(m, name, p.sharded)
             for p in self.params:
-                p.set_sharded_on_modules()
                 torch._free_storage(p.output)
             self.is_unsharded = False
 
@@ -355,7 +359,7 @@ class _Unit:
         if not self.grads_widen:
             return
         for p in self.params:
-            if p.unsharded is None or not p.unsharded.requires_grad or p.is_replicated:
+            if not self.was_unsharded or not p.unsharded.requires_grad or p.is_replicated:
                 continue
             if not defers:
                 torch._set_grad_dtype(p.unsharded, self.grad_dtype)
@@ -370,11 +374,12 @@ class _Unit:
             return
         params = []
         grads = []
-        for p in self.params:
-            if p.unsharded is not None and p.unsharded.grad is not None:
-                params.append(p)
-                grads.append(p.unsharded_grad_data())
-                p.unsharded.grad = None
+        if self.was_unsharded:
+            for p in self.params:
+                if p.unsharded.grad is not None:
+                    params.append(p)
+                    grads.append(p.unsharded.grad if p.tp_grad is None else p.unsharded_grad_data())
+                    p.unsharded.grad = None
         self.set_grad_dtypes(False)
         self.reshard()
         while len(self.shared.reduced_before) > 0:
@@ -391,7 +396,7 @@ class _Unit:
         given = torch.empty(numel * world, dtype=self.policy.reduce_dtype or self.dtype, device="cuda")
         torch._set_category(given, "gradient")
         torch._set_name(given, "reduce-scatter of " + self.path)
-        is_mixed = any([grad.dtype != grads[0].dtype for grad in grads])
+        is_mixed = self.grads_widen and any([grad.dtype != grads[0].dtype for grad in grads])
         packed = _packed(sizes, given.element_size(), world, False, is_mixed)
         for p, grad in zip(params, grads):
             if not grad.is_contiguous() and not _is_dense(grad):

@@ -42,10 +42,7 @@ class Param:
         torch._set_name(self.sharded, name)
         self.output = None
         self.unsharded = None
-        self.set_sharded_on_modules()
-
-    def set_sharded_on_modules(self):
-        for m, name in self.slots:
+        for m, name in slots:
             setattr(m, name, self.sharded)
 
     def init_output(self, world, dtype):
@@ -66,10 +63,8 @@ class Param:
             torch._set_whole_grad(self.unsharded)
 
     def unsharded_grad_data(self):
-        # the gradient, redistributed over the processes of tp as the parameter is
+        # with a tp_grad: the gradient, redistributed over the processes of tp as the parameter is
         grad = self.unsharded.grad
         if self.tp_grad == dtensor.PARTIAL:
             return dtensor.relaid(grad, dtensor.PARTIAL, dtensor.REPLICATE, self.tp)
-        if self.tp_grad == tensor_parallel.WHOLE_ROWS:
-            return dtensor.relaid(grad, dtensor.REPLICATE, 0, self.tp)
-        return grad
+        return dtensor.relaid(grad, dtensor.REPLICATE, 0, self.tp)
