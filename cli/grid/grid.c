@@ -120,8 +120,8 @@ static void front_text(const struct wif_grid_table *table, const int *widths, st
     qsort(on, count, sizeof(*on), by_peak);
     vs_text_addf(out,
                  "\n%zu on the Pareto front: no other configuration that fits is better in one of "
-                 "these and as good in the\nothers: batch, number of processes, peak, and "
-                 "arithmetic and traffic for each sample\n\n",
+                 "these and as good in the\nothers: samples of each process, number of "
+                 "processes, peak, and arithmetic and traffic for each sample\n\n",
                  count);
     head_text(widths, out);
     for (size_t i = 0; i < count; i++)
@@ -221,6 +221,7 @@ static void figures_json(const struct wif_grid_row *row, struct vs_json *json)
     vs_json_put_bool(json, "front", row->is_on);
     vs_json_put_uint(json, "batch", result->batch);
     vs_json_put_uint(json, "processes", result->processes);
+    vs_json_put_uint(json, "sharing", result->sharing);
     vs_json_put_uint(json, "parameters", result->parameters);
     vs_json_put_uint(json, "allocated", result->allocated);
     vs_json_put_uint(json, "requested", result->requested);

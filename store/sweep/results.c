@@ -21,7 +21,7 @@
 /* SQLite's application_id, "VRSW" as a big-endian number, and where a file has it. */
 #define APPLICATION_ID_AT 68
 #define HEADER_BYTES 100
-#define FORMAT 1
+#define FORMAT 2 /* 1: without result.sharing */
 
 static const char SCHEMA[] =
     /* clang-format off */
@@ -47,7 +47,8 @@ static const char SCHEMA[] =
     "    total_flops     INTEGER NOT NULL, -- of all steps\n"
     "    recompute_flops INTEGER NOT NULL, -- of all steps: of ops that were run again\n"
     "    host_bytes      INTEGER NOT NULL, -- of saved tensors, copied to the host and back, of all steps\n"
-    "    notes           TEXT NOT NULL -- parts of toggles that were not applied, a line each\n"
+    "    notes           TEXT NOT NULL, -- parts of toggles that were not applied, a line each\n"
+    "    sharing         INTEGER NOT NULL -- processes that share a batch, as with tp, cp and pp; 1: each has its own\n"
     ");\n"
     "CREATE TABLE setting (\n"
     "    result INTEGER NOT NULL, -- result.id\n"
@@ -65,10 +66,11 @@ static const char SCHEMA[] =
     ") WITHOUT ROWID;\n";
 /* clang-format on */
 
+/* From SETTINGS on they read. */
 enum { ADD_RESULT, ADD_SETTING, ADD_COLLECTIVE, SETTINGS, COLLECTIVES, STATEMENT_COUNT };
 
 static const char *const SQL[STATEMENT_COUNT] = {
-    [ADD_RESULT] = "INSERT OR IGNORE INTO result VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [ADD_RESULT] = "INSERT OR IGNORE INTO result VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [ADD_SETTING] = "INSERT INTO setting VALUES (?1, ?2, ?3)",
     [ADD_COLLECTIVE] = "INSERT INTO collective VALUES (?1, ?2, ?3, ?4, ?5)",
     [SETTINGS] = "SELECT toggle, value FROM setting WHERE result = ?1",
@@ -218,13 +220,18 @@ static enum vs_status open_file(const char *path, bool is_writable,
         st = create(&results->db, head, err);
     if (!st)
         st = sto_db_number(&results->db, "PRAGMA user_version", &format, err);
+    if (!st && is_writable && format < FORMAT)
+        st = vs_fail(err, VS_E_EXISTS,
+                     "%s has results of format %lld, and format %d is written; name another file, "
+                     "or remove it",
+                     path, (long long)format, FORMAT);
     if (!st && format > FORMAT)
         st = vs_fail(err, VS_E_VERSION,
                      "%s: the results have format %lld, this vramscope reads up to format %d", path,
                      (long long)format, FORMAT);
     if (!st)
         st = head_read(results, err);
-    for (size_t i = 0; i < STATEMENT_COUNT && !st; i++)
+    for (size_t i = is_writable ? 0 : SETTINGS; i < STATEMENT_COUNT && !st; i++)
         st = sto_db_prepare(&results->db, SQL[i], &results->statements[i], err);
     if (st)
         sto_results_close(results);
@@ -276,9 +283,10 @@ enum vs_status sto_results_open(const char *path, const struct sto_results_head 
         return vs_fail(err, VS_E_IO, "%s: cannot be written: %s", path, strerror(errno));
     close(fd);
     st = open_file(path, true, head, out, err);
-    if (!st)
-        st = head_check(*out, head, err);
-    if (st == VS_E_EXISTS) {
+    if (st)
+        return st;
+    st = head_check(*out, head, err);
+    if (st) {
         sto_results_close(*out);
         *out = NULL;
     }
@@ -325,6 +333,7 @@ static void bind_result(sqlite3_stmt *stmt, const char *config, const struct sto
     for (int i = 0; i < 4; i++)
         bind_uint(stmt, 12 + i, later[i]);
     sqlite3_bind_text(stmt, 16, result->notes, -1, SQLITE_STATIC);
+    bind_uint(stmt, 17, result->sharing);
 }
 
 static enum vs_status parts_add(struct sto_results *results, const struct sto_setting *settings,
@@ -421,6 +430,7 @@ static void result_read(sqlite3_stmt *stmt, struct sto_result *out)
     out->recompute_flops = column_uint(stmt, 14);
     out->host_bytes = column_uint(stmt, 15);
     snprintf(out->notes, sizeof(out->notes), "%s", column_text(stmt, 16));
+    out->sharing = sqlite3_column_count(stmt) > 17 ? column_uint(stmt, 17) : 1;
 }
 
 static enum vs_status collectives_read(struct sto_results *results, sqlite3_int64 id,

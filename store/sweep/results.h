@@ -36,7 +36,8 @@ struct sto_collective {
  * is_refused    it cannot be run: `reason` says why, and nothing else is set
  * is_ended      with is_refused: the process that ran it ended before there was a result; such a one is not kept
  * fits          it runs to its end on the device; if not, the figures are those of a device without a limit
- * batch, processes   samples of a process in a step; processes that train together
+ * batch, processes, sharing   samples of a process in a step; processes that train together; processes that share a
+ *               batch, as with tp, cp and pp: 1 where each has its own
  * allocated, requested, reserved   the highest of each, in bytes: PyTorch's max_memory_…
  * step, phase   of the highest allocated bytes
  * steps, total_flops, recompute_flops   of the whole run
@@ -50,6 +51,7 @@ struct sto_result {
     bool fits;
     uint64_t batch;
     uint64_t processes;
+    uint64_t sharing;
     uint64_t parameters;
     uint64_t allocated;
     uint64_t requested;
@@ -95,7 +97,7 @@ bool sto_results_is_file(const char *path);
 
 /*
  * Open the results of such a sweep for writing; the file is made where there is none. VS_E_EXISTS: the file has results
- * of another net, seed, capacity or version, which the text names. VS_E_FORMAT: it is another file. VS_E_VERSION: it
+ * of another net, seed, capacity, version or format, which the text names. VS_E_FORMAT: it is another file. VS_E_VERSION: it
  * was written by a newer version. VS_E_IO: it cannot be written.
  */
 VS_MUST_USE enum vs_status sto_results_open(const char *path, const struct sto_results_head *head,

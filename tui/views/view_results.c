@@ -204,8 +204,8 @@ const struct tui_view tui_view_results = {
     .help =
         "`:results FILE` shows what `vramscope sweep -o FILE` found. * is on the Pareto front: "
         "no other configuration that fits is better in one of these and as good in the others: "
-        "batch, number of processes, peak, and arithmetic and traffic for each sample. ! does not "
-        "fit. again: "
+        "samples of each process, number of processes, peak, and arithmetic and traffic for each "
+        "sample. ! does not fit. again: "
         "share of the arithmetic that is recomputed; sent: bytes that one process sends in a "
         "step. Enter runs the net with the toggles of a row.",
     .hints = HINTS,

@@ -11,16 +11,22 @@
 #include "base/mem.h"
 
 /* The five figures of a result, in the order in which they are compared; of each less is better. */
-enum { PEAK, FLOPS, SENT, PROCESSES, BATCH, FIGURES };
+enum { PEAK, FLOPS, SENT, PROCESSES, SAMPLES, FIGURES };
 
 struct candidate {
     double of[FIGURES];
     size_t at;
 };
 
+/* Samples of a step, of one of the processes that share them. */
+static double samples_of(const struct sto_result *result)
+{
+    return result->sharing ? (double)result->batch / (double)result->sharing : 0.0;
+}
+
 double wif_grid_flops(const struct sto_result *result)
 {
-    const double samples = (double)result->steps * (double)result->batch;
+    const double samples = (double)result->steps * samples_of(result);
 
     return samples > 0 ? (double)result->total_flops / samples : 0.0;
 }
@@ -36,7 +42,9 @@ uint64_t wif_grid_step_sent(const struct sto_result *result)
 
 double wif_grid_sent(const struct sto_result *result)
 {
-    return result->batch ? (double)wif_grid_step_sent(result) / (double)result->batch : 0.0;
+    const double samples = samples_of(result);
+
+    return samples > 0 ? (double)wif_grid_step_sent(result) / samples : 0.0;
 }
 
 static int in_order(const void *x, const void *y)
@@ -78,7 +86,7 @@ void wif_grid_front(const struct sto_result *const *results, size_t count, bool 
                                                  [FLOPS] = wif_grid_flops(results[i]),
                                                  [SENT] = wif_grid_sent(results[i]),
                                                  [PROCESSES] = (double)results[i]->processes,
-                                                 [BATCH] = -(double)results[i]->batch},
+                                                 [SAMPLES] = -samples_of(results[i])},
                                           .at = i};
     }
     qsort(all, found, sizeof(*all), in_order);

@@ -82,6 +82,17 @@ static uint64_t processes_of(const struct vs_toggles *toggles)
                : vs_toggles_count(toggles, VS_TOGGLE_WORLD);
 }
 
+/* How many processes share a batch. */
+static uint64_t sharing_of(const struct vs_toggles *toggles)
+{
+    if (vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp") ||
+        vs_toggles_is(toggles, VS_TOGGLE_SHARD, "pp"))
+        return processes_of(toggles);
+    return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp")
+               ? vs_toggles_count(toggles, VS_TOGGLE_CP) * vs_toggles_count(toggles, VS_TOGGLE_TP)
+               : 1;
+}
+
 static void collectives_fill(const struct lang_result *result, struct sto_result *out)
 {
     for (size_t i = 0; i < result->collective_count; i++) {
@@ -113,6 +124,7 @@ static void result_fill(const struct lang_result *result, bool fits, struct sto_
     out->fits = fits;
     out->batch = vs_toggles_count(&result->toggles, VS_TOGGLE_BATCH);
     out->processes = processes_of(&result->toggles);
+    out->sharing = sharing_of(&result->toggles);
     out->parameters = result->parameters;
     out->allocated = result->peak_allocated;
     out->requested = result->peak_requested;

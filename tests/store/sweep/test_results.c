@@ -29,6 +29,7 @@ static struct sto_result result_make(uint64_t n)
         .fits = n % 2,
         .batch = 8,
         .processes = 4,
+        .sharing = 2,
         .parameters = 100 + n,
         .allocated = 5000 + n,
         .requested = 4000 + n,
@@ -76,6 +77,7 @@ static void assert_same(const struct sto_result *a, const struct sto_result *b)
     assert_int_equal(a->fits, b->fits);
     assert_int_equal(a->batch, b->batch);
     assert_int_equal(a->processes, b->processes);
+    assert_int_equal(a->sharing, b->sharing);
     assert_int_equal(a->parameters, b->parameters);
     assert_int_equal(a->requested, b->requested);
     assert_int_equal(a->reserved, b->reserved);
@@ -175,6 +177,17 @@ static void a_killed_program_leaves_what_it_committed(void **state)
     sto_results_close(results_open(path));
 }
 
+static void sharing_is_one(void *user, const char *config, const struct sto_setting *settings,
+                           size_t count, const struct sto_result *result)
+{
+    (void)user;
+    (void)settings;
+    assert_string_equal(config, "first");
+    assert_int_equal(count, 2);
+    assert_int_equal(result->processes, 4);
+    assert_int_equal(result->sharing, 1);
+}
+
 static void check_refused(const char *path, struct sto_results_head head, enum vs_status wanted,
                           const char *part)
 {
@@ -212,6 +225,39 @@ static void results_of_another_sweep_are_refused(void **state)
     head = HEAD;
     head.version = "1.3";
     check_refused(path, head, VS_E_EXISTS, "of vramscope 1.2");
+}
+
+/* Files of format 1 have no column for processes that share a batch. */
+static void results_of_the_format_before_are_read_and_not_added_to(void **state)
+{
+    struct sto_results *results;
+    struct vs_error err = VS_ERROR_INIT;
+    const struct sto_result result = result_make(1);
+    char path[4096];
+    sqlite3 *db;
+
+    results = results_open(trace_path(state, "r.db", path, sizeof(path)));
+    result_add(results, "first", &result);
+    commit(results);
+    sto_results_close(results);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE old AS SELECT * FROM result; DROP TABLE result; "
+                                  "PRAGMA user_version = 1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "CREATE TABLE result AS SELECT id, config, reason, fits, batch, processes, "
+                     "parameters, allocated, requested, reserved, step, phase, steps, total_flops, "
+                     "recompute_flops, host_bytes, notes FROM old",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+    check_refused(path, HEAD, VS_E_EXISTS, "has results of format 1, and format 2 is written");
+    assert_int_equal(sto_results_read(path, &results, &err), VS_OK);
+    assert_int_equal(sto_results_each(results, sharing_is_one, NULL, &err), VS_OK);
+    sto_results_close(results);
 }
 
 static void other_files_are_left_alone(void **state)
@@ -270,6 +316,8 @@ int main(void)
                                         trace_folder_teardown),
         cmocka_unit_test_setup_teardown(a_head_without_a_value_is_damaged, trace_folder_setup,
                                         trace_folder_teardown),
+        cmocka_unit_test_setup_teardown(results_of_the_format_before_are_read_and_not_added_to,
+                                        trace_folder_setup, trace_folder_teardown),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, trace_folder_setup,
                                         trace_folder_teardown),
     };

@@ -28,6 +28,7 @@ static void random_fill(struct sto_result *results, uint64_t seed)
                                          .is_refused = random_next(&seed) % 16 == 0,
                                          .batch = UINT64_C(1) << random_next(&seed) % 3,
                                          .processes = UINT64_C(1) << random_next(&seed) % 3,
+                                         .sharing = 1 + random_next(&seed) % 2,
                                          .allocated = 10 + random_next(&seed) % 12,
                                          .steps = 3};
         results[i].total_flops = 3 * results[i].batch * (1 + random_next(&seed) % 4);
@@ -41,16 +42,19 @@ static bool counts(const struct sto_result *a)
     return a->fits && !a->is_refused;
 }
 
-/* Integers, because all figures are multiples of the batch. */
+/* Integers, because all figures are multiples of the batch, which at most two processes share. */
 static bool dominates(const struct sto_result *a, const struct sto_result *b)
 {
-    const uint64_t fa = a->total_flops / a->batch, fb = b->total_flops / b->batch;
-    const uint64_t sa = a->collectives[0].sent / a->batch, sb = b->collectives[0].sent / b->batch;
+    const uint64_t fa = a->total_flops / a->batch * a->sharing;
+    const uint64_t fb = b->total_flops / b->batch * b->sharing;
+    const uint64_t sa = a->collectives[0].sent / a->batch * a->sharing;
+    const uint64_t sb = b->collectives[0].sent / b->batch * b->sharing;
+    const uint64_t na = a->batch * 2 / a->sharing, nb = b->batch * 2 / b->sharing;
 
-    return a->batch >= b->batch && a->processes <= b->processes && a->allocated <= b->allocated &&
-           fa <= fb && sa <= sb &&
-           (a->batch > b->batch || a->processes < b->processes || a->allocated < b->allocated ||
-            fa < fb || sa < sb);
+    return na >= nb && a->processes <= b->processes && a->allocated <= b->allocated && fa <= fb &&
+           sa <= sb &&
+           (na > nb || a->processes < b->processes || a->allocated < b->allocated || fa < fb ||
+            sa < sb);
 }
 
 static void the_front_is_what_nothing_that_fits_dominates(void **state)
@@ -81,6 +85,7 @@ static void the_front_is_what_nothing_that_fits_dominates(void **state)
 static void figures_are_for_each_sample(void **state)
 {
     struct sto_result result = {.batch = 4,
+                                .sharing = 1,
                                 .steps = 2,
                                 .total_flops = 80,
                                 .collectives = {{.sent = 12}, {.sent = 28}},
@@ -89,6 +94,10 @@ static void figures_are_for_each_sample(void **state)
     (void)state;
     assert_true(wif_grid_flops(&result) == 10.0); /* 80 / 2 steps / 4 samples */
     assert_true(wif_grid_sent(&result) == 10.0);  /* 40 a step / 4 samples */
+    assert_int_equal(wif_grid_step_sent(&result), 40);
+    result.sharing = 2; /* another process does as much for the same samples */
+    assert_true(wif_grid_flops(&result) == 20.0);
+    assert_true(wif_grid_sent(&result) == 20.0);
     assert_int_equal(wif_grid_step_sent(&result), 40);
 }
 

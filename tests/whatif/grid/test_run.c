@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -228,6 +229,33 @@ static void tensor_parallelism_says_what_a_step_sends(void **state)
     rpl_trace_free(base);
 }
 
+/* All layers are split into equal parts, so the processes of a batch do together what one does alone. */
+static void processes_that_share_a_batch_share_its_arithmetic(void **state)
+{
+    static const struct {
+        const char *toggles;
+        uint64_t sharing;
+    } CASES[] = {{"shard=ddp world=8", 1},
+                 {"shard=tp world=4 tp-plan=" PLAN, 4},
+                 {"shard=fsdp world=8", 1},
+                 {"shard=fsdp world=8 tp=2 tp-plan=" PLAN, 2},
+                 {"shard=fsdp world=8 tp=2 replicate=4 tp-plan=" PLAN, 2}};
+    struct rpl_trace *base = net_trace("tests/nets/tp/linear.py", NULL);
+    const struct sto_result alone = result_of(base, "shard=off", 0);
+
+    (void)state;
+    assert_int_equal(alone.sharing, 1);
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        const struct sto_result result = result_of(base, CASES[i].toggles, 0);
+
+        if (result.sharing != CASES[i].sharing ||
+            fabs(wif_grid_flops(&result) - wif_grid_flops(&alone)) > 1e-3)
+            fail_msg("%s: %.3f operations a sample, alone %.3f", CASES[i].toggles,
+                     wif_grid_flops(&result), wif_grid_flops(&alone));
+    }
+    rpl_trace_free(base);
+}
+
 /* Each case: toggles beside `shard`, and a part of the reason why they are refused. */
 static void refused(const char *net, const char *shard, const char *const (*cases)[2], size_t count)
 {
@@ -379,6 +407,7 @@ int main(void)
         cmocka_unit_test(what_fully_shard_cannot_do_is_refused),
         cmocka_unit_test(tensor_parallelism_says_what_a_step_sends),
         cmocka_unit_test(what_context_parallelism_cannot_do_is_refused),
+        cmocka_unit_test(processes_that_share_a_batch_share_its_arithmetic),
         cmocka_unit_test(what_a_mesh_cannot_do_is_refused),
         cmocka_unit_test(what_tensor_parallelism_cannot_do_is_refused),
         cmocka_unit_test(a_stage_of_a_pipeline_says_what_a_step_sends),
