@@ -45,15 +45,16 @@
 /* Looks at the keys in whose midst one is found. */
 #define STOPS 8
 
+/* The program of sed that makes GPT-2 XL of the small one. */
 #define XL "s/^WIDTH = .*/WIDTH = 1600/;s/^HEADS = .*/HEADS = 25/;s/^LAYERS = .*/LAYERS = 48/"
 
 static const struct {
     const char *title;
     const char *file;
-    const char *sed;   /* what makes the net out of the file */
-    const char *words; /* what it is recorded with */
-    const char *half;  /* of its batch */
-    const char *usual; /* the changes that are measured without arguments */
+    const char *sed;     /* what makes the net out of the file */
+    const char *options; /* of `record` */
+    const char *half;    /* of its batch */
+    const char *usual;   /* the changes that are measured without arguments */
 } NETS[] = {
     {"resnet50, batch 16", "sample_nets/resnet50.py", "", "", "8", "inplace=on checkpoint=blocks"},
     {"gpt2_small, batch 4", "sample_nets/gpt2_small.py", "", "", "2", "zero-grad=zeros"},
@@ -84,7 +85,7 @@ struct bench {
     char trace[256];
     char other[256];
     const char *program;
-    const char *words; /* of NETS */
+    const char *options; /* of NETS */
     struct tui_app app;
     struct tui_surface surface;
 };
@@ -283,7 +284,7 @@ static void record(const struct bench *b, const char *out)
     char command[1200];
 
     snprintf(command, sizeof(command), "%s record '%s' --device meta %s -o '%s' >/dev/null 2>&1",
-             b->program, b->net, b->words, out);
+             b->program, b->net, b->options, out);
     must(system(command) == 0, command);
 }
 
@@ -317,7 +318,7 @@ static void bench_open(struct bench *b, size_t n)
     char command[800];
 
     memset(b, 0, sizeof(*b));
-    b->words = NETS[n].words;
+    b->options = NETS[n].options;
     b->program = getenv("VRAMSCOPE") ? getenv("VRAMSCOPE") : "build/vramscope";
     snprintf(b->net, sizeof(b->net), "%s/change-%ld.py", folder, (long)getpid());
     snprintf(b->trace, sizeof(b->trace), "%s/change-%ld.db", folder, (long)getpid());

@@ -21,8 +21,9 @@ struct outcome {
 };
 
 /*
- * outcomes: those that differ, in the order in which they were met; of: of each rank, the index of its outcome. group:
- * how many ranks have all shards, after which they repeat; step: how many ranks beside each other have the same shard.
+ * outcomes: those that differ, in the order in which they were met; of: of each rank, the index of its outcome.
+ * group: ranks of one replica, after which the outcomes repeat; step: ranks that far apart in a group differ in their
+ * shard alone, of a pipeline all, as none has an order; tp: ranks beside each other that are alike.
  */
 struct session {
     struct wif_ranks *out;
@@ -38,6 +39,7 @@ struct session {
     uint32_t *of;
     uint64_t group;
     uint64_t step;
+    uint64_t tp;
 };
 
 static enum vs_status events_hash(struct rpl_trace *trace, uint64_t *out, struct vs_error *err)
@@ -170,7 +172,9 @@ static void mesh_get(struct session *s, const struct vs_toggles *all)
     s->out->cp_size = cp;
     if (replicas <= s->group && s->group % replicas == 0)
         s->group /= replicas;
-    s->step = cp <= s->group && tp <= s->group && cp * tp <= s->group ? cp * tp : s->group;
+    if (tp <= s->group && s->group % tp == 0)
+        s->tp = tp;
+    s->step = cp <= s->group && cp * s->tp <= s->group ? cp * s->tp : s->group;
 }
 
 /* How many ranks there are, and which of them may differ. VS_E_UNSUPPORTED: only rank 0 is followed. */
@@ -206,6 +210,7 @@ static enum vs_status world_get(struct session *s, struct vs_error *err)
     out->cp_size = 1;
     s->group = out->world;
     s->step = out->are_stages ? out->world : 1;
+    s->tp = 1;
     if (vs_toggles_is(&all, VS_TOGGLE_SHARD, "fsdp"))
         mesh_get(s, &all);
     vs_toggles_release(&all);
@@ -231,10 +236,10 @@ enum vs_status wif_ranks_fill(struct wif_ranks *out, struct rpl_trace *base,
                        out->world, WIF_RANKS_MAX);
     s.memory = rpl_trace_new();
     s.of = vs_calloc(out->world, sizeof(*s.of));
-    for (uint64_t first = 0; first < s.step && !st; first++)
+    for (uint64_t first = 0; first < s.step && !st; first += s.tp)
         st = row_fill(&s, first, err);
-    for (uint64_t rank = s.group; rank < out->world && !st; rank++)
-        s.of[rank] = s.of[rank - s.group];
+    for (uint64_t rank = 0; rank < out->world && !st; rank++)
+        s.of[rank] = s.of[rank % s.group / s.tp * s.tp];
     if (!st)
         ranges_make(&s);
     vs_free(s.of);

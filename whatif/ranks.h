@@ -34,8 +34,8 @@ struct wif_rank_range {
 };
 
 /* items: `count` ranges; world: how many ranks there are; runs: how many runs it took; highest: the first range with
- * the highest peak; are_stages: of a pipeline, each with modules of its own; cp_size: how many ranks beside each
- * other share a sequence, 1: none */
+ * the highest peak; are_stages: of a pipeline, each with modules of its own; cp_size: how many ranks share a
+ * sequence, 1: none */
 struct wif_ranks {
     struct wif_rank_range *items;
     size_t count;
@@ -50,9 +50,9 @@ struct wif_ranks {
 /*
  * Run the net of `base` with `set` over its toggles, for as many ranks as differ. The rows of a parameter that a rank
  * has never grow with the rank, so where two ranks are alike, those between them are: about log2(world) runs for each
- * range. With cp and tp this holds of those with the same ranks in their groups; with replicate the first replica is
- * run. With shard=tp all are alike; with shard=pp, whose stages have no order, all are run. capacity as of wif_run_on.
- * `next`, if not NULL, is called before each run.
+ * range. With cp this holds of those with the same rank in their groups; with replicate the first replica is run, and
+ * with tp one of the ranks beside each other, which are alike. With shard=tp all are alike; with shard=pp, whose stages
+ * have no order, all are run. capacity as of wif_run_on. `next`, if not NULL, is called before each run.
  *
  * VS_E_UNSUPPORTED: more than WIF_RANKS_MAX; the net is not sharded by shard=fsdp, tp or pp; ddp is followed for rank
  * 0 alone, and with the others the ranks differ without an order. Others: as wif_run. `out` is zeroed or released

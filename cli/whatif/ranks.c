@@ -143,7 +143,7 @@ static void ranks_text(const struct wif_ranks *ranks, struct vs_text *out)
              : ranks->cp_size > 1
                  ? "with cp a rank attends to the halves of keys and values that its place among "
                    "those of its sequence lets it see\n"
-                 : "a parameter has fewer rows for the last ranks, or none, where its "
+                 : "a parameter has fewer rows in the last shards, or none, where its "
                    "rows do not divide evenly\n");
     vs_text_release(&more);
 }

@@ -24,7 +24,7 @@ class _MultiDeviceReplicator:
 
 
 class GradScaler:
-    _world = 1  # processes that gradients are sharded among: DTensor's handler asks them all
+    _shards = 1  # processes that gradients are sharded among: DTensor's handler asks them all
 
     def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5,
                  growth_interval=2000, enabled=True):
@@ -103,10 +103,10 @@ class GradScaler:
                 torch._amp_foreach_non_finite_check_and_unscale_(
                     grads, per_device_found_inf.get(found_inf.device),
                     per_device_inv_scale.get(found_inf.device))
-                if self._world > 1:
+                if self._shards > 1:
                     target = per_device_found_inf.get(found_inf.device)
                     target.copy_(target.clone())
-                    torch._collective("ncclAllReduce", 4, 2 * 4 * (self._world - 1) // self._world)
+                    torch._collective("ncclAllReduce", 4, 2 * 4 * (self._shards - 1) // self._shards)
                     torch._all_reduce(target)
         return per_device_found_inf._per_device_tensors
 

@@ -84,7 +84,7 @@ def _note_sharding_without_effect(settings):
             torch._note_refused(name, str(settings[name]), "there is no pipeline; say so: shard=pp")
     for name in ("replicate", "tp"):
         if not is_fsdp and settings[name] != 1:
-            torch._note_refused(name, str(settings[name]), "it is a dimension of the mesh of shard=fsdp")
+            torch._note_refused(name, str(settings[name]), "there is no mesh of processes; say so: shard=fsdp")
     for name, value in (("tp-plan", "none"), ("loss-parallel", "off")):
         if settings["shard"] != "tp" and (not is_fsdp or settings["tp"] == 1) and settings[name] != value:
             torch._note_refused(name, settings[name], "no layer is split; say so: shard=tp, or shard=fsdp with tp=2")

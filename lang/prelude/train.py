@@ -249,7 +249,7 @@ def run(net, settings):
             report_made(optimizer, settings)
     initialize_apex(plain, optimizer, settings, own_step)
     scaler = torch.amp.GradScaler("cuda") if settings["amp"] == "fp16" else torch.amp._NoScaler()
-    scaler._world = settings["fsdp"].world if settings["shard"] == "fsdp" else 1
+    scaler._shards = settings["fsdp"].shards if settings["shard"] == "fsdp" else 1
     if settings["grad"] == "train":
         parts = settings["accumulate"] * (settings["microbatches"] if settings["shard"] == "pp" else 1)
         count = settings["batch"] // parts

@@ -312,19 +312,23 @@ bool lang_native_packed_pointers(struct lang_vm *vm, const struct lang_call *cal
     struct lang_value *items = NULL;
     uint32_t count = 0;
     uint64_t *bytes;
-    bool is_split;
+    uint64_t numbers;
 
     if (!lang_args_exact(vm, call, "_packed_pointers", 3))
         return false;
-    if (!lang_items(call->args[0], &items, &count) || !lang_is_int(call->args[1]))
-        return lang_fail(vm, VS_E_TYPE, "_packed_pointers() takes sizes, rows, a bool");
+    if (!lang_items(call->args[0], &items, &count) || !lang_is_int(call->args[1]) ||
+        call->args[2].kind != LANG_STR)
+        return lang_fail(vm, VS_E_TYPE, "_packed_pointers() takes sizes, rows, a kind");
     bytes = vs_calloc((size_t)count + 1, sizeof(*bytes));
     for (uint32_t i = 0; i < count; i++)
         bytes[i] = lang_is_int(items[i]) ? (uint64_t)items[i].as.i : 0;
-    is_split = call->args[2].kind == LANG_BOOL && call->args[2].as.i;
-    *out = lang_int((int64_t)(is_split ? split_numbers(gpu ? gpu : vs_target_find("a100-80"), bytes,
-                                                       count, (uint64_t)call->args[1].as.i)
-                                       : 6 * (uint64_t)count + 2 + blocks_of(bytes, count, 1)));
+    if (strcmp(call->args[2].as.str->text, "split") == 0)
+        numbers = split_numbers(gpu ? gpu : vs_target_find("a100-80"), bytes, count,
+                                (uint64_t)call->args[1].as.i);
+    else
+        numbers = 6 * (uint64_t)count + blocks_of(bytes, count, 1) +
+                  (strcmp(call->args[2].as.str->text, "chunk_cat") == 0 ? 2 : 0);
+    *out = lang_int((int64_t)numbers);
     vs_free(bytes);
     return true;
 }

@@ -97,8 +97,8 @@ bool sto_results_is_file(const char *path);
 
 /*
  * Open the results of such a sweep for writing; the file is made where there is none. VS_E_EXISTS: the file has results
- * of another net, seed, capacity, version or format, which the text names. VS_E_FORMAT: it is another file. VS_E_VERSION: it
- * was written by a newer version. VS_E_IO: it cannot be written.
+ * of another net, seed, capacity, version or format, which the text names. VS_E_FORMAT: it is another file.
+ * VS_E_VERSION: it was written by a newer version. VS_E_IO: it cannot be written.
  */
 VS_MUST_USE enum vs_status sto_results_open(const char *path, const struct sto_results_head *head,
                                             struct sto_results **out, struct vs_error *err);

@@ -253,7 +253,8 @@ MESH_TOGGLES = (  # shard=fsdp, world=8 and tp=2 or replicate=2 where they say n
     {"chunk-loss": "4"}, {"inplace": "on"},
 )
 MESH_TP_TOGGLES = MESH_TOGGLES + (
-    {"tp": "4", "rank": "6"}, {"tp": "8", "rank": "3"}, {"replicate": "2", "mp-policy": "bf16"},
+    {"tp": "4", "rank": "6"}, {"tp": "8", "rank": "3"}, {"tp": "8", "mp-policy": "bf16"},
+    {"replicate": "2", "mp-policy": "bf16"},
     {"replicate": "4", "rank": "3"}, {"replicate": "2", "accumulate": "2", "checkpoint": "blocks"}, {"tp": "3"},
 )
 MESH_CASES = (  # net, what all of its cases have, toggles

@@ -158,7 +158,7 @@ static void ranks_of_cp_differ_by_their_rank_in_the_group(void **state)
     check("tests/nets/cp/gqa.py", "shard=fsdp world=2 cp=2 grad=no_grad steps=1", 2, 2);
 }
 
-/* In each replica the shards of 50, 40 and 7 rows; with tp those of its processes beside each other are alike. */
+/* Layers of 50, 40 and 7 rows, split anew in each replica; ranks that differ in their rank in tp alone are alike. */
 static void replicas_are_alike_and_so_are_ranks_of_one_shard(void **state)
 {
     (void)state;

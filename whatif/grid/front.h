@@ -15,8 +15,8 @@
 
 /*
  * One result dominates another if each process trains on at least as many samples, of no more processes, with a peak of
- * allocated bytes, arithmetic and traffic for each sample that are no higher, and one of the five is better. On the front is what
- * fits and what nothing that fits dominates; of results that are equal in all five, all.
+ * allocated bytes, arithmetic and traffic for each sample that are no higher, and one of the five is better. On the
+ * front is what fits and what nothing that fits dominates; of results that are equal in all five, all.
  *
  * is_on[i]: whether results[i] is on the front. O(count · size of the front).
  */

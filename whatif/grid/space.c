@@ -180,7 +180,8 @@ static bool is_used(const struct vs_toggles *toggles, enum vs_toggle toggle)
     if (toggle == VS_TOGGLE_TP_PLAN || toggle == VS_TOGGLE_LOSS_PARALLEL)
         return vs_toggles_is(toggles, VS_TOGGLE_SHARD, "tp") ||
                (vs_toggles_is(toggles, VS_TOGGLE_SHARD, "fsdp") &&
-                vs_toggles_count(toggles, VS_TOGGLE_TP) > 1);
+                (!vs_toggles_is_set(toggles, VS_TOGGLE_TP) || /* as above */
+                 vs_toggles_count(toggles, VS_TOGGLE_TP) > 1));
     if (toggle == VS_TOGGLE_RANK)
         return !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "off") &&
                !vs_toggles_is(toggles, VS_TOGGLE_SHARD, "ddp");

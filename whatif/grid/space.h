@@ -63,8 +63,8 @@ VS_MUST_USE enum vs_status wif_grid_space_vary(struct wif_grid_space *space, con
  * All combinations, the values of the last toggle changing first. Where `shard` is off there are no processes: `world`,
  * `rank` and `grad-sync` are left out; `rank` where it is ddp, `grad-sync` where it is tp or pp; `shard-units`,
  * `reshard`, `offload-policy`, `replicate`, `tp`, `cp` and its settings where it is not fsdp, `tp-plan` and
- * `loss-parallel` where it is neither tp nor fsdp with `tp`, `pp-split`, `pp-schedule` and `microbatches` where it is
- * not pp, `reduce-bucket-size` and `overlap-comm` where it is not DeepSpeed's, settings of its stage 3 where it is
+ * `loss-parallel` where it is neither tp nor fsdp, or `tp` is 1, `pp-split`, `pp-schedule` and `microbatches` where it
+ * is not pp, `reduce-bucket-size` and `overlap-comm` where it is not DeepSpeed's, settings of its stage 3 where it is
  * another one, `mp-policy` where it is neither fsdp nor DeepSpeed's. What is then the same is there once. `out` is
  * zeroed or released before.
  *

@@ -12,7 +12,7 @@ import _dtensor as dtensor
 DTensor = dtensor.DTensor
 PARTIAL = dtensor.PARTIAL
 REPLICATE = dtensor.REPLICATE
-WHOLE_ROWS = "whole rows"  # of a gradient: each process has that of all rows of a table, of which it has some itself
+WHOLE_ROWS = "whole rows"  # each process has the gradient of a whole table, and needs that of its own rows
 _COLWISE = "colwise"
 _ROWWISE = "rowwise"
 _SEQUENCE = "sequence"
@@ -47,20 +47,18 @@ def check(net, settings):
                          "checkpoint=blocks")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=tp is known of PyTorch 2.15 alone")
-    if torch._has_data():
-        torch._warn("shard=tp: the parts of the other processes are not there, and this one's are used in their place; "
-                    "so the losses are not those of a training")
 
 
 def check_split(settings):
-    # the same of what shard=tp and tp=N with shard=fsdp have in common
+    # refuse what tensor parallelism cannot do, with shard=tp and with shard=fsdp
     if settings["amp"] == "fp16" and settings["grad"] == "train":
         raise ValueError("amp=fp16: a GradScaler together with tensor parallelism is not supported; use amp=bf16")
     if settings["offload"] != "off":
         raise ValueError(f"offload={settings['offload']}: save_on_cpu() of a layer that is split got mixed "
                          "torch.Tensor and DTensor")
-    if settings["loss-parallel"] == "on" and settings["chunk-loss"] != "off":
-        raise ValueError("chunk-loss: with loss-parallel=on F.cross_entropy() gets a DTensor; leave one of them out")
+    if torch._has_data():
+        torch._warn("tensor parallelism: the parts of the other processes are not there, and this one's are used in "
+                    "their place; so the losses are not those of a training")
 
 
 def _check_optimizer(model, split, settings):
@@ -89,15 +87,15 @@ def _masked(indices, first, size):
 
 class _LogSoftmax(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, mesh):
+    def forward(ctx, x, group):
         dtype = x.dtype
         x = x.to(torch.float32)
         shifted = None  # bound first, as there
         x_max = torch.amax(x, 1, keepdim=True)
-        x_max = dtensor.all_reduce(x_max, mesh, False)
+        x_max = dtensor.all_reduce(x_max, group, False)
         shifted = x - x_max
         shifted_sumexp = torch.sum(torch.exp(shifted), 1, keepdim=True)
-        shifted_sumexp = dtensor.all_reduce(shifted_sumexp, mesh)
+        shifted_sumexp = dtensor.all_reduce(shifted_sumexp, group)
         shifted_logsumexp = torch.log(shifted_sumexp)
         result = shifted - shifted_logsumexp
         result = result.to(dtype)
@@ -111,14 +109,14 @@ class _LogSoftmax(torch.autograd.Function):
 
 class _NllLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, target, mesh, reduction, ignore_index):
+    def forward(ctx, x, target, group, reduction, ignore_index):
         safe_target = torch.where(target != ignore_index, target, 0)
         size = x.shape[1]
-        mask, safe_target_partial_ = _masked(safe_target.unsqueeze(1), size * mesh.rank, size)
+        mask, safe_target_partial_ = _masked(safe_target.unsqueeze(1), size * group.rank, size)
         result_partial = torch.gather(x, 1, safe_target_partial_)
         result_partial.masked_fill_(mask, 0)
         del mask
-        result_reduced = dtensor.all_reduce(result_partial, mesh)
+        result_reduced = dtensor.all_reduce(result_partial, group)
         result = -result_reduced.squeeze(1)
         result = torch.where(target != ignore_index, result, 0)
         total_weight = (target != ignore_index).sum().to(x.dtype)
@@ -127,7 +125,7 @@ class _NllLoss(torch.autograd.Function):
         else:
             result = result.sum() / total_weight
         ctx.save_for_backward(x, target, total_weight)
-        ctx.mesh = mesh
+        ctx.group = group
         ctx.reduction = reduction
         ctx.ignore_index = ignore_index
         return result
@@ -145,7 +143,7 @@ def _nll_loss_and_log_softmax_backward(grad_output, x, target, total_weight, ctx
     safe_target = torch.where(target != ctx.ignore_index, target, 0)
     grad_input = torch.zeros_like(x)
     safe_target = safe_target.squeeze(1).flatten()
-    mask, masked_safe_target = _masked(safe_target, x.shape[1] * ctx.mesh.rank, x.shape[1])
+    mask, masked_safe_target = _masked(safe_target, x.shape[1] * ctx.group.rank, x.shape[1])
     grad_update = mask.to(grad_input.dtype) - 1.0
     arange_1d = torch.arange(masked_safe_target.shape[0], device=masked_safe_target.device)
     grad_input[arange_1d, masked_safe_target] = grad_update
@@ -154,20 +152,23 @@ def _nll_loss_and_log_softmax_backward(grad_output, x, target, total_weight, ctx
 
 
 def _cross_entropy_loss(input, target, reduction, ignore_index):
-    logp = _LogSoftmax.apply(input.local, input.mesh)
-    return _NllLoss.apply(logp.float() if torch.is_autocast_enabled("cuda") else logp, target, input.mesh, reduction,
+    logp = _LogSoftmax.apply(input.local, input.group)
+    return _NllLoss.apply(logp.float() if torch.is_autocast_enabled("cuda") else logp, target, input.group, reduction,
                           ignore_index)
 
 
-def _enter_loss(is_on):
-    # is_on: the loop runs in loss_parallel()
+def _enter_loss(settings):
+    # with loss-parallel=on the loop runs in loss_parallel()
     plain = nn.functional.cross_entropy
 
     def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                       label_smoothing=0.0):
         if not isinstance(input, DTensor):
             return plain(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing)
-        if not is_on:
+        if settings["chunk-loss"] != "off":
+            raise ValueError(f"chunk-loss={settings['chunk-loss']}: F.cross_entropy() gets a DTensor, which is not cut "
+                             "into chunks; let the layer return a tensor: local=on")
+        if settings["loss-parallel"] == "off":
             raise NotImplementedError("tp-plan: F.cross_entropy() of a DTensor outside of loss_parallel() is not "
                                       "followed here; set loss-parallel=on, or let the layer return a tensor: local=on")
         if input.layout != 1 or input.dim() != 2:
@@ -188,7 +189,8 @@ def _enter_loss(is_on):
 
 
 class _Masked(torch.autograd.Function):
-    # F.embedding() of a table of which this process has some rows. The gradient is a partial sum of the whole table's.
+    # F.embedding() of a table of which this process has some rows. The gradient is that of the whole table, the same in
+    # all processes.
     @staticmethod
     def forward(ctx, weight, m, indices, masked, padding_idx, rows):
         ctx.save_for_backward(indices)
@@ -204,40 +206,40 @@ class _Masked(torch.autograd.Function):
         return result.to(torch._grad_dtype(ctx.m.weight, result)), None, None, None, None, None
 
 
-def _embedding_of_rows(m, mesh):
+def _embedding_of_rows(m, group):
     size = m.weight.shape[0]
     padding_idx = -1 if m.padding_idx is None else m.padding_idx
 
     def forward(d):
-        mask, masked = _masked(d.local, size * mesh.rank, size)
-        output = DTensor(_Masked.apply(m.weight, m, d.local, masked, padding_idx, size * mesh.size), PARTIAL, mesh)
+        mask, masked = _masked(d.local, size * group.rank, size)
+        output = DTensor(_Masked.apply(m.weight, m, d.local, masked, padding_idx, size * group.size), PARTIAL, group)
         output.mask = mask
         return output
 
     return forward
 
 
-def _embedding_of_columns(m, mesh):
+def _embedding_of_columns(m, group):
     def forward(d):
         output = nn.functional.embedding(d.local, m.weight, m.padding_idx)
-        return DTensor(output, output.dim() - 1, mesh)
+        return DTensor(output, output.dim() - 1, group)
 
     return forward
 
 
-def _linear(m, mesh, is_colwise):
+def _linear(m, group, is_colwise):
     def forward(d):
         output = nn.functional.linear(d.local, m.weight, m.bias)
         d.uses.note(PARTIAL if is_colwise else d.layout)
-        return DTensor(output, output.dim() - 1 if is_colwise else PARTIAL, mesh)
+        return DTensor(output, output.dim() - 1 if is_colwise else PARTIAL, group)
 
     return forward
 
 
-def _laid(input, given, desired, mesh, is_async=True):
+def _laid(input, given, desired, group, is_async=True):
     # an argument of a module as a DTensor of the layout that is desired
     if not isinstance(input, DTensor):
-        input = dtensor.from_local(input, dtensor.layout_of(given, input.dim()), mesh)
+        input = dtensor.from_local(input, dtensor.layout_of(given, input.dim()), group)
     if given != desired:
         input = dtensor.redistribute(input, dtensor.layout_of(desired, input.dim()), is_async)
     return input
@@ -250,10 +252,10 @@ def _returned(output, desired, is_local):
     return dtensor.to_local(output) if is_local else output
 
 
-def _split_forward(on_parts, path, style, mesh):
+def _split_forward(on_parts, path, style, group):
     def forward(input):
         desired = style.desired
-        input = _laid(input, style.input, desired, mesh)
+        input = _laid(input, style.input, desired, group)
         if input.layout != dtensor.layout_of(desired, input.dim()):
             raise NotImplementedError(f"tp-plan: {path} gets a DTensor with the layout {input.layout}, not {desired}; "
                                       "say what it is in the plan: input=shard1")
@@ -262,7 +264,7 @@ def _split_forward(on_parts, path, style, mesh):
     return forward
 
 
-def _sequence_forward(m, style, mesh):
+def _sequence_forward(m, style, group):
     plain = m.forward
 
     def forward(input):
@@ -272,27 +274,27 @@ def _sequence_forward(m, style, mesh):
             if input.layout != layout:
                 input = dtensor.redistribute(input, layout)
         else:
-            input = dtensor.from_local(input, dtensor.layout_of(desired, input.dim()), mesh)
+            input = dtensor.from_local(input, dtensor.layout_of(desired, input.dim()), group)
         input.uses.note(input.layout)
         if isinstance(m, nn.Dropout) and m.training:
-            dtensor.draw(input.local, mesh)
-        output = DTensor(plain(input.local), input.layout, mesh)
+            dtensor.draw(input.local, group)
+        output = DTensor(plain(input.local), input.layout, group)
         return dtensor.to_local(output) if style.is_local else output
 
     return forward
 
 
-def _prepared_input(plain, style, mesh):
+def _prepared_input(plain, style, group):
     def forward(input):
-        input = _laid(input, style.input, style.desired, mesh, False)
+        input = _laid(input, style.input, style.desired, group, False)
         return plain(dtensor.to_local(input) if style.is_local else input)
 
     return forward
 
 
-def _prepared_output(plain, style, mesh):
+def _prepared_output(plain, style, group):
     def forward(*args, **kwargs):
-        output = _laid(plain(*args, **kwargs), style.output, style.desired, mesh, False)
+        output = _laid(plain(*args, **kwargs), style.output, style.desired, group, False)
         return dtensor.to_local(output) if style.is_local else output
 
     return forward
@@ -342,51 +344,51 @@ def _split_whole(m, path, dim, world, rank):
         whole.pop(0)
 
 
-def _split_linear(m, path, style, mesh):
+def _split_linear(m, path, style, group):
     if style.name == _COLWISE:
-        _split_whole(m, path, 0, mesh.size, mesh.rank)
+        _split_whole(m, path, 0, group.size, group.rank)
     else:
-        m.weight = _part(m.weight, path + ".weight", 1, mesh.size, mesh.rank)
+        m.weight = _part(m.weight, path + ".weight", 1, group.size, group.rank)
         if m.bias is not None:
             _move(m, "bias", path + ".bias")
-            torch._set_shares(m.bias, mesh.size)  # as Partial(): what each process adds to its part of the sum
-            distributed.note_broadcast(m.bias.numel() * m.bias.element_size(), mesh.size, mesh.rank == 0)
-    m.forward = _split_forward(_linear(m, mesh, style.name == _COLWISE), path, style, mesh)
+            torch._set_shares(m.bias, group.size)  # as Partial(): what each process adds to its part of the sum
+            distributed.note_broadcast(m.bias.numel() * m.bias.element_size(), group.size, group.rank == 0)
+    m.forward = _split_forward(_linear(m, group, style.name == _COLWISE), path, style, group)
 
 
-def _split_embedding(m, path, style, mesh, grads):
-    _split_whole(m, path, 1 if style.name == _COLWISE else 0, mesh.size, mesh.rank)
+def _split_embedding(m, path, style, group, grad_layouts):
+    _split_whole(m, path, 1 if style.name == _COLWISE else 0, group.size, group.rank)
     if style.name == _COLWISE:
-        on_parts = _embedding_of_columns(m, mesh)
+        on_parts = _embedding_of_columns(m, group)
     else:
         style.desired = REPLICATE
-        on_parts = _embedding_of_rows(m, mesh)
-        grads[m] = WHOLE_ROWS
+        on_parts = _embedding_of_rows(m, group)
+        grad_layouts[m] = WHOLE_ROWS
         torch._set_whole_grad(m.weight)
-    m.forward = _split_forward(on_parts, path, style, mesh)
+    m.forward = _split_forward(on_parts, path, style, group)
 
 
-def _apply(m, path, style, mesh, grads):
-    # returns the parameters that are DTensors from now on; adds modules to `grads` as parallelize_over() has them
+def _apply(m, path, style, group, grad_layouts):
+    # returns the parameters that are DTensors from now on; adds to `grad_layouts` what parallelize_over() has there
     if style.name == _PREPARE_INPUT:
-        m.forward = _prepared_input(m.forward, style, mesh)
+        m.forward = _prepared_input(m.forward, style, group)
         return []
     if style.name == _PREPARE_OUTPUT:
-        m.forward = _prepared_output(m.forward, style, mesh)
+        m.forward = _prepared_output(m.forward, style, group)
         return []
     if style.name == _SEQUENCE:
         if not isinstance(m, (nn.LayerNorm, nn.RMSNorm, nn.Dropout)):
             raise ValueError(f"tp-plan={path}:sequence: the class of {path} is {type(m).__name__}, and only "
                              f"nn.LayerNorm, nn.RMSNorm and nn.Dropout are followed on sequences; {_OTHER}")
-        m.forward = _sequence_forward(m, style, mesh)
+        m.forward = _sequence_forward(m, style, group)
         for name, p in list(m.named_parameters()):
             _move(m, name, path + "." + name)
             getattr(m, name).requires_grad_(True)  # a new nn.Parameter, whatever the old one was
-        grads[m] = PARTIAL
+        grad_layouts[m] = PARTIAL
     elif isinstance(m, nn.Linear):
-        _split_linear(m, path, style, mesh)
+        _split_linear(m, path, style, group)
     elif isinstance(m, nn.Embedding):
-        _split_embedding(m, path, style, mesh, grads)
+        _split_embedding(m, path, style, group, grad_layouts)
     else:
         raise ValueError(f"tp-plan={path}:{style.name}: the class of {path} is {type(m).__name__}, and only nn.Linear "
                          f"and nn.Embedding are split; {_OTHER}")
@@ -460,12 +462,12 @@ def _entries(plan):
     return pairs
 
 
-def parallelize_over(model, mesh, settings):
-    # Split the modules of the plan over the processes of `mesh`; what is on the host moves to the device. Returns the
-    # parameters that are DTensors from now on, and a dict of modules: whether gradients of their parameters are PARTIAL
-    # or WHOLE_ROWS.
+def parallelize_over(model, group, settings):
+    # Split the modules of the plan between the processes of `group`; their parameters move to the device, others stay
+    # where they are. Returns the parameters that are DTensors from now on, and a dict of modules: whether gradients of
+    # their parameters are PARTIAL or WHOLE_ROWS.
     split = []
-    grads = {}
+    grad_layouts = {}
     for entry, pattern, words in _entries(settings["tp-plan"]):
         found = [(path, m) for path, m in model.named_modules() if _is_at(path.split("."), pattern.split("."))]
         if len(found) == 0:
@@ -474,17 +476,18 @@ def parallelize_over(model, mesh, settings):
             style = _Style(entry, words)
             if style.name not in (_PREPARE_INPUT, _PREPARE_OUTPUT) and any([p in split for p in m.parameters()]):
                 raise ValueError(f"tp-plan={entry}: {path} is split already")
-            split.extend(_apply(m, path, style, mesh, grads))
-    _enter_loss(settings["loss-parallel"] == "on")
-    return split, grads
+            split.extend(_apply(m, path, style, group, grad_layouts))
+    _enter_loss(settings)
+    return split, grad_layouts
 
 
 def parallelize(model, settings):
     # `model` is on the device
     world = settings["world"]
     rank = int(settings["rank"])
-    mesh = dtensor.Mesh(world, rank, world, rank)
-    split, grads = parallelize_over(model, mesh, settings)
+    group = dtensor.Group(world, rank, world, rank)
+    split, grad_layouts = parallelize_over(model, group, settings)
     _check_optimizer(model, split, settings)
-    if len(grads) > 0:
-        dtensor.enter_optimizers({p: True for m in grads for p in m.parameters()}, mesh)
+    partial = {p: True for m in grad_layouts for p in m.parameters()}
+    if len(partial) > 0:
+        dtensor.enter_optimizers(partial, group)

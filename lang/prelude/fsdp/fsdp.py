@@ -47,7 +47,8 @@ def check(net, settings):
         raise ValueError("mp-policy=fp16: gradients in float16 need a scale of the loss; use mp-policy=bf16")
     if settings["torch"] != "2.15":
         raise ValueError(f"torch={settings['torch']}: shard=fsdp is known of PyTorch 2.15 alone")
-    if torch._has_data() and settings["grad"] == "train" and settings["world"] > 1 and torch._rank_count() == 0:
+    shards = device_mesh.Mesh(settings).shards
+    if torch._has_data() and settings["grad"] == "train" and shards > 1 and torch._rank_count() == 0:
         torch._warn("shard=fsdp: the shards of the other processes are not there, and this one's is used in their "
                     "place; so the losses are not those of a training")
 
@@ -128,8 +129,8 @@ class _Shared:
     # what the units of one model share: FSDPStateContext and FSDPCommContext
     def __init__(self, mesh):
         self.mesh = mesh
-        self.world = mesh.shards
-        self.rank = mesh.shard_rank
+        self.shards = mesh.shards
+        self.shard_rank = mesh.shard_rank
         self.units = []  # in the order of named_modules()
         self.reduces = True  # set_requires_gradient_sync
         self.forward_root = None
@@ -139,7 +140,7 @@ class _Shared:
         self.post_forward_order = []
         self.paths = {}  # of modules
         self.names = {}  # of parameters and buffers, by where they are
-        self.tp_grads = {}  # as tensor_parallel.parallelize_over() has them
+        self.grad_layouts = {}  # as tensor_parallel.parallelize_over() has them
 
     def name_of(self, m, name):
         return self.names[self.paths[m] + "." + name]
@@ -188,30 +189,30 @@ class _Unit:
 
     def unshard(self):
         if self.gathered is None and not self.is_unsharded and len(self.params) > 0:
-            self.gathered = () if self.shared.world == 1 else (self.all_gather(),)
+            self.gathered = () if self.shared.shards == 1 else (self.all_gather(),)
 
     @torch.no_grad()
     def all_gather(self):
-        world = self.shared.world
-        rank = self.shared.rank
+        shards = self.shared.shards
+        rank = self.shared.shard_rank
         is_apart = self.group_state == _FORWARD or self.group_state == _PRE_BACKWARD
         before = torch._stream(_COPY_IN if is_apart else -1)
         inputs = self.all_gather_inputs()
         numel = sum(self.sizes)
-        output = torch.empty(numel * world, dtype=self.param_dtype, device="cuda")
+        output = torch.empty(numel * shards, dtype=self.param_dtype, device="cuda")
         torch._set_category(output, "other")
         torch._set_name(output, "all-gather of " + self.path)
         own = output.narrow(0, numel * rank, numel)
         torch._foreach_copy_(own.split(self.sizes), inputs)
         del inputs
-        rows = output.view(world, -1)
+        rows = output.view(shards, -1)
         if rank > 0:
             rows.narrow(0, 0, rank).copy_(own)
-        if rank + 1 < world:
-            rows.narrow(0, rank + 1, world - rank - 1).copy_(own)
+        if rank + 1 < shards:
+            rows.narrow(0, rank + 1, shards - rank - 1).copy_(own)
         torch._gather(output)
         torch._stream(before)
-        distributed.note_all_gather(numel * output.element_size(), world)
+        distributed.note_all_gather(numel * output.element_size(), shards)
         return output
 
     def all_gather_inputs(self):
@@ -244,14 +245,14 @@ class _Unit:
         for p, m, name in self.slots:
             setattr(m, name, p.unsharded)
         self.is_unsharded = True
-        if self.group_state == _FORWARD and shared.world > 1:
+        if self.group_state == _FORWARD and shared.shards > 1:
             shared.gathered_before = self.gathered
         self.gathered = None
 
     @torch.no_grad()
     def copy_out(self):
-        world = self.shared.world
-        if world == 1:
+        shards = self.shared.shards
+        if shards == 1:
             for p in self.params:
                 given = self.to_device(p.shard) if self.policy.is_on_host else p.shard.to(self.param_dtype)
                 if p.output is None:
@@ -263,9 +264,9 @@ class _Unit:
             if self.was_unsharded:
                 torch._alloc_storage(p.output)
             else:
-                p.init_output(world, self.param_dtype)
-        packed = _packed(self.sizes, self.params[0].output.element_size(), world, True)
-        torch._op.split_with_sizes_copy_([p.output for p in self.params], self.gathered[0].view(world, -1))
+                p.init_output(shards, self.param_dtype)
+        packed = _packed(self.sizes, self.params[0].output.element_size(), shards, "split")
+        torch._op.split_with_sizes_copy_([p.output for p in self.params], self.gathered[0].view(shards, -1))
         del packed
 
     def reshard(self):
@@ -378,7 +379,7 @@ class _Unit:
             for p in self.params:
                 if p.unsharded.grad is not None:
                     params.append(p)
-                    grads.append(p.unsharded.grad if p.tp_grad is None else p.unsharded_grad_data())
+                    grads.append(p.unsharded.grad if p.grad_layout is None else p.unsharded_grad_data())
                     p.unsharded.grad = None
         self.set_grad_dtypes(False)
         self.reshard()
@@ -390,28 +391,28 @@ class _Unit:
 
     @torch.no_grad()
     def reduce(self, params, grads):
-        world = self.shared.world
+        shards = self.shared.shards
         sizes = [p.shard.numel() for p in params]
         numel = sum(sizes)
-        given = torch.empty(numel * world, dtype=self.policy.reduce_dtype or self.dtype, device="cuda")
+        given = torch.empty(numel * shards, dtype=self.policy.reduce_dtype or self.dtype, device="cuda")
         torch._set_category(given, "gradient")
         torch._set_name(given, "reduce-scatter of " + self.path)
         is_mixed = self.grads_widen and any([grad.dtype != grads[0].dtype for grad in grads])
-        packed = _packed(sizes, given.element_size(), world, False, is_mixed)
+        packed = _packed(sizes, given.element_size(), shards, "chunk_cat_mixed" if is_mixed else "chunk_cat")
         for p, grad in zip(params, grads):
             if not grad.is_contiguous() and not _is_dense(grad):
                 raise NotImplementedError(f"shard=fsdp: the gradient of {p.name} is not dense in memory, which is not "
                                           "supported")
-        torch._chunk_cat_(given.view(world, -1), grads)
+        torch._chunk_cat_(given.view(shards, -1), grads)
         del packed, grad
         grads.clear()
         before = torch._stream(_REDUCE_SCATTER)
         output = torch.empty(numel, dtype=given.dtype, device="cuda")
         torch._set_category(output, "gradient")
-        output.copy_(given.view(world, -1)[self.shared.rank])
+        output.copy_(given.view(shards, -1)[self.shared.shard_rank])
         torch._reduce_scatter(output, given)
-        if world > 1:
-            distributed.note_reduce_scatter(numel * world * given.element_size(), world)
+        if shards > 1:
+            distributed.note_reduce_scatter(numel * shards * given.element_size(), shards)
         if self.shared.mesh.replicas > 1:
             torch._stream(_ALL_REDUCE)
             distributed.note_all_reduce(numel * output.element_size(), self.shared.mesh.replicas)
@@ -432,11 +433,10 @@ class _Unit:
         return given
 
 
-def _packed(sizes, element_size, world, is_split, is_mixed=False):
-    # The addresses and sizes that PyTorch's kernel reads on the device. is_mixed: the kernel for gradients of several
-    # dtypes, whose two lists of starts have no end.
-    numbers = torch._packed_pointers([size * element_size for size in sizes], world, is_split)
-    packed = torch.empty(numbers - 2 if is_mixed else numbers, dtype=torch.int64, device="cuda")
+def _packed(sizes, element_size, shards, kind):
+    # the addresses and sizes that PyTorch's kernel reads on the device
+    numbers = torch._packed_pointers([size * element_size for size in sizes], shards, kind)
+    packed = torch.empty(numbers, dtype=torch.int64, device="cuda")
     torch._set_category(packed, "workspace")
     return packed
 
@@ -505,8 +505,8 @@ def _shard_unit(module, path, units, shared, reshards, policy):
     for p in params:
         moved[p].requires_grad_(p.requires_grad)
         m, name = slots[p][0]
-        made.append(fsdp_params.Param(moved[p], slots[p], shared.name_of(m, name), shared.mesh, shared.tp_grads.get(m),
-                                      policy.is_on_host))
+        made.append(fsdp_params.Param(moved[p], slots[p], shared.name_of(m, name), shared.mesh,
+                                      shared.grad_layouts.get(m), policy.is_on_host))
     unit = _Unit(path, shared, made, reshards, policy)
     # PyTorch compares the names of parameters before and after: so these hold them until the end
     slots.clear()
@@ -527,7 +527,8 @@ def _with_unit(plain, unit):
 
 
 def _names_of(model):
-    # the names of parameters and buffers by where they are: the first one where one is in several places
+    # The names of parameters and buffers by where they are: the first one where one is in several places. A dict with
+    # the tensors themselves would keep them when their units have been sharded.
     full_names = {p: name for name, p in model.named_parameters()}
     full_names.update({b: name for name, b in model.named_buffers()})
     names = {}
@@ -543,7 +544,7 @@ def fully_shard(model, blocks, settings):
     # device afterwards
     shared = _Shared(device_mesh.Mesh(settings))
     if shared.mesh.tp is not None:
-        shared.tp_grads = tensor_parallel.parallelize_over(model, shared.mesh.tp, settings)[1]
+        shared.grad_layouts = tensor_parallel.parallelize_over(model, shared.mesh.tp, settings)[1]
     shared.paths = {m: name for name, m in model.named_modules()}
     shared.names = _names_of(model)
     reshards = settings["reshard"] == "on"

@@ -1,7 +1,7 @@
 # lang/prelude/fsdp/fsdp_params.py - the parameters of fully_shard: FSDPParam.
 #
 # For:       fsdp.py.
-# Invariant: as there.
+# Invariant: as in fsdp.py: names and their order are those of PyTorch 2.15.
 import torch
 import torch.nn as nn
 
@@ -11,15 +11,14 @@ import _tensor_parallel as tensor_parallel
 
 class Param:
     # One parameter: its shard, which the optimizer trains, and its whole, whose memory comes and goes.
-    # tp_grad: with tp what the gradient is, as tensor_parallel.parallelize_over() says; None: as the parameter
-    def __init__(self, data, slots, name, mesh, tp_grad, is_on_host):
-        world = mesh.shards
+    # grad_layout: with tp what the gradient is, as tensor_parallel.parallelize_over() says; None: as the parameter
+    def __init__(self, data, slots, name, mesh, grad_layout, is_on_host):
         rank = mesh.shard_rank
         self.tp = mesh.tp
-        self.tp_grad = tp_grad
+        self.grad_layout = grad_layout
         self.tp_shares = torch._shares(data)
         # over the processes of tp; PyTorch: may_reduce_grad_outside_dp
-        self.is_replicated = self.tp_shares > 1 or tp_grad == dtensor.PARTIAL
+        self.is_replicated = self.tp_shares > 1 or grad_layout == dtensor.PARTIAL
         self.slots = slots
         self.name = name
         self.size = tuple(data.shape)
@@ -29,7 +28,7 @@ class Param:
                              "equal to 1.")
         if not data.is_contiguous():
             raise NotImplementedError(f"FSDP does not support non-contiguous parameters yet: {name}")
-        self.rows = (self.size[0] + world - 1) // world
+        self.rows = (self.size[0] + mesh.shards - 1) // mesh.shards
         mine = max(0, min(self.rows, self.size[0] - rank * self.rows))
         padded = data.new_zeros((self.rows,) + self.size[1:])
         torch._set_category(padded, "parameter")
@@ -45,8 +44,8 @@ class Param:
         for m, name in slots:
             setattr(m, name, self.sharded)
 
-    def init_output(self, world, dtype):
-        self.output = torch.empty(self.shard.numel() * world, dtype=dtype, device="cuda")
+    def init_output(self, shards, dtype):
+        self.output = torch.empty(self.shard.numel() * shards, dtype=dtype, device="cuda")
         torch._set_category(self.output, "parameter")
         torch._set_name(self.output, self.name)
 
@@ -59,12 +58,12 @@ class Param:
             torch._set_grad_dtype(self.unsharded, grad_dtype)
         if self.tp_shares > 1:
             torch._set_shares(self.unsharded, self.tp_shares)
-        if self.tp_grad == tensor_parallel.WHOLE_ROWS:
+        if self.grad_layout == tensor_parallel.WHOLE_ROWS:
             torch._set_whole_grad(self.unsharded)
 
     def unsharded_grad_data(self):
-        # with a tp_grad: the gradient, redistributed over the processes of tp as the parameter is
+        # with a grad_layout: the gradient, redistributed over the processes of tp as the parameter is
         grad = self.unsharded.grad
-        if self.tp_grad == dtensor.PARTIAL:
+        if self.grad_layout == dtensor.PARTIAL:
             return dtensor.relaid(grad, dtensor.PARTIAL, dtensor.REPLICATE, self.tp)
         return dtensor.relaid(grad, dtensor.REPLICATE, 0, self.tp)

@@ -301,12 +301,13 @@ static void what_a_mesh_cannot_do_is_refused(void **state)
     static const char *const CASES[][2] = {
         {"world=8 replicate=3", "replicate=3: it does not divide world=8"},
         {"world=8 replicate=2 tp=8 tp-plan=" PLAN,
-         "replicate=2, tp=8: their product, 16, does not divide world=8"},
+         "replicate=2, tp=8: their product does not divide world=8"},
         {"world=8 rank=8 replicate=2", "the ranks of world=8 are 0 to 7"},
         {"world=8 tp=2", "no layer is named; set tp-plan"},
         {"world=8 tp=2 offload=activations tp-plan=" PLAN, "mixed torch.Tensor and DTensor"},
         {"world=8 tp=2 amp=fp16 tp-plan=" PLAN, "a GradScaler together with tensor parallelism"},
-        {"world=8 tp=2 loss-parallel=on chunk-loss=2 tp-plan=" PLAN, "leave one of them out"},
+        {"world=8 tp=2 loss-parallel=on chunk-loss=2 tp-plan=" PLAN ":local=off",
+         "F.cross_entropy() gets a DTensor"},
         {"world=6 tp=3 tp-plan=" PLAN, "dimension 0 of 4.weight, 64, does not divide into 3"},
     };
 

@@ -133,9 +133,13 @@ static void only_fully_shard_has_a_mesh_and_a_plan_where_tp_splits(void **state)
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "replicate=2", &err), VS_OK);
     check(&space, "shard=off\nshard=fsdp tp=1 replicate=2\n"
                   "shard=fsdp tp-plan=0:colwise tp=2 replicate=2\n");
+    space = (struct wif_grid_space){.count = 0};
+    vary(&space, "shard=off,fsdp"); /* the net file may set tp */
+    assert_int_equal(vs_toggles_set_pair(&space.fixed, "tp-plan=0:colwise", &err), VS_OK);
+    check(&space, "shard=off\nshard=fsdp tp-plan=0:colwise\n");
 }
 
-static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **state)
+static void tensor_parallelism_has_a_plan_and_syncs_no_gradients(void **state)
 {
     struct wif_grid_space space = {.count = 0};
     struct vs_error err = VS_ERROR_INIT;
@@ -147,7 +151,7 @@ static void only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients(void **
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "loss-parallel=on", &err), VS_OK);
     assert_int_equal(vs_toggles_set_pair(&space.fixed, "grad-sync=last", &err), VS_OK);
     check(&space, "shard=off\n"
-                  "shard=fsdp rank=1 grad-sync=last\n"
+                  "shard=fsdp rank=1 tp-plan=0:colwise loss-parallel=on grad-sync=last\n"
                   "shard=tp rank=1 tp-plan=0:colwise loss-parallel=on\n");
 }
 
@@ -272,7 +276,7 @@ int main(void)
         cmocka_unit_test(what_has_no_meaning_makes_no_configuration),
         cmocka_unit_test(only_fully_shard_splits_sequences),
         cmocka_unit_test(only_fully_shard_has_a_mesh_and_a_plan_where_tp_splits),
-        cmocka_unit_test(only_tensor_parallelism_has_a_plan_and_it_syncs_no_gradients),
+        cmocka_unit_test(tensor_parallelism_has_a_plan_and_syncs_no_gradients),
         cmocka_unit_test(only_pipelines_have_stages_and_microbatches),
         cmocka_unit_test(only_deepspeed_has_buckets_of_a_size),
         cmocka_unit_test(only_stage_3_of_deepspeed_prefetches),
