@@ -14,6 +14,7 @@
 #include "lang/interp/interp.h"
 #include "lang/torch/bind.h"
 #include "lang/torch/buckets.h"
+#include "lang/torch/parameter_lists.h"
 #include "lang/torch/sharding.h"
 
 #define NATIVE(name)                                                                               \
@@ -186,8 +187,12 @@ void lang_prelude_functions_register(struct lang_vm *vm)
         {"_warn_of", f_warn_of},
         {"_check_eps", f_check_eps},
         {"_had_grad", f_had_grad},
-        {"_free_storage", lang_native_free_storage},
-        {"_alloc_storage", lang_native_alloc_storage},
+        {"_free_storages", lang_native_free_storages},
+        {"_alloc_storages", lang_native_alloc_storages},
+        {"_set_attributes", lang_native_set_attributes},
+        {"_take_gradients", lang_native_take_gradients},
+        {"_are_dense", lang_native_are_dense},
+        {"_split_gradients", lang_native_split_gradients},
         {"_before_backward_of", lang_native_before_backward_of},
         {"_after_backward", lang_native_after_backward},
         {"_is_in_backward", lang_native_is_in_backward},

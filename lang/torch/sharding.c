@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/target.h"
 #include "engine/autograd/autograd.h"
@@ -16,26 +17,6 @@
 #include "lang/interp/call.h"
 #include "lang/interp/interp.h"
 #include "lang/torch/callback.h"
-
-bool lang_native_free_storage(struct lang_vm *vm, const struct lang_call *call,
-                              struct lang_value *out)
-{
-    *out = lang_none();
-    if (!lang_args_exact(vm, call, "_free_storage", 1) || call->args[0].kind != LANG_TENSOR)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_free_storage() takes a tensor");
-    eng_free_storage(call->args[0].as.tensor);
-    return true;
-}
-
-bool lang_native_alloc_storage(struct lang_vm *vm, const struct lang_call *call,
-                               struct lang_value *out)
-{
-    *out = lang_none();
-    if (!lang_args_exact(vm, call, "_alloc_storage", 1) || call->args[0].kind != LANG_TENSOR)
-        return !vm->failed && lang_fail(vm, VS_E_TYPE, "_alloc_storage() takes a tensor");
-    eng_alloc_storage(vm->eng, call->args[0].as.tensor);
-    return lang_check_engine(vm);
-}
 
 bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out)
 {
@@ -313,22 +294,25 @@ bool lang_native_packed_pointers(struct lang_vm *vm, const struct lang_call *cal
     uint32_t count = 0;
     uint64_t *bytes;
     uint64_t numbers;
+    bool ok = true;
 
-    if (!lang_args_exact(vm, call, "_packed_pointers", 3))
+    if (!lang_args_exact(vm, call, "_packed_pointers", 4))
         return false;
     if (!lang_items(call->args[0], &items, &count) || !lang_is_int(call->args[1]) ||
-        call->args[2].kind != LANG_STR)
-        return lang_fail(vm, VS_E_TYPE, "_packed_pointers() takes sizes, rows, a kind");
+        !lang_is_int(call->args[2]) || call->args[3].kind != LANG_STR)
+        return lang_fail(vm, VS_E_TYPE,
+                         "_packed_pointers() takes sizes, bytes of an element, rows, a kind");
     bytes = vs_calloc((size_t)count + 1, sizeof(*bytes));
     for (uint32_t i = 0; i < count; i++)
-        bytes[i] = lang_is_int(items[i]) ? (uint64_t)items[i].as.i : 0;
-    if (strcmp(call->args[2].as.str->text, "split") == 0)
+        ok = ok && lang_is_int(items[i]) &&
+             vs_bytes_mul((uint64_t)items[i].as.i, (uint64_t)call->args[1].as.i, &bytes[i]);
+    if (strcmp(call->args[3].as.str->text, "split") == 0)
         numbers = split_numbers(gpu ? gpu : vs_target_find("a100-80"), bytes, count,
-                                (uint64_t)call->args[1].as.i);
+                                (uint64_t)call->args[2].as.i);
     else
         numbers = 6 * (uint64_t)count + blocks_of(bytes, count, 1) +
-                  (strcmp(call->args[2].as.str->text, "chunk_cat") == 0 ? 2 : 0);
+                  (strcmp(call->args[3].as.str->text, "chunk_cat") == 0 ? 2 : 0);
     *out = lang_int((int64_t)numbers);
     vs_free(bytes);
-    return true;
+    return ok || lang_fail(vm, VS_E_TYPE, "_packed_pointers(): a size is not a number of bytes");
 }

@@ -1,7 +1,7 @@
 /*
- * lang/torch/sharding.h - functions for fsdp.py, pipeline.py, dtensor.py and others of lang/prelude: memory that is
- * freed while tensors refer to it, calls before and after parts of a backward, backwards from tensors that are gone,
- * sizes of the tables that PyTorch's kernels over lists of tensors take.
+ * lang/torch/sharding.h - functions for fsdp.py, pipeline.py, dtensor.py and others of lang/prelude: calls before and
+ * after parts of a backward, backwards from tensors that are gone, sizes of the tables that PyTorch's kernels over
+ * lists of tensors take.
  *
  * For:            lang/torch/prelude_functions.c.
  * Must not know:  units, processes.
@@ -12,11 +12,6 @@
 
 #include "lang/value/vm.h"
 
-/* torch._free_storage(t), torch._alloc_storage(t): eng_free_storage, eng_alloc_storage */
-bool lang_native_free_storage(struct lang_vm *vm, const struct lang_call *call,
-                              struct lang_value *out);
-bool lang_native_alloc_storage(struct lang_vm *vm, const struct lang_call *call,
-                               struct lang_value *out);
 /* torch._apart(t): eng_alias_apart */
 bool lang_native_apart(struct lang_vm *vm, const struct lang_call *call, struct lang_value *out);
 /* torch._edge(t): eng_gradient_edge of a result */
@@ -62,10 +57,11 @@ bool lang_native_is_in_backward(struct lang_vm *vm, const struct lang_call *call
 bool lang_native_has_target(struct lang_vm *vm, const struct lang_call *call,
                             struct lang_value *out);
 /*
- * torch._packed_pointers(sizes, rows, kind): how many 64-bit numbers PyTorch 2.15 packs for one kernel over a list of
- * tensors. sizes: the bytes of each tensor in one of `rows` rows. kind: "split" of split_with_sizes_copy, "chunk_cat"
- * of _chunk_cat, "chunk_cat_mixed" of fsdp::chunk_cat_mixed_dtype where tensors have two dtypes: as _chunk_cat's, but
- * its two lists of running sums end before the total.
+ * torch._packed_pointers(sizes, element_size, rows, kind): how many 64-bit numbers PyTorch 2.15 packs for one kernel
+ * over a list of tensors. sizes: the elements of each tensor in one of `rows` rows; element_size: in bytes. kind:
+ * "split" of split_with_sizes_copy, "chunk_cat" of _chunk_cat, "chunk_cat_mixed" of fsdp::chunk_cat_mixed_dtype where
+ * tensors have two dtypes: as _chunk_cat's, but its two lists of running sums end before the total. Fails with
+ * VS_E_TYPE where a size in bytes has more than 64 bits.
  */
 bool lang_native_packed_pointers(struct lang_vm *vm, const struct lang_call *call,
                                  struct lang_value *out);

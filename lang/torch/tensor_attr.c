@@ -187,7 +187,7 @@ bool lang_tensor_attr(struct lang_vm *vm, struct eng_tensor *t, struct lang_stri
 
 /* ---- writing ---- */
 
-static bool set_grad(struct lang_vm *vm, struct eng_tensor *t, struct lang_value value)
+bool lang_tensor_set_grad(struct lang_vm *vm, struct eng_tensor *t, struct lang_value value)
 {
     if (value.kind == LANG_NONE) {
         eng_set_grad(vm->eng, t, NULL);
@@ -208,7 +208,7 @@ bool lang_tensor_setattr(struct lang_vm *vm, struct eng_tensor *t, struct lang_s
     const char *n = name->text;
 
     if (strcmp(n, "grad") == 0)
-        return set_grad(vm, t, value);
+        return lang_tensor_set_grad(vm, t, value);
     if (strcmp(n, "data") == 0) {
         if (value.kind != LANG_TENSOR)
             return lang_fail(vm, VS_E_TYPE, ".data must be a tensor, not `%s`",

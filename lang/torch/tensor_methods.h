@@ -17,6 +17,12 @@ VS_MUST_USE bool lang_tensor_attr(struct lang_vm *vm, struct eng_tensor *t,
 /* t.grad = …, t.data = …, t.requires_grad = … */
 VS_MUST_USE bool lang_tensor_setattr(struct lang_vm *vm, struct eng_tensor *t,
                                      struct lang_string *name, struct lang_value value);
+/*
+ * t.grad = value, a tensor or None (borrowed). Fails with VS_E_TYPE or, where its shape or dtype is another than t's,
+ * VS_E_SHAPE.
+ */
+VS_MUST_USE bool lang_tensor_set_grad(struct lang_vm *vm, struct eng_tensor *t,
+                                      struct lang_value value);
 /* del t.grad */
 VS_MUST_USE bool lang_tensor_delattr(struct lang_vm *vm, struct eng_tensor *t,
                                      struct lang_string *name);

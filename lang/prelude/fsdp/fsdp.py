@@ -163,16 +163,23 @@ class _Shared:
 
 class _Unit:
     # FSDPState and its FSDPParamGroup: parameters that are gathered together
-    def __init__(self, path, shared, params, reshards, policy):
+    # dtype: of shards and their gradients; None where there are no parameters
+    def __init__(self, path, shared, dtype, reshards, policy):
         self.path = path
         self.shared = shared
-        self.params = params
-        self.sizes = [p.shard.numel() for p in params]
-        self.slots = [(p, m, name) for p in params for m, name in p.slots]
+        self.params = []  # and of each of them, in the same order:
+        self.slots = []  # [(module, name)]: where it is
+        self.shards = []  # flat, with padding
+        self.sizes = []  # numbers of elements of these
+        self.numel = 0  # the sum of sizes
+        self.sharded = []  # what the optimizer trains: a part of the shard
+        self.outputs = []  # PyTorch: all_gather_outputs; from the first one on, memory that comes and goes
+        self.unsharded = []  # parameters over that memory
+        self.grads = []  # whole gradients that are reduced now
         self.reshards = reshards
         self.policy = policy
-        self.dtype = params[0].shard.dtype if len(params) > 0 else None  # of shards, and of their gradients
-        self.casts = policy.param_dtype is not None and len(params) > 0 and policy.param_dtype != self.dtype
+        self.dtype = dtype
+        self.casts = policy.param_dtype is not None and dtype is not None and policy.param_dtype != dtype
         self.param_dtype = policy.param_dtype if self.casts else self.dtype  # of what is gathered
         # of whole gradients that wait for a later reduction; PyTorch: unsharded_grad_dtype
         self.grad_dtype = policy.reduce_dtype or self.dtype
@@ -184,6 +191,28 @@ class _Unit:
         self.gathered = None
         self.all_reduce_input = None  # with replicas: until the end of backward, or the next reduction of the unit
         self.post_forward_indices = []
+
+    def add(self, data, slots, name, grad_layout):
+        # a parameter that is whole on the device: its shard takes its place in the modules
+        mesh = self.shared.mesh
+        p = fsdp_params.Param(data, name, mesh, grad_layout)
+        rows = (p.size[0] + mesh.shards - 1) // mesh.shards
+        mine = max(0, min(rows, p.size[0] - mesh.shard_rank * rows))
+        padded = data.new_zeros((rows,) + p.size[1:])
+        torch._set_category(padded, "parameter")
+        if mine > 0:
+            padded.narrow(0, 0, mine).copy_(data.narrow(0, mesh.shard_rank * rows, mine))
+        if self.policy.is_on_host:
+            padded = padded.to("cpu")  # and pinned
+        self.params.append(p)
+        self.slots.append(slots)
+        self.shards.append(padded.view(-1))
+        self.sizes.append(padded.numel())
+        self.numel += padded.numel()
+        self.sharded.append(nn.Parameter(padded.narrow(0, 0, mine), requires_grad=data.requires_grad))
+        torch._set_name(self.sharded[-1], name)
+        for m, key in slots:
+            setattr(m, key, self.sharded[-1])
 
     # ---- all-gather ----
 
@@ -197,14 +226,14 @@ class _Unit:
         rank = self.shared.shard_rank
         is_apart = self.group_state == _FORWARD or self.group_state == _PRE_BACKWARD
         before = torch._stream(_COPY_IN if is_apart else -1)
-        inputs = self.all_gather_inputs()
-        numel = sum(self.sizes)
+        cast = self.cast_shards()
+        numel = self.numel
         output = torch.empty(numel * shards, dtype=self.param_dtype, device="cuda")
         torch._set_category(output, "other")
         torch._set_name(output, "all-gather of " + self.path)
         own = output.narrow(0, numel * rank, numel)
-        torch._foreach_copy_(own.split(self.sizes), inputs)
-        del inputs
+        torch._foreach_copy_(own.split(self.sizes), self.shards if cast is None else cast)
+        del cast
         rows = output.view(shards, -1)
         if rank > 0:
             rows.narrow(0, 0, rank).copy_(own)
@@ -215,15 +244,16 @@ class _Unit:
         distributed.note_all_gather(numel * output.element_size(), shards)
         return output
 
-    def all_gather_inputs(self):
+    def cast_shards(self):
+        # what is sent of each parameter; None: its shard as it is
         if self.policy.is_on_host:
-            return [self.to_device(p.shard) for p in self.params]
+            return [self.to_device(shard) for shard in self.shards]
         if not self.casts:
-            return [p.shard for p in self.params]
-        flat = torch.empty(sum(self.sizes), dtype=self.param_dtype, device="cuda")
+            return None
+        flat = torch.empty(self.numel, dtype=self.param_dtype, device="cuda")
         torch._set_category(flat, "cast")
         splits = flat.split(self.sizes)
-        torch._foreach_copy_(splits, [p.shard for p in self.params])
+        torch._foreach_copy_(splits, self.shards)
         return splits
 
     def to_device(self, shard):
@@ -239,11 +269,10 @@ class _Unit:
             shared.gathered_before = None
         self.copy_out()
         if not self.was_unsharded:
-            for p in self.params:
-                p.init_unsharded(self.grad_dtype)
+            for i, p in enumerate(self.params):
+                self.unsharded.append(p.unsharded_over(self.outputs[i], self.sharded[i].requires_grad, self.grad_dtype))
             self.was_unsharded = True
-        for p, m, name in self.slots:
-            setattr(m, name, p.unsharded)
+        torch._set_attributes(self.slots, self.unsharded)
         self.is_unsharded = True
         if self.group_state == _FORWARD and shared.shards > 1:
             shared.gathered_before = self.gathered
@@ -253,30 +282,32 @@ class _Unit:
     def copy_out(self):
         shards = self.shared.shards
         if shards == 1:
-            for p in self.params:
-                given = self.to_device(p.shard) if self.policy.is_on_host else p.shard.to(self.param_dtype)
-                if p.output is None:
-                    p.init_output(1, self.param_dtype)
-                torch._alloc_storage(p.output)
-                p.output.copy_(given)
+            for i, p in enumerate(self.params):
+                if self.policy.is_on_host:
+                    given = self.to_device(self.shards[i])
+                else:
+                    given = self.shards[i].to(self.param_dtype)
+                if self.was_unsharded:
+                    torch._alloc_storages(self.outputs[i:i + 1])
+                else:
+                    self.outputs.append(p.new_output(self.sizes[i], self.param_dtype))
+                self.outputs[i].copy_(given)
             return
-        for p in self.params:
-            if self.was_unsharded:
-                torch._alloc_storage(p.output)
-            else:
-                p.init_output(shards, self.param_dtype)
-        packed = _packed(self.sizes, self.params[0].output.element_size(), shards, "split")
-        torch._op.split_with_sizes_copy_([p.output for p in self.params], self.gathered[0].view(shards, -1))
+        if self.was_unsharded:
+            torch._alloc_storages(self.outputs)
+        else:
+            for p, size in zip(self.params, self.sizes):
+                self.outputs.append(p.new_output(size * shards, self.param_dtype))
+        packed = _packed(self.sizes, self.outputs[0].element_size(), shards, "split")
+        torch._op.split_with_sizes_copy_(self.outputs, self.gathered[0].view(shards, -1))
         del packed
 
     def reshard(self):
         if self.group_state == _FORWARD and not self.reshards:
             return
         if self.is_unsharded:
-            for p, m, name in self.slots:
-                setattr(m, name, p.sharded)
-            for p in self.params:
-                torch._free_storage(p.output)
+            torch._set_attributes(self.slots, self.sharded)
+            torch._free_storages(self.outputs)
             self.is_unsharded = False
 
     # ---- forward ----
@@ -357,15 +388,15 @@ class _Unit:
         # Gradients stay as backward makes them: what fills the reduce-scatter casts them, and they are added in place
         # to wider ones. Only where they are kept without a reduction, the first ones are cast. Those that the processes
         # of tp may have to reduce are wide from the beginning.
-        if not self.grads_widen:
+        if not self.grads_widen or not self.was_unsharded:
             return
-        for p in self.params:
-            if not self.was_unsharded or not p.unsharded.requires_grad or p.is_replicated:
+        for i, p in enumerate(self.params):
+            if not self.unsharded[i].requires_grad or p.is_replicated:
                 continue
             if not defers:
-                torch._set_grad_dtype(p.unsharded, self.grad_dtype)
-            elif p.unsharded.grad is not None or self.shared.reduces:
-                torch._set_grad_dtype(p.unsharded, None)
+                torch._set_grad_dtype(self.unsharded[i], self.grad_dtype)
+            elif self.unsharded[i].grad is not None or self.shared.reduces:
+                torch._set_grad_dtype(self.unsharded[i], None)
 
     def post_backward(self):
         self.group_state = _POST_BACKWARD
@@ -373,39 +404,35 @@ class _Unit:
             self.set_grad_dtypes(False)
             self.reshard()
             return
-        params = []
-        grads = []
-        if self.was_unsharded:
-            for p in self.params:
-                if p.unsharded.grad is not None:
-                    params.append(p)
-                    grads.append(p.unsharded.grad if p.grad_layout is None else p.unsharded_grad_data())
-                    p.unsharded.grad = None
+        self.grads, indices = torch._take_gradients(self.unsharded)
+        if len(self.shared.grad_layouts) > 0:
+            for i, index in enumerate(indices):
+                if self.params[index].grad_layout is not None:
+                    self.grads[i] = self.params[index].redistributed(self.grads[i])
         self.set_grad_dtypes(False)
         self.reshard()
         while len(self.shared.reduced_before) > 0:
             self.shared.reduced_before.pop(0)
-        if len(grads) > 0:
+        if len(indices) > 0:
             self.all_reduce_input = None
-            self.shared.reduced_before.append(self.reduce(params, grads))
+            self.shared.reduced_before.append(self.reduce(indices))
 
     @torch.no_grad()
-    def reduce(self, params, grads):
+    def reduce(self, indices):
+        # indices: of self.grads in the lists of parameters
         shards = self.shared.shards
-        sizes = [p.shard.numel() for p in params]
+        sizes = [self.sizes[i] for i in indices]
         numel = sum(sizes)
         given = torch.empty(numel * shards, dtype=self.policy.reduce_dtype or self.dtype, device="cuda")
         torch._set_category(given, "gradient")
         torch._set_name(given, "reduce-scatter of " + self.path)
-        is_mixed = self.grads_widen and any([grad.dtype != grads[0].dtype for grad in grads])
+        is_mixed = self.grads_widen and any([grad.dtype != self.grads[0].dtype for grad in self.grads])
         packed = _packed(sizes, given.element_size(), shards, "chunk_cat_mixed" if is_mixed else "chunk_cat")
-        for p, grad in zip(params, grads):
-            if not grad.is_contiguous() and not _is_dense(grad):
-                raise NotImplementedError(f"shard=fsdp: the gradient of {p.name} is not dense in memory, which is not "
-                                          "supported")
-        torch._chunk_cat_(given.view(shards, -1), grads)
-        del packed, grad
-        grads.clear()
+        if not torch._are_dense(self.grads):
+            self.refuse_gradients(indices)
+        torch._chunk_cat_(given.view(shards, -1), self.grads)
+        del packed
+        self.grads.clear()
         before = torch._stream(_REDUCE_SCATTER)
         output = torch.empty(numel, dtype=given.dtype, device="cuda")
         torch._set_category(output, "gradient")
@@ -419,35 +446,22 @@ class _Unit:
             self.all_reduce_input = output
         flat = output.to(self.dtype)
         torch._set_category(flat, "gradient")
-        offset = 0
-        for p, size in zip(params, sizes):
-            view = flat.as_strided(p.sharded.shape, p.sharded.stride(), offset)
-            offset += size
-            if self.policy.is_on_host:
-                view = view.to("cpu")
-            if p.sharded.grad is None:
-                p.sharded.grad = view
-            else:
-                p.sharded.grad.add_(view)
+        torch._split_gradients(flat, self.sharded, indices, self.sizes, self.policy.is_on_host)
         torch._stream(before)
         return given
+
+    def refuse_gradients(self, indices):
+        for i, index in enumerate(indices):
+            if not torch._are_dense(self.grads[i:i + 1]):
+                raise NotImplementedError(f"shard=fsdp: the gradient of {self.params[index].name} is not dense in "
+                                          "memory, which is not supported")
 
 
 def _packed(sizes, element_size, shards, kind):
     # the addresses and sizes that PyTorch's kernel reads on the device
-    numbers = torch._packed_pointers([size * element_size for size in sizes], shards, kind)
-    packed = torch.empty(numbers, dtype=torch.int64, device="cuda")
+    packed = torch.empty(torch._packed_pointers(sizes, element_size, shards, kind), dtype=torch.int64, device="cuda")
     torch._set_category(packed, "workspace")
     return packed
-
-
-def _is_dense(t):
-    expected = 1
-    for stride, size in sorted([(s, n) for s, n in zip(t.stride(), t.shape) if n > 1]):
-        if stride != expected:
-            return False
-        expected *= size
-    return True
 
 
 # ---- fully_shard ----
@@ -463,7 +477,7 @@ def _managed(module, units, found):
     found[module] = True
 
 
-def _check_dtypes(params):
+def _dtype_of(params):
     dtypes = []
     for p in params:
         if p.dtype not in dtypes:
@@ -475,6 +489,7 @@ def _check_dtypes(params):
     if len(dtypes) > 1:
         raise ValueError("shard=fsdp: frozen parameters of another dtype than the trained ones in one unit are not "
                          "supported yet")
+    return dtypes[0] if len(dtypes) > 0 else None
 
 
 @torch.no_grad()
@@ -500,14 +515,11 @@ def _shard_unit(module, path, units, shared, reshards, policy):
         torch._set_category(b, "buffer")
         torch._set_name(b, shared.name_of(m, name))
         setattr(m, name, b)
-    made = []
-    _check_dtypes(params)
+    unit = _Unit(path, shared, _dtype_of(params), reshards, policy)
     for p in params:
         moved[p].requires_grad_(p.requires_grad)
         m, name = slots[p][0]
-        made.append(fsdp_params.Param(moved[p], slots[p], shared.name_of(m, name), shared.mesh,
-                                      shared.grad_layouts.get(m), policy.is_on_host))
-    unit = _Unit(path, shared, made, reshards, policy)
+        unit.add(moved[p], slots[p], shared.name_of(m, name), shared.grad_layouts.get(m))
     # PyTorch compares the names of parameters before and after: so these hold them until the end
     slots.clear()
     params.clear()
@@ -527,7 +539,7 @@ def _with_unit(plain, unit):
 
 
 def _names_of(model):
-    # The names of parameters and buffers by where they are: the first one where one is in several places. A dict with
+    # The names of parameters and buffers by where they are: the first one where one is in several indices. A dict with
     # the tensors themselves would keep them when their units have been sharded.
     full_names = {p: name for name, p in model.named_parameters()}
     full_names.update({b: name for name, b in model.named_buffers()})
