@@ -221,6 +221,8 @@ void eng_alloc_storage(struct eng *e, struct eng_tensor *t)
     if (e->failed || s->on_host || !s->bytes || s->block || !storage_block_get(s, false))
         return;
     storage_data_get(s);
+    if (t->name)
+        t->id = 0; /* announced again: the new block has its name, too */
     if (e->observer)
         eng_storage_emit_alloc(e, s, eng_tensor_id(e, t));
 }

@@ -152,8 +152,9 @@ struct eng_tensor *eng_empty_strided(struct eng *e, const int64_t *sizes, const 
 /*
  * t.untyped_storage().resize_(0), and resize_ to the size it was made with: frees the memory of a storage that tensors
  * still refer to, and allocates it again, as another block, with undefined values. Whoever frees it sees to it that
- * nobody reads those tensors until then. Nothing happens where the memory is as wanted already, on the host, and for 0
- * bytes. eng_alloc_storage fails (see eng_failed) if the device is out of memory.
+ * nobody reads those tensors until then. The new block has the name of t, if it has one. Nothing happens where the
+ * memory is as wanted already, on the host, and for 0 bytes. eng_alloc_storage fails (see eng_failed) if the device is
+ * out of memory.
  */
 void eng_free_storage(struct eng_tensor *t);
 void eng_alloc_storage(struct eng *e, struct eng_tensor *t);

@@ -63,6 +63,7 @@ static void on_tensor(void *user, const struct vs_tensor_desc *desc)
 
     assert_int_equal(desc->id, rig->tensors + 1);
     rig->tensors++;
+    rig->last_tensor = *desc;
 }
 
 /* ---- creating and releasing ---- */

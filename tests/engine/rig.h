@@ -27,6 +27,7 @@ struct rig {
     struct vs_location *locations;
     size_t location_count, location_cap;
     uint64_t tensors; /* announced so far */
+    struct vs_tensor_desc last_tensor;
     bool is_meta;
 };
 

@@ -161,8 +161,8 @@ class _Shared:
         self.is_callback_queued = False
 
 
-class _Unit:
-    # FSDPState and its FSDPParamGroup: parameters that are gathered together
+class FSDPParamGroup:
+    # A unit: parameters that are gathered together; with what PyTorch has in FSDPState
     # dtype: of shards and their gradients; None where there are no parameters
     def __init__(self, path, shared, dtype, reshards, policy):
         self.path = path
@@ -515,7 +515,7 @@ def _shard_unit(module, path, units, shared, reshards, policy):
         torch._set_category(b, "buffer")
         torch._set_name(b, shared.name_of(m, name))
         setattr(m, name, b)
-    unit = _Unit(path, shared, _dtype_of(params), reshards, policy)
+    unit = FSDPParamGroup(path, shared, _dtype_of(params), reshards, policy)
     for p in params:
         moved[p].requires_grad_(p.requires_grad)
         m, name = slots[p][0]

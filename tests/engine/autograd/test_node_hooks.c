@@ -114,6 +114,27 @@ static void freeing_and_allocating_twice_does_nothing(void **state)
     rig_release(&rig);
 }
 
+static void memory_that_comes_back_has_the_name_of_its_tensor(void **state)
+{
+    struct rig rig;
+    uint64_t first;
+    T *t;
+
+    (void)state;
+    rig_init(&rig, false);
+    t = rig_leaf(&rig, 1, SIZES, 1);
+    eng_set_name(t, "weight");
+    first = t->storage->block_id;
+    assert_int_equal(rig.last_tensor.block, first);
+    eng_free_storage(t);
+    eng_alloc_storage(rig.e, t);
+    assert_int_not_equal(t->storage->block_id, first);
+    assert_int_equal(rig.last_tensor.block, t->storage->block_id);
+    assert_string_equal(rig_string(&rig, rig.last_tensor.name), "weight");
+    eng_unref(t);
+    rig_release(&rig);
+}
+
 static void memory_that_does_not_come_back_is_a_failure(void **state)
 {
     const int64_t large[] = {1 << 20};
@@ -307,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_that_autograd_saved_comes_back_before_its_node_runs),
         cmocka_unit_test(freeing_and_allocating_twice_does_nothing),
+        cmocka_unit_test(memory_that_comes_back_has_the_name_of_its_tensor),
         cmocka_unit_test(memory_that_does_not_come_back_is_a_failure),
         cmocka_unit_test(the_end_of_a_backward_comes_after_its_last_node),
         cmocka_unit_test(a_hook_that_fails_ends_the_backward),
