@@ -39,8 +39,9 @@
 #define W 160
 #define H 48
 #define ROUNDS 5
-/* Of a plain recording's processor time. */
+/* Of a plain recording's processor time; sharded nets have more events and calls of their library. */
 #define FRESH_MAX 0.25
+#define FRESH_MAX_SHARDED 0.3
 #define PRECOMPUTED_MAX 0.05
 /* Looks at the keys in whose midst one is found. */
 #define STOPS 8
@@ -412,7 +413,8 @@ static bool change_measure(struct bench *b, size_t net, size_t n, const char *se
     bench_row("bench_whatif", what, "%.1f ms (%.1f %%)\t%.1f ms", median(made), 100 * made_part,
               median(peer));
     b->record_ms = median(peer);
-    is_good = is_within(title, set, "fresh", fresh_part, FRESH_MAX);
+    is_good = is_within(title, set, "fresh", fresh_part,
+                        *NETS[net].options ? FRESH_MAX_SHARDED : FRESH_MAX);
     return is_within(title, set, "precomputed", made_part, PRECOMPUTED_MAX) && is_good;
 }
 
@@ -459,9 +461,10 @@ int main(int argc, char **argv)
     if (!often)
         printf("from a toggle to the redrawn peak, one what-if, processor time, ms; at most %.0f "
                "%% of a "
-               "recording fresh, %.0f %% precomputed\n%-49s %9s %12s %9s %9s %10s %12s\n",
-               100 * FRESH_MAX, 100 * PRECOMPUTED_MAX, "", "fresh", "precomputed", "again",
-               "recording", "fresh", "precomputed");
+               "recording fresh, %.0f %% precomputed; sharded %.0f %% fresh\n%-49s %9s %12s %9s "
+               "%9s %10s %12s\n",
+               100 * FRESH_MAX, 100 * PRECOMPUTED_MAX, 100 * FRESH_MAX_SHARDED, "", "fresh",
+               "precomputed", "again", "recording", "fresh", "precomputed");
     for (size_t n = 0; n < NET_COUNT; n++) {
         struct bench b;
 
